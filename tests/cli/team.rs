@@ -55,6 +55,9 @@ fn two_people_share_and_are_told_what_happened() {
     fs::rename(&shared, ada.path().join("moved.git")).unwrap();
     let refused = bob.run(&["team", "sync"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.err.contains("not there") && refused.err.contains("hint:"), "{refused:?}");
+    assert!(
+        refused.err.contains("remote not found") && refused.err.contains("hint:"),
+        "{refused:?}"
+    );
     assert_eq!(status(&bob)["reachable"], false);
 }

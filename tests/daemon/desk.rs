@@ -133,13 +133,13 @@ fn nobody_is_asked_while_the_breaker_is_open() {
         desk.work(TURNS * round..TURNS * (round + 1));
         let made = desk.compact();
         assert_eq!(made["level"], "embedded", "{made}");
-        assert!(Desk::attempts(&made).contains("left alone"), "{made}");
+        assert!(Desk::attempts(&made).contains("paused for"), "{made}");
         desk.daemon.client().post(&desk.path("notes/update"), &json!({})).ok();
         desk.prompt();
     }
     assert_eq!(desk.server.counts().requests, 1);
     let health = desk.daemon.client().get("/health").ok();
-    assert!(health["notices"].to_string().contains("left alone"), "{health}");
+    assert!(health["notices"].to_string().contains("paused for"), "{health}");
 }
 
 #[test]

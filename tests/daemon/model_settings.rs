@@ -93,7 +93,7 @@ fn a_path_before_the_providers_own_is_taken() {
 fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
     for (fault, words, todo) in [
         (Fault::WrongKey, "invalid x-api-key", "renew the key"),
-        (Fault::NoModel, "some-model", "mend name"),
+        (Fault::NoModel, "some-model", "fix name"),
         (Fault::Quota, "quota", "add credit"),
     ] {
         let server = Server::start(Script::always(fault)).unwrap();

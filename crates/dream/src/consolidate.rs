@@ -1,7 +1,7 @@
-//! The third phase: what is said twice, in days that passed, or against what was said later.
+//! The third phase: merges duplicates, dates relative days, and marks statements that later ones replaced.
 //!
-//! A person's file is read and left as it is, with two exceptions in which nothing is lost: a line that stands
-//! twice under one heading, and a topic of which another one holds every sentence.
+//! A person's file is not changed, with two exceptions in which nothing is lost: a line that is repeated under
+//! one heading, and a topic whose every sentence is in another one.
 
 mod contradict;
 mod dates;
@@ -18,7 +18,7 @@ use crate::plan::Phase;
 pub(crate) use contradict::STRUCK;
 pub(crate) use timeline::{Meant, meant};
 
-/// Until nothing changes: a merged topic may hold what a third one says.
+/// Repeats until nothing changes: a merged topic may duplicate a third one.
 pub(crate) fn consolidate(bench: &mut DreamBench) {
     bench.phase = Phase::Consolidate;
     mend::mend(bench);

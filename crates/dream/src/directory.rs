@@ -1,34 +1,34 @@
-//! What a dream is given: the files of one directory as text, and what sessions taught since.
+//! The input of a dream: the files of one directory as text, and what sessions taught since.
 
 use bethink_memdir::{Name, Scope};
 use bethink_transcript::UnixMicros;
 
-/// One memory directory. A private one holds nothing of the team's, and the other way round.
+/// One memory directory. A private directory contains no team files, and vice versa.
 #[derive(Clone, Debug)]
 pub struct DreamDirectory {
     pub scope: Scope,
-    /// `None`: there is none.
+    /// `None` if there is no index.
     pub index: Option<String>,
-    /// A person put this index back: it is left as it is.
+    /// A person restored this index, so it is left as it is.
     pub index_put_back: bool,
     pub topics: Vec<DreamTopic>,
-    /// Topics that are there and can't be read: too large, not UTF-8. An index line that leads to one is no dead link.
+    /// Existing topics that cannot be read: too large, not UTF-8. Index links to them are not dead.
     pub unread: Vec<Name>,
 }
 
 #[derive(Clone, Debug)]
 pub struct DreamTopic {
     pub name: Name,
-    /// The whole file, front matter included.
+    /// The whole file, including front matter.
     pub text: String,
     pub modified: UnixMicros,
-    /// It stands as this daemon wrote it last. A person's hand makes it a person's file, whatever its header says.
+    /// The file is as this daemon last wrote it. If a person has touched it, it is theirs, whatever its header says.
     pub untouched: bool,
-    /// A person put this version back: it is left as it is, and nothing is done twice against their will.
+    /// A person restored this version, so it is left as it is: nothing is done again against their will.
     pub put_back: bool,
 }
 
-/// A topic that a session taught, as it would stand in its file, source included.
+/// A topic that a session taught, with the text that its file would have, including the source.
 #[derive(Clone, Debug)]
 pub struct TaughtTopic {
     pub name: Name,

@@ -1,4 +1,4 @@
-//! The second phase: what sessions taught that no topic holds.
+//! The second phase: adds what sessions taught and no topic says yet.
 
 use bethink_memdir::{Name, header};
 
@@ -8,7 +8,7 @@ use crate::directory::TaughtTopic;
 use crate::plan::Phase;
 use crate::text::said;
 
-/// Topics of one name are counted up to here; more of them are no accident.
+/// Highest number in a topic's name; more topics of one name are no accident.
 const MOST_OF_A_NAME: usize = 100;
 
 pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
@@ -36,7 +36,7 @@ fn is_known(bench: &DreamBench, body: &str) -> bool {
     })
 }
 
-/// The name, or the first of `name-2`, `name-3`, … that nothing has.
+/// The name, or the first free one of `name-2`, `name-3`, ….
 fn free(bench: &DreamBench, name: &Name) -> Option<Name> {
     let is_free = |name: &Name| !bench.pages().contains_key(name) && !bench.unread.contains(name);
     let numbered = (2..MOST_OF_A_NAME).filter_map(|n| Name::parse(&format!("{name}-{n}")).ok());

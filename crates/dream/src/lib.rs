@@ -1,9 +1,9 @@
-//! Consolidation: a directory of memories brought into order, as a plan that can be looked at first.
+//! Consolidation: tidies a memory directory, as a plan that can be inspected first.
 //!
-//! Owns the four phases, what of a directory may be changed, and how a model's rewriting is judged. Pure:
-//! files come in as text, a plan goes out; the time is an argument. A file that a person wrote or touched is
-//! read, and rewritten only where nothing is lost; private and team directories never meet. Leaves to the
-//! daemon when to dream, the lock, and applying; what a topic's header and an index mean to `bethink-memdir`.
+//! Owns the four phases, what may be changed in a directory, and how a model's edits are judged. Pure: files
+//! come in as text, a plan goes out; the time is an argument. A file that a person wrote or touched is only
+//! changed if nothing is lost; private and team directories never mix. Leaves to the daemon when to dream, the
+//! lock, and applying the plan, and headers and the index to `bethink-memdir`.
 //!
 //! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
 //! `text` and `links` below them; then, for a strategy that asks a model: [`model`].
@@ -27,14 +27,14 @@ use bench::DreamBench;
 pub use directory::{DreamDirectory, DreamTopic, TaughtTopic};
 pub use plan::{DreamPlan, Phase, PlannedChange, diff};
 
-/// What there is to do in a directory. A plan made anew after it was applied is empty.
+/// The plan for a directory. After it was applied, a new plan is empty.
 pub fn plan(directory: &DreamDirectory, taught: &[TaughtTopic], now: UnixMicros) -> DreamPlan {
     let mut bench = consolidated(directory, taught);
     prune::prune(&mut bench, now);
     bench.finish()
 }
 
-/// The directory after all phases but the last.
+/// The directory after all phases except the last.
 fn consolidated(directory: &DreamDirectory, taught: &[TaughtTopic]) -> DreamBench {
     let mut bench = DreamBench::open(directory);
     orient::orient(&mut bench);

@@ -1,4 +1,4 @@
-//! Which topics others point to: those stay where they are.
+//! Finds topics that others link to; those are not removed.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use bethink_memdir::Name;
 
 use crate::bench::DreamBench;
 
-/// By a link or by their file's name. The index does not count: it follows.
+/// Topics that are linked or named by file. The index does not count, because it is updated.
 pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for (from, page) in bench.pages() {
@@ -22,7 +22,7 @@ pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
     found
 }
 
-/// What stands in `[[…]]` or before `.md`, without folders too.
+/// Names in `[[…]]` or before `.md`, also without their folders.
 fn targets(text: &str) -> BTreeSet<&str> {
     let wiki = text.match_indices("[[").filter_map(|(at, _)| {
         let rest = &text[at + 2..];

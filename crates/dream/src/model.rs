@@ -1,8 +1,8 @@
-//! A model's consolidation, judged: it edits a copy, and what comes of it is a plan like any other.
+//! Consolidation by a model: it edits a copy, its edits are judged, and the result is a plan like any other.
 //!
-//! The embedded plan is made first and the copy is what it leaves, so that a model starts from order and the
-//! safe part stands whatever it does. Each edit is then looked at by itself; one that loses something is left
-//! out and told, and where too much would go, all of them are.
+//! The embedded plan is made first, and the model edits the result, so the safe part holds whatever the model
+//! does. Each edit is judged on its own: one that loses something is refused and reported. If too much would be
+//! lost in total, all edits are refused.
 
 mod instruction;
 mod judge;
@@ -28,7 +28,7 @@ pub struct Rewriting {
     pub taken: usize,
 }
 
-/// What a model is given to work on: the directory as the embedded plan leaves it.
+/// The copy for a model: the directory after the embedded plan.
 pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<DirectoryFile, String> {
     let topic =
         |topic: &crate::DreamTopic| (DirectoryFile::Topic(topic.name.clone()), topic.text.clone());
@@ -43,7 +43,7 @@ pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<DirectoryF
     files
 }
 
-/// The embedded plan with those of a model's edits that lose nothing.
+/// The embedded plan plus those edits of a model that lose nothing.
 pub fn rewritten(
     directory: &DreamDirectory,
     taught: &[TaughtTopic],

@@ -1,4 +1,4 @@
-//! The first phase: what is there, told and not touched.
+//! The first phase: reports what is there, without changes.
 
 use crate::bench::DreamBench;
 

@@ -1,4 +1,4 @@
-//! The last phase: topics without a word go, and the index lists what there is.
+//! The last phase: removes empty topics, and updates the index.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ fn drop_empty(bench: &mut DreamBench, now: UnixMicros) {
     }
 }
 
-/// Where a topic of ours has another description now, its line says so.
+/// Updates the index lines of our topics whose descriptions changed.
 fn follow_descriptions(bench: &mut DreamBench) {
     let Some(mut text) = bench.index().map(str::to_owned) else { return };
     for (name, page) in bench.pages().iter().filter(|(_, page)| page.is_own()) {
@@ -48,7 +48,7 @@ fn follow_descriptions(bench: &mut DreamBench) {
     bench.write_index(text, "updated descriptions", "the index repeats the topics' descriptions");
 }
 
-/// Dead links go, missing topics come.
+/// Removes dead links, and adds missing topics.
 fn list_what_is_there(bench: &mut DreamBench) {
     if bench.pages().is_empty() && bench.index().is_none() {
         return;
@@ -91,7 +91,7 @@ fn linked_by(text: &str) -> BTreeSet<Name> {
     lines.iter().flat_map(|line| &line.links).filter_map(|link| link.topic().cloned()).collect()
 }
 
-/// It led nowhere before this dream.
+/// Whether the link was dead before this dream.
 fn is_dead(bench: &DreamBench, name: &Name) -> bool {
     let team = name.as_str().split('/').next() == Some(bethink_memdir::name::TEAM);
     let there = bench.found.contains_key(name)
@@ -100,7 +100,7 @@ fn is_dead(bench: &DreamBench, name: &Name) -> bool {
     !there && !team
 }
 
-/// What its line says, short enough for one.
+/// The text of its index line, shortened to fit.
 fn row<'a>(name: &'a Name, page: &TopicState) -> (&'a Name, String, String) {
     const MARKS: usize = 12;
     let title = page.header.name.clone().unwrap_or_else(|| name.to_string());
@@ -111,14 +111,14 @@ fn row<'a>(name: &'a Name, page: &TopicState) -> (&'a Name, String, String) {
     (name, title, description)
 }
 
-/// Lines of a text that the other one lacks.
+/// Lines of a text that the other one does not have.
 fn lines_only_in<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
     let known: BTreeSet<&str> = other.lines().collect();
     text.lines().filter(move |line| !known.contains(line))
 }
 
-/// Long lines of our own topics always; a person's only where the prompt does not get all of the index, and
-/// then those first that are longest.
+/// Shortens long lines of our own topics always, and a person's only if a prompt cannot show the whole index,
+/// the longest first.
 fn shorten(bench: &mut DreamBench) {
     let Some(text) = bench.index().map(str::to_owned) else { return };
     let mut new = text.clone();
@@ -148,7 +148,7 @@ fn shorten(bench: &mut DreamBench) {
     }
 }
 
-/// Of one line each, longest first.
+/// Entries of one line each, longest first.
 fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     let long = |entry: &index::IndexEntry<'_>| entry.text.trim_end().chars().count();
     let mut found: Vec<(Name, usize)> = index::entries(text)
@@ -163,7 +163,7 @@ fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     found
 }
 
-/// Up to the end of its link, and the description; as it was where that is no shorter.
+/// The line up to the end of its link, and the description; unchanged if that is not shorter.
 fn short_entry(entry: &str, description: &str) -> String {
     let lines = index::lines(entry);
     let Some(link) = lines.first().and_then(|line| line.links.first()) else {

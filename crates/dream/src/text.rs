@@ -1,4 +1,4 @@
-//! The body of a topic in blocks and sentences: what may be compared, and what moves as one piece.
+//! Splits the body of a topic into blocks, which move as one piece, and sentences, which are compared.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,18 +8,18 @@ use bethink_statement::normal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
     Heading,
-    /// A list item with all that is indented below it.
+    /// A list item with everything that is indented below it.
     Item,
     Text,
     Code,
     Table,
 }
 
-/// Lines that belong together. Blank lines stand between blocks and in none.
+/// Lines that belong together. Blank lines separate blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct LineBlock {
     pub(crate) kind: LineKind,
-    /// Whole lines, their ends included.
+    /// Whole lines, including line ends.
     pub(crate) range: Range<usize>,
 }
 
@@ -37,11 +37,11 @@ struct BlockReader {
     at: usize,
 }
 
-/// What the next line may go on with.
+/// What the next line may continue.
 enum OpenBlock {
     /// Until the same fence.
     Code(String),
-    /// Columns that the item's bullet is indented by.
+    /// The indentation of the item's bullet, in columns.
     Item(usize),
     Text,
     Table,
@@ -60,7 +60,7 @@ impl BlockReader {
             return self.grow(range);
         }
         if bare.is_empty() {
-            // A blank line ends all but an item, whose indented lines may follow.
+            // A blank line ends every block except an item, which may continue with indented lines.
             if !matches!(self.open, Some(OpenBlock::Item(_))) {
                 self.open = None;
             }
@@ -95,7 +95,7 @@ impl BlockReader {
     }
 }
 
-/// A blank line stands between the newest block and what begins here.
+/// Whether a blank line separates the newest block from this line.
 fn parted(blocks: &[LineBlock], at: usize) -> bool {
     blocks.last().is_none_or(|block| block.range.end != at)
 }
@@ -113,7 +113,7 @@ fn starts(line: &str) -> Option<LineKind> {
     bullet(line).map(|_| LineKind::Item)
 }
 
-/// How long the mark of a list item is, the space after it included.
+/// Length of a list item's mark, including the space after it.
 pub(crate) fn bullet(line: &str) -> Option<usize> {
     if line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ") {
         return Some(2);
@@ -124,7 +124,7 @@ pub(crate) fn bullet(line: &str) -> Option<usize> {
         .then_some(digits + 2)
 }
 
-/// One sentence of prose, where it stands.
+/// One sentence of prose, with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct ProseSentence {
     pub(crate) range: Range<usize>,
@@ -144,7 +144,7 @@ pub(crate) fn sentences(body: &str) -> Vec<ProseSentence> {
     found
 }
 
-/// As the set that says whether one text holds all of another.
+/// The sentences as a set, to check whether one text contains all of another.
 pub(crate) fn said(body: &str) -> BTreeSet<String> {
     sentences(body).into_iter().map(|sentence| sentence.normal).collect()
 }
@@ -161,8 +161,8 @@ fn push(body: &str, range: Range<usize>, found: &mut Vec<ProseSentence>) {
     }
 }
 
-/// Where sentences stand in a block: each line of what is no prose; of prose, up to an end mark, or to a line
-/// that begins an item.
+/// Positions of sentences in a block: each line, unless it is prose; in prose, up to an end mark or a line that
+/// begins an item.
 fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     let (mut ends, mut at) = (Vec::new(), 0);
     for line in block.split_inclusive('\n') {
@@ -186,7 +186,7 @@ fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     ranges
 }
 
-/// After an end mark that ends the line, or that a space and the beginning of a sentence follow.
+/// Whether the end mark ends the line, or is followed by a space and the beginning of a sentence.
 fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
     let begins = |rest: &str| {
         let next = rest.trim_start().chars().next();
@@ -198,7 +198,7 @@ fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
         .filter(move |end| begins(&line[*end..]) && !is_code(line, *end))
 }
 
-/// Between two backticks of its line.
+/// Whether the position is between two backticks of its line.
 pub(crate) fn is_code(line: &str, at: usize) -> bool {
     line[..at].matches('`').count() % 2 == 1
 }

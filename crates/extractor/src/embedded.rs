@@ -1,7 +1,7 @@
-//! Memories without a model: from what the user said in prose, and from nothing else.
+//! Memories without a model: only from the user's prose.
 //!
-//! High precision before recall: on most turns nothing is taught. A memory is the user's own sentence, so
-//! that whoever doubts it finds where it was said.
+//! High precision before recall: most turns teach nothing. A memory is the user's own sentence, so that its
+//! source can be checked.
 
 pub mod asked;
 pub mod draft;
@@ -25,20 +25,19 @@ use teach::{TaughtSentence, Teachings, taught_by};
 pub use draft::STRATEGY;
 pub use gates::No;
 
-/// Topics that one extraction writes at most: people teach a few things at a time.
+/// Most topics that one extraction writes: people teach a few things at a time.
 pub const MAX_WRITES: usize = 16;
 
-/// A topic that is there already.
 #[derive(Clone, Debug)]
 pub struct KnownTopic {
     pub name: Name,
     pub hash: Hash,
     pub text: String,
-    /// What the team shares may not be written on.
+    /// Team topics are not changed.
     pub scope: Scope,
 }
 
-/// What is looked at, and what is known beside it.
+/// The input: new statements, and what is known already.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtractionInput<'a> {
     /// The user's statements since the last extraction.
@@ -47,28 +46,26 @@ pub struct ExtractionInput<'a> {
     /// What a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
-    /// RFC 3339, of now.
+    /// The current time, RFC 3339.
     pub time: &'a str,
 }
 
-/// A topic to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenTopic {
     pub name: Name,
-    /// What stands there now; `None`: nothing may.
+    /// Hash of the current text; `None` if the file must not exist.
     pub over: Option<Hash>,
     pub text: String,
     /// The user's own words.
     pub sentence: String,
     pub seq: Seq,
-    /// Names the rule.
     pub rule: &'static str,
 }
 
-/// Why a sentence that teaches something was not written.
+/// Why a lesson was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// It stands in a topic.
+    /// A topic says it already.
     Known,
     /// A person removed or refused it.
     Refused,
@@ -77,7 +74,7 @@ pub enum DropReason {
     Gate(No),
 }
 
-/// What an extraction would do.
+/// The result of an extraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extraction {
     pub writes: Vec<WrittenTopic>,
@@ -86,7 +83,7 @@ pub struct Extraction {
     pub forget: Vec<(Seq, String)>,
 }
 
-/// What the statements teach that is not known yet.
+/// Finds what the statements teach that is not known yet.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     let Teachings { taught, forget, declined } = taught_by(lookup.said);
     let mut desk = Extractor::new(lookup);
@@ -100,13 +97,13 @@ pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     desk.out
 }
 
-/// The name of a topic to write, what stands there now, and the text.
+/// The name of a topic to write, the hash of its current text, and the new text.
 type WrittenText = (Name, Option<Hash>, String);
 
 struct Extractor<'a> {
     lookup: &'a ExtractionInput<'a>,
     out: Extraction,
-    /// Of what is written by now.
+    /// Statements that are already part of this extraction.
     new: Vec<Meaning>,
     names: HashSet<String>,
 }
@@ -139,7 +136,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
-        // What is asked for outright is taken even though it was removed once: the user changed their mind.
+        // An explicit request is accepted even if it was removed before: the user changed their mind.
         if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
             return Some(DropReason::Refused);
         }
@@ -154,7 +151,7 @@ impl<'a> Extractor<'a> {
         (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)
     }
 
-    /// A newer word on the matter of a topic that an extraction wrote.
+    /// A newer statement on the subject of a topic that an extraction wrote.
     fn continued(
         &self,
         taught: &TaughtSentence<'_>,

@@ -1,26 +1,26 @@
-//! Taking back what one session taught: its lines go, everybody else's stay.
+//! Removes what one session taught: its lines are removed, everyone else's stay.
 
 use bethink_memdir::header;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicStep {
-    /// What stood there before it; `None`: nothing.
+    /// The text before it; `None` if there was no file.
     pub before: Option<String>,
     pub after: String,
 }
 
-/// What is to become of the topic.
+/// How to change the topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
-    /// Nothing of the session stands in it any more.
+    /// It has no text from the session any more.
     Nothing,
-    /// It held nothing else.
+    /// Remove the file: it has no other text.
     Removed { lines: Vec<String> },
-    /// Without the session's lines. `whole`: as it was before the session.
+    /// The text without the session's lines. `whole`: exactly as before the session.
     Cut { text: String, lines: Vec<String>, whole: bool },
 }
 
-/// `now` is what stands there; steps oldest first.
+/// `now` is the current text; steps are oldest first.
 pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
         return ForgetOutcome::Nothing;
@@ -45,7 +45,7 @@ pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     }
 }
 
-/// Lines of the body that the session brought and that still stand there.
+/// Lines of the body that the session added and that are still there.
 fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
     let mut brought: Vec<&str> = Vec::new();
     for step in steps {
@@ -61,7 +61,7 @@ fn body_lines(text: &str) -> Vec<&str> {
     header::read(text).body.lines().filter(|line| !line.trim().is_empty()).collect()
 }
 
-/// The text without these lines of its body, and without the empty lines that they leave behind.
+/// The text without these body lines, and without the blank lines that they leave behind.
 fn without(now: &str, lines: &[String]) -> String {
     let body = header::read(now).body;
     let head = now.get(..now.len() - body.len()).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What of a conversation is worth remembering when it is over.
+//! Finds what is worth remembering from a conversation.
 //!
-//! Owns what is learnt: by rules from the user's own sentences, or by a forked agent, with the exact table of
-//! what that agent may do and a copy of the memory on which it does it. Leaves to the daemon when to
-//! look, every file, and who is told. Pure: texts come in, and texts to be written go out.
+//! Owns extraction: by rules from the user's own sentences, or by a forked agent, with the exact table of what
+//! that agent may do and the copy of the memory that it works on. Leaves to the daemon when to run, all files,
+//! and notifications. Pure: texts come in, and texts to write go out.
 //!
 //! Reading order: [`wrote`] (when there is nothing to do) → [`same`] → [`unwanted`](mod@unwanted) →
 //! [`embedded`] → [`model`] → [`forget`](mod@forget).

@@ -1,8 +1,8 @@
-//! Memories by a forked agent: what it is told, what it may call, and a copy of the memory on which it works.
+//! Memories by a forked agent: its instruction, its permissions, and the copy of the memory that it works on.
 //!
-//! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; what it leaves there is written by the
-//! daemon like any other memory, with the hash of what the agent had before it. So the table of what is allowed
-//! guards what may be learnt, and the disk needs no guard from the agent.
+//! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; the daemon then writes the result
+//! like any other memory, compared by hash with the text that the agent had. So the permission table protects
+//! what may be learned, and the disk needs no protection from the agent.
 
 pub mod blocks;
 pub mod copy;
@@ -21,8 +21,7 @@ pub use shape::Toolset;
 pub use table::{Allowed, Table};
 pub use tools::{ExtractionDesk, MemoryTool};
 
-/// By which its topics are known.
+/// Name of the strategy in its topics.
 pub const STRATEGY: &str = "model";
-/// Answers of the model: a look at what is there, the writing, and what was refused once more (specification,
-/// section 7).
+/// Most turns of the model: reading, writing, and correcting what was refused (specification, section 7).
 pub const TURNS: u32 = 5;

@@ -6,13 +6,13 @@ use std::sync::LazyLock;
 use bethink_statement::{NEGATIONS, is_number, likeness};
 use serde::{Deserialize, Serialize};
 
-/// Of the words of both, so many must be shared to be the same statement.
+/// Least share of common words of equal statements.
 const SAME: f64 = 0.75;
-/// Of the words of the shorter, figures left out, so many must be shared to be about the same thing: two rules for
-/// "generated files" are two rules.
+/// Least share of the shorter statement's words, without numbers, that statements on the same subject have in
+/// common: two rules for "generated files" are two rules.
 const ABOUT: f64 = 0.8;
 
-/// What a statement says, in whatever order and form.
+/// What a statement says, independent of order and form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meaning {
     /// Stems, without words that are in every statement.
@@ -21,13 +21,13 @@ pub struct Meaning {
     pub negative: bool,
 }
 
-/// Words that make a statement a lesson and say nothing of what it is about.
+/// Words that mark a lesson but say nothing about its subject.
 const TEACHING: &str = "always never now going forward henceforth future remember forget memory note keep mind prefer \
     want like make sure session every time ever user ask asked said told yes ok please reason";
 
 static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).collect());
 
-/// Words that deny besides [`NEGATIONS`], in lower case.
+/// Negations in addition to [`NEGATIONS`], in lower case.
 const DENIES: &str = "dont without nie niemals nicht kein keine keinen ne pas jamais sans nunca jamás não non mai niet \
     nooit geen";
 
@@ -52,7 +52,7 @@ impl Meaning {
         likeness(&self.words, &other.words) >= SAME && self.figures().eq(other.figures())
     }
 
-    /// A statement on what the other speaks of: a newer word on it, or the opposite.
+    /// Whether both are about the same subject: a newer statement, or the opposite.
     pub fn about(&self, other: &Self) -> bool {
         let named = |words: &BTreeSet<String>| -> BTreeSet<String> {
             words.iter().filter(|word| !is_number(word)).cloned().collect()
@@ -62,7 +62,7 @@ impl Meaning {
         shared >= 2 && shared as f64 >= ABOUT * own.len().min(others.len()) as f64
     }
 
-    /// A part of a longer text that holds all that this says.
+    /// Whether a part of the longer text says everything that this one says.
     pub fn within(&self, text: &str) -> bool {
         let parts = text.split(['\n', '.', '。']).map(str::trim).filter(|part| !part.is_empty());
         parts.map(Meaning::of).any(|part| self.same(&part))
@@ -78,7 +78,7 @@ fn terms(text: &str) -> impl Iterator<Item = String> {
     terms.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a word stands in every statement or in every text.
+/// Whether a word is common to all statements or all texts.
 pub(crate) fn says_nothing(word: &str) -> bool {
     terms(word).all(|term| IN_EVERY.contains(&term))
 }

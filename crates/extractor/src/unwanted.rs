@@ -1,7 +1,7 @@
-//! What a person took out of what was learnt, read from the versions of a topic: it is not learnt again.
+//! Finds what a person removed from learned topics, from their versions, so that it is not learned again.
 //!
-//! Nobody has to say so in a form of its own. Who deletes a topic in an editor, cuts a line out of it or goes back to what
-//! stood there before has said enough.
+//! A person does not have to say so explicitly: deleting a topic, removing a line from it, or restoring an
+//! earlier version is enough.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::same::Meaning;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     Extraction,
-    /// By hand, over a command, or by going back.
+    /// By hand, with a command, or by restoring a version.
     Person,
-    /// Other work of the daemon, which may put statements elsewhere.
+    /// Other work of the daemon, which may move statements.
     Other,
 }
 
-/// One version of a topic; what stands on disk now is the last.
+/// One version of a topic; the last one is the current file.
 #[derive(Clone, Debug)]
 pub struct Version {
     pub by: By,
@@ -26,7 +26,7 @@ pub struct Version {
     pub text: Option<String>,
 }
 
-/// Statements that extractions wrote and that a person took out, of one topic, oldest version first.
+/// Statements of one topic that extractions wrote and a person removed, oldest version first.
 pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
     let mut learnt: BTreeMap<String, Meaning> = BTreeMap::new();
     let mut out: BTreeMap<String, Meaning> = BTreeMap::new();
@@ -52,7 +52,7 @@ pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
     out.into_values().filter(|meaning| !meaning.words.is_empty()).collect()
 }
 
-/// What a topic says: its description, and each line of its body without marks of lists and quotations.
+/// What a topic says: its description, and each line of its body without list and quotation marks.
 pub fn statements(text: &str) -> Vec<String> {
     let topic = header::read(text);
     let body = topic.body.lines().map(plain).filter(|line| !line.is_empty() && !is_frame(line));
@@ -65,7 +65,7 @@ fn plain(line: &str) -> &str {
     line.trim().trim_start_matches(['>', '-', '*', '#', ' '])
 }
 
-/// A line that says how a statement is meant.
+/// Whether the line explains a statement.
 fn is_frame(line: &str) -> bool {
     line.starts_with("The user said so on ") || line.starts_with("How to apply:")
 }

@@ -1,22 +1,22 @@
 //! Whether the agent itself wrote memory in a turn: then there is nothing to extract from it.
 //!
-//! Told by the arguments of its calls alone. Which tools a client has is known only while it is there.
+//! Decided only from the arguments of its calls, because a client's tools are only known while it is connected.
 
 use std::collections::HashSet;
 
 use bethink_transcript::{BlockKind, Message, ToolUseId};
 use serde_json::{Map, Value};
 
-/// Names of a path among a tool's arguments, in use by clients.
+/// Names that clients' tools use for a path argument.
 pub(crate) const PATH: &[&str] =
     &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
-/// Names of what is written there.
+/// Names that they use for the written text.
 const TEXT: &str = "content contents file_text text new_string new_str newString replace new_text newText edits insert_text";
 pub(crate) const COMMAND: &[&str] = &["command", "cmd"];
-/// Signs of a command that writes what it names.
+/// Signs of a command that writes to the files that it names.
 const WRITES: [&str; 7] = [">", "tee ", "sed -i", "mv ", "cp ", "rm ", "touch "];
 
-/// Whether some call among these messages wrote into `dir`, as far as its answer tells.
+/// Whether a tool call in these messages wrote into `dir`, according to its result.
 pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &str) -> bool {
     let mut calls: HashSet<ToolUseId> = HashSet::new();
     let mut failed: HashSet<ToolUseId> = HashSet::new();

@@ -1,9 +1,9 @@
-//! What went wrong, in classes that a person or a retry can act on.
+//! Errors of git, in classes that a person or a retry can act on.
 
 use std::io;
 use std::time::Duration;
 
-/// Characters of git's own words that are kept.
+/// Most characters of git's messages that are kept.
 const MOST_SAID: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum GitError {
     },
 }
 
-/// Why git gave up, as far as its words tell.
+/// Why git failed, as far as its messages show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitTrouble {
     #[error(
@@ -80,8 +80,8 @@ fn quoted(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(" ({said})") }
 }
 
-/// By git's English words; the process runs with `LC_ALL=C`. Read from the top: what names its cause comes
-/// before what only follows from it.
+/// Matches git's English messages; the process runs with `LC_ALL=C`. The first match counts: causes come before
+/// their consequences.
 const SAID: [(GitTrouble, &str); 13] = [
     (
         GitTrouble::Password,
@@ -124,7 +124,7 @@ fn classify(said: &str) -> GitTrouble {
     known.map_or(GitTrouble::Other, |(trouble, _)| *trouble)
 }
 
-/// The lines that tell, without progress and hints; at most a few hundred characters.
+/// The relevant lines, without progress and hints; at most a few hundred characters.
 fn brief(said: &str) -> String {
     let telling = |line: &&str| {
         ["fatal:", "error:", "! ", "remote:"].iter().any(|start| line.starts_with(start))
@@ -135,7 +135,7 @@ fn brief(said: &str) -> String {
     chosen.join("; ").chars().take(MOST_SAID).collect()
 }
 
-/// Without what steers a terminal, and without what an address may hold before its `@`.
+/// Removes terminal control characters and credentials in URLs.
 fn clean(text: &str) -> String {
     let plain: String =
         text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();

@@ -1,13 +1,12 @@
-//! The `git` binary, called so that a hostile repository runs nothing and a silent remote ends.
+//! Runs the `git` binary so that a hostile repository cannot execute anything and a silent remote cannot block.
 //!
-//! Owns: how git is started ([`run`]), what its failures mean ([`error`]), and the few things that a shared
-//! directory needs of it. Git never reads or writes the files that people see: it is asked for objects and
-//! handed contents, so that no checkout, filter, attribute or symlink of a repository has a say. Its
-//! settings come from the person's own configuration and from here, and never from the repository's: a
-//! [`Repo`] is opened through a directory of ours, in which only objects and refs are the repository's own.
+//! Owns how git is started ([`run`]), what its failures mean ([`error`]), and the few operations that a shared
+//! directory needs. Git never reads or writes the files that people see: it reads objects and is given content,
+//! so a repository's checkout, filters, attributes and symlinks have no effect. Its settings come from the
+//! person's configuration and from here, never from the repository's: a [`Repo`] is opened through a directory
+//! of ours, in which only objects and refs are the repository's own.
 //!
-//! The road not taken: overriding each setting that can run a program, a list that grows with every
-//! release of git.
+//! Rejected alternative: overriding each setting that can run a program, a list that grows with every release of git.
 //!
 //! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`].
 

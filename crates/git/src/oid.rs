@@ -1,4 +1,4 @@
-//! Names of objects, validated at birth, so that none of them is ever an option.
+//! Object ids, validated when created, so that none can be mistaken for an option.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ impl Oid {
         &self.0
     }
 
-    /// As people write it.
+    /// The short form for people.
     pub fn short(&self) -> &str {
         self.0.get(..8).unwrap_or(&self.0)
     }

@@ -1,4 +1,4 @@
-//! What is in commits: their trees, and what the blobs hold.
+//! Reads commits: their trees and blobs.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use crate::repo::Repo;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// As bytes that are text; a name that is none is left out.
+    /// The path; entries whose path is not UTF-8 are left out.
     pub path: String,
     /// `100644`, `100755`; `120000` is a symlink, `160000` a submodule.
     pub mode: String,
     pub oid: Oid,
-    /// Bytes; 0 for what is no blob.
+    /// Size in bytes; 0 if it is not a blob.
     pub size: u64,
 }
 
 impl TreeEntry {
-    /// A file, and not a link to one.
+    /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {
         matches!(self.mode.as_str(), "100644" | "100755")
     }
@@ -34,7 +34,7 @@ impl Repo {
         Ok(records.filter_map(entry).collect())
     }
 
-    /// What blobs hold, in the order asked for; `None` for what is larger than `most` bytes.
+    /// The content of blobs, in the given order; `None` for those larger than `most` bytes.
     pub async fn blobs(&self, oids: &[Oid], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let doing = "read files of a commit";
         let sizes = self.sizes(oids).await?;
@@ -60,8 +60,8 @@ impl Repo {
         sizes.filter(|sizes| sizes.len() == oids.len()).ok_or_else(|| GitError::odd(doing))
     }
 
-    /// Every path and blob that commits brought which `known` does not have: also what a later commit took
-    /// away again. At most `most` commits are looked at.
+    /// Every path and blob in the commits that `known` does not have, including those that a later commit
+    /// removed. At most `most` commits are read.
     pub async fn brought(
         &self,
         tip: &Oid,
@@ -102,7 +102,7 @@ impl Repo {
         commits.collect::<Result<_, _>>().map_err(|_| GitError::odd(doing))
     }
 
-    /// Whether all that `old` has is in `new`.
+    /// Whether `old` is an ancestor of `new`.
     pub async fn is_ancestor(&self, old: &Oid, new: &Oid) -> Result<bool, GitError> {
         let doing = "compare commits";
         let call = self.call(doing, ["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
@@ -125,7 +125,7 @@ impl Repo {
         }
     }
 
-    /// Who made a commit, in clean characters.
+    /// The author of a commit, without control characters.
     pub async fn author(&self, commit: &Oid) -> Result<String, GitError> {
         let args = ["show", "--no-patch", "--no-show-signature", "--format=%an", commit.as_str()];
         let said = self.git.text(self.call("read a commit", args)).await?;

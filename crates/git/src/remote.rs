@@ -1,4 +1,4 @@
-//! What others have: asking, fetching, pushing. Nothing here rewrites anybody's history.
+//! Remotes: listing, fetching, pushing. Nothing here rewrites history.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use crate::oid::Oid;
 use crate::repo::{Repo, branch_of};
 use crate::run::{Git, GitCall, settings};
 
-/// Where the last fetched tip lies.
+/// The ref of the last fetched tip.
 const INCOMING: &str = "refs/bethink/incoming";
 
-/// An address that git may be given.
+/// An address that is safe to pass to git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote(String);
 
@@ -51,13 +51,13 @@ impl Remote {
         &self.0
     }
 
-    /// On this machine, so that the other end of the transport runs here, too.
+    /// A path on this machine, where the other end of the transport runs too.
     fn is_local(&self) -> bool {
         self.0.starts_with('/') || self.0.starts_with("file://")
     }
 }
 
-/// `name:path` or `user@name:path`, and no option for ssh.
+/// `name:path` or `user@name:path` that ssh cannot mistake for an option.
 fn is_host_and_path(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
@@ -70,12 +70,12 @@ fn is_host_and_path(text: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
     Done,
-    /// Somebody else was faster: fetch and merge again.
+    /// Someone else pushed first: fetch and merge again.
     Behind,
 }
 
 impl Repo {
-    /// The tip of our branch at the remote; `None` where it has none yet.
+    /// The tip of our branch at the remote; `None` if it has none yet.
     pub async fn fetch(&self, remote: &Remote) -> Result<Option<Oid>, GitError> {
         let branch = format!("refs/heads/{}", self.branch());
         let asked = arguments(&["ls-remote", "--quiet"], remote, UPLOAD, &branch);
@@ -109,7 +109,7 @@ impl Repo {
         if output.status.success() {
             return Ok(Pushed::Done);
         }
-        // With `--porcelain` what became of the ref stands in the output, not in the messages.
+        // With `--porcelain`, the ref's result is in the output, not in the messages.
         let said = [output.messages.as_slice(), b"\n", output.said.as_slice()].concat();
         match GitError::failed(doing, &said) {
             error if error.trouble() == Some(GitTrouble::Rejected) => Ok(Pushed::Behind),
@@ -121,8 +121,8 @@ impl Repo {
 /// The program at the other end of a fetch.
 const UPLOAD: &str = "upload-pack";
 
-/// Of a call to a remote. On this machine its other end is started with none of the hooks and settings that lie
-/// there.
+/// Settings of a call to a remote. For a remote on this machine, the other end must not use the hooks and
+/// settings there.
 fn arguments(options: &[&str], remote: &Remote, program: &str, refs: &str) -> Vec<String> {
     let mut args: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     if remote.is_local() {
@@ -135,7 +135,7 @@ fn arguments(options: &[&str], remote: &Remote, program: &str, refs: &str) -> Ve
 }
 
 impl Git {
-    /// Asks an address, without a repository here, which branch it shows first: `None` where it is empty.
+    /// Asks an address for its default branch, without a local repository; `None` if the remote is empty.
     pub async fn default_branch(&self, remote: &Remote) -> Result<Option<String>, GitError> {
         let args = arguments(&["ls-remote", "--quiet", "--symref"], remote, UPLOAD, "HEAD");
         let call = self.over_network(GitCall::nowhere("ask the remote", args, self)).await?;
@@ -143,7 +143,7 @@ impl Git {
         Ok(said.lines().find_map(|line| branch_of(line.split('\t').next()?)))
     }
 
-    /// With the time limit of remotes and the person's own ssh, told to ask nothing and to give up in time.
+    /// With the time limit of remotes, and the person's own ssh in batch mode with a timeout.
     async fn over_network<'a>(&self, mut call: GitCall<'a>) -> Result<GitCall<'a>, GitError> {
         let asked =
             GitCall::nowhere("read a setting", ["config", "--get", "core.sshCommand"], self);

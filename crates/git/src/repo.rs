@@ -1,4 +1,4 @@
-//! A repository, opened so that none of its own settings is read.
+//! A repository, opened so that its own settings are not read.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,30 +10,30 @@ use crate::error::{GitError, GitTrouble};
 use crate::oid::Oid;
 use crate::run::{Git, GitCall};
 
-/// The branch of a repository that has none yet.
+/// The branch of a new repository.
 pub const BRANCH: &str = "main";
-/// Longest HEAD that is read; a branch's name has 250 bytes at most.
+/// Largest HEAD that is read, in bytes; a branch name has at most 250.
 const MOST_HEAD: u64 = 1_024;
 
-/// A working directory's repository. Objects, refs and the index are its own; settings, hooks and attributes
-/// are not.
+/// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks and
+/// attributes.
 #[derive(Clone, Debug)]
 pub struct Repo {
     pub(crate) git: Git,
     /// `.git` of the directory.
     pub(crate) own: PathBuf,
-    /// What git is told is the repository.
+    /// The directory that git uses as the repository.
     view: PathBuf,
     branch: String,
 }
 
 impl Repo {
-    /// Whether there is a repository in a directory; itself, and not above it.
+    /// Whether there is a repository in the directory itself, not above it.
     pub fn is_in(dir: &Path) -> bool {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
 
-    /// Makes a repository in a directory; one that is there stays as it is.
+    /// Creates a repository in a directory; an existing one is left as it is.
     pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<(), GitError> {
         if Self::is_in(dir) {
             return Ok(());
@@ -44,8 +44,8 @@ impl Repo {
         git.succeed(call).await.map(drop)
     }
 
-    /// Opens the repository of `dir` through `view`, a directory of ours that is made where it is missing. Several
-    /// may look through one at the same time.
+    /// Opens the repository of `dir` through `view`, a directory of ours that is created if missing. Several
+    /// processes may use one view at the same time.
     pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
         let doing = "open the repository";
         let own = dir.join(".git");
@@ -66,12 +66,12 @@ impl Repo {
         &self.branch
     }
 
-    /// Where a file lies that several daemons may lock.
+    /// The path of a lock file for several daemons.
     pub fn lock_file(&self) -> PathBuf {
         self.own.join("bethink.lock")
     }
 
-    /// Files that `git status` and `git add` by hand leave alone; said once, in what belongs to this copy alone.
+    /// Excludes files from `git status` and `git add` by hand, only in this copy.
     pub fn leave_alone(&self, pattern: &str) -> Result<(), GitError> {
         let failed = |source| GitError::Io { doing: "write .git/info/exclude", source };
         let folder = self.own.join("info");
@@ -96,7 +96,7 @@ impl Repo {
         call
     }
 
-    /// The one value of a setting in the repository itself, as data: it is read and not obeyed.
+    /// The value of a setting in the repository, read as data and not applied.
     pub async fn own_setting(&self, name: &str) -> Result<Option<String>, GitError> {
         let mut call =
             self.call("read a setting of the repository", ["config", "--no-includes", "--file"]);
@@ -112,7 +112,7 @@ impl Repo {
         self.git.succeed(call).await.map(drop)
     }
 
-    /// Of a ref, if it is there.
+    /// The commit of a ref, if it exists.
     pub async fn tip(&self, name: &str) -> Result<Option<Oid>, GitError> {
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", name];
         self.git.run(self.call("read a ref", args)).await?.oid("read a ref")
@@ -136,7 +136,7 @@ fn read_head(own: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// Of `ref: refs/heads/<branch>`, in characters that need no care.
+/// The branch of `ref: refs/heads/<branch>`, in safe characters only.
 pub(crate) fn branch_of(head: &str) -> Option<String> {
     let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
@@ -144,8 +144,8 @@ pub(crate) fn branch_of(head: &str) -> Option<String> {
     (fine && !branch.starts_with(['-', '/', '.'])).then(|| branch.to_owned())
 }
 
-/// Makes the view. What is there and right stays, so that a git that runs keeps what it looks through. How objects
-/// and refs are stored is part of what they are; no other setting of the repository is read.
+/// Creates the view. Correct parts are left, so that a running git process keeps its files. Only settings for
+/// the format of objects and refs are taken from the repository.
 fn look_through(own: &Path, view: &Path, branch: &str) -> io::Result<()> {
     fs::create_dir_all(view)?;
     let own_config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();
@@ -182,7 +182,7 @@ fn link(target: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// In one step, so that nobody reads a half.
+/// Writes atomically.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|found| found == text) {
         return Ok(());

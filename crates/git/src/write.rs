@@ -6,9 +6,9 @@ use crate::error::GitError;
 use crate::oid::Oid;
 use crate::repo::Repo;
 
-/// Under whose name a commit is made when git knows nobody.
+/// The author of a commit if git has no user configured.
 const NOBODY: (&str, &str) = ("bethink", "bethink@localhost");
-/// Where a commit lies until it has a branch.
+/// The ref of a commit until it has a branch.
 const MADE: &str = "refs/bethink/made";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Person {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeChange {
     Write(Vec<u8>),
-    /// The file is what another commit has.
+    /// The file's blob from another commit.
     Take {
         oid: Oid,
         mode: String,
@@ -28,7 +28,7 @@ pub enum TreeChange {
     Remove,
 }
 
-/// A commit to be: the first parent's tree with changes.
+/// A new commit: the first parent's tree with changes.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub parents: Vec<Oid>,
@@ -40,7 +40,7 @@ pub struct Commit {
 }
 
 impl Repo {
-    /// Who the person is to git: in the repository, in their own settings, or nobody in particular.
+    /// The author's identity: from the repository, the person's settings, or a default.
     pub async fn person(&self) -> Result<Person, GitError> {
         let name = self.setting("user.name").await?.unwrap_or_else(|| NOBODY.0.to_owned());
         let email = self.setting("user.email").await?.unwrap_or_else(|| NOBODY.1.to_owned());
@@ -50,7 +50,7 @@ impl Repo {
         Ok(Person { name: plain(&name), email: plain(&email) })
     }
 
-    /// A setting of the repository, else of the person.
+    /// A setting of the repository, or else of the person.
     async fn setting(&self, name: &str) -> Result<Option<String>, GitError> {
         if let Some(own) = self.own_setting(name).await? {
             return Ok(Some(own));
@@ -68,7 +68,7 @@ impl Repo {
         self.tip(MADE).await?.ok_or_else(|| GitError::odd(doing))
     }
 
-    /// Moves a ref from what it was believed to be; `None` is a ref that is not there.
+    /// Moves a ref by compare-and-swap; `None` is a missing ref.
     pub async fn set_ref(&self, name: &str, to: &Oid, from: Option<&Oid>) -> Result<(), GitError> {
         let zero = "0".repeat(to.as_str().len());
         let from = from.map_or(zero.as_str(), Oid::as_str);
@@ -76,7 +76,7 @@ impl Repo {
         self.git.succeed(self.call("move a branch", args)).await.map(drop)
     }
 
-    /// So that `git status`, asked by hand, compares with this commit.
+    /// Updates the index, so that `git status` by hand compares with this commit.
     pub async fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
         let mut call = self.call("write the index", ["read-tree", commit.as_str()]);
         call.env.push(("GIT_INDEX_FILE", self.own.join("index").into()));
@@ -84,8 +84,8 @@ impl Repo {
     }
 }
 
-/// In the language of `git fast-import`. Lengths stand before contents, so that no content is a command. Writing to
-/// memory never fails.
+/// The commit in the format of `git fast-import`. Lengths precede contents, so content cannot be read as a
+/// command. Writing to memory never fails.
 fn stream(commit: &Commit) -> Vec<u8> {
     let mut out = Vec::new();
     let person = format!("{} <{}> {} +0000", commit.person.name, commit.person.email, commit.at);
@@ -115,7 +115,7 @@ fn data(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\n');
 }
 
-/// As a C string, which is how such a stream takes any path.
+/// A path as a C string, the stream's format for arbitrary paths.
 fn quoted(path: &str) -> String {
     let byte = |byte: u8| match byte {
         b'"' | b'\\' => format!("\\{}", char::from(byte)),

@@ -121,8 +121,7 @@ impl HookService {
         }
     }
 
-    /// Records that an event was handled, for a day. If it is repeated later, its transcript has already been
-    /// read.
+    /// Records that an event was handled, for a day. If it is repeated later, its transcript has already been read.
     async fn note_taken(&self, delivery: &Delivery) -> Result<()> {
         let key = receipt_key(delivery.id);
         let receipt = Receipt { key, fingerprint: delivery.event.as_str().to_owned() };

@@ -1,6 +1,5 @@
-//! A transcript that grows while it is read: reads new lines from the last position, whatever happened to the
-//! file. If its beginning has changed, it is read again from the start: messages have ids, and none is stored
-//! twice.
+//! A transcript that grows while it is read: reads new lines from the last position, whatever happened to the file.
+//! If its beginning has changed, it is read again from the start: messages have ids, and none is stored twice.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};

@@ -1,16 +1,16 @@
-//! HTML comments that stand on lines of their own: notes between people, left out of the prompt.
+//! HTML comments on lines of their own: notes between people, which are left out of the prompt.
 
 use crate::lines::{LineContext, LineReader};
 
-/// The text without its block comments. One that never ends stays, since the rest of the file would go
-/// with it; the flag tells of it.
+/// The text without its block comments. An unclosed comment is kept, because the rest of the file would be lost
+/// with it; the flag reports it.
 pub(crate) fn strip(text: &str) -> (String, bool) {
     let (mut out, mut lines) = (String::with_capacity(text.len()), LineReader::default());
     let (mut rest, mut unclosed) = (text, false);
     while !rest.is_empty() {
         let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
         let (line, after) = rest.split_at(end);
-        // A comment may not open a fence, so it is looked for before the line is counted in.
+        // A comment cannot open a fence, so it is checked before the line is read.
         if !unclosed && lines.clone().place(line) == LineContext::Prose && opens(line) {
             match close(rest) {
                 Some(at) => {
@@ -39,7 +39,7 @@ fn close(text: &str) -> Option<usize> {
     Some(from + text.get(from..)?.find("-->")? + 3)
 }
 
-/// What is left of the line on which a comment ended: nothing of a blank one.
+/// The rest of the line on which a comment ended; nothing if it is blank.
 fn leftover(rest: &str) -> &str {
     let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
     let (line, after) = rest.split_at(end);

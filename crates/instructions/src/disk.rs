@@ -1,14 +1,14 @@
-//! What this crate asks of a disk. Tests answer from a map.
+//! The disk as this crate needs it. Tests use a map.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What stands at a path, through every symlink.
+/// The kind of file at a path, after following symlinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
     File,
     Directory,
-    /// A device, pipe or socket: opening one may hang or act.
+    /// A device, pipe or socket: opening one may hang or have effects.
     Other,
 }
 
@@ -24,10 +24,10 @@ pub struct FileLook {
 pub trait Disk {
     fn look(&self, path: &Path) -> io::Result<FileLook>;
 
-    /// The whole of a regular file, by its real path. Fails when it is larger than `most` or no longer
-    /// a regular file, and never waits for anybody to write.
+    /// Reads a regular file by its real path. Fails if it is larger than `most` or no longer a regular file,
+    /// and never waits for a writer.
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>>;
 
-    /// Names in a directory, in any order, at most `most` of them.
+    /// Up to `most` names in a directory, in any order.
     fn list(&self, dir: &Path, most: usize) -> io::Result<Vec<String>>;
 }

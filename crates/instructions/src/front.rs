@@ -1,15 +1,15 @@
 //! Front matter, as far as instructions use it: the `paths` of a rule.
 //!
-//! Read by line and not as YAML: people write `paths: **/*.ts`, which YAML takes for an alias. So there
-//! is also nothing in it that could grow.
+//! Read line by line, not as YAML: people write `paths: **/*.ts`, which is an alias in YAML. So nothing in it
+//! can expand either.
 
 use crate::limits::MOST_FRONT_BYTES;
 
-/// A text without its front matter, and the patterns that it names.
+/// A text without its front matter, and the patterns in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Front<'a> {
     pub(crate) body: &'a str,
-    /// `None` where there is no `paths`.
+    /// `None` if there is no `paths`.
     pub(crate) paths: Option<Vec<String>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn split(text: &str) -> Front<'_> {
         }
         at += line.len();
     }
-    // A line of dashes without a second one is a rule of Markdown.
+    // A line of dashes without a second one is a thematic break.
     whole
 }
 
@@ -48,7 +48,7 @@ fn paths(front: &str) -> Option<Vec<String>> {
     Some(items)
 }
 
-/// Nothing, a comment or the mark of a block: what counts stands in the lines below.
+/// Empty, a comment or a block indicator: the values are in the lines below.
 fn is_block_mark(value: &str) -> bool {
     value.is_empty() || value.starts_with('#') || matches!(value, "|" | ">" | "|-" | ">-")
 }
@@ -96,7 +96,7 @@ fn indented<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Vec<String> {
     items
 }
 
-/// Parts between commas that stand outside of braces, brackets and quotes.
+/// Splits at commas outside braces, brackets and quotes.
 fn commas(text: &str) -> Vec<String> {
     let (mut items, mut item) = (Vec::new(), String::new());
     let (mut open, mut quote) = (0_usize, None);
@@ -119,7 +119,7 @@ fn commas(text: &str) -> Vec<String> {
     items
 }
 
-/// Without the quotes around it.
+/// Removes surrounding quotes.
 fn bare(text: &str) -> String {
     let text = text.trim();
     let inner = |q: char| text.strip_prefix(q).and_then(|t| t.strip_suffix(q));

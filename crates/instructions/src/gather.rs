@@ -1,5 +1,5 @@
-//! From places to files, in order: each is admitted, read, compared with what is there, and its imports
-//! follow it.
+//! Loads files from places, in order: each file is checked, read, compared with the others, and followed by its
+//! imports.
 
 mod admit;
 mod imports;
@@ -23,13 +23,13 @@ use crate::text::{self, InstructionText};
 #[derive(Clone, Copy, Debug)]
 pub struct InstructionRequest<'a> {
     pub places: &'a InstructionPlaces,
-    /// Files that the session reads or writes; relative ones lie in the working directory.
+    /// Files that the session reads or writes; relative to the working directory.
     pub touched: &'a [PathBuf],
     /// Real paths that a person approved.
     pub approved: &'a BTreeSet<PathBuf>,
 }
 
-/// Everything that counts for a working directory. What is wrong with a file skips that file alone.
+/// Everything that applies to a working directory. An error in a file only skips that file.
 pub fn load(disk: &dyn Disk, request: InstructionRequest<'_>) -> InstructionSet {
     let mut gather = Gather::new(disk, request);
     gather.chain();
@@ -51,7 +51,7 @@ struct Gather<'a> {
     skipped: Vec<Skipped>,
     untold: usize,
     waiting: Vec<WaitingRule>,
-    /// Real path, and as what it was loaded.
+    /// Real path, and the path under which it was loaded.
     by_path: HashMap<PathBuf, PathBuf>,
     by_text: HashMap<Hash, PathBuf>,
     told: HashSet<PathBuf>,
@@ -64,9 +64,9 @@ struct FileCandidate {
     path: PathBuf,
     kind: InstructionKind,
     why: SkipReason,
-    /// What a rule's patterns are relative to.
+    /// The directory that a rule's patterns are relative to.
     base: PathBuf,
-    /// Named by the person or the administrator and not by the project, so that it needs no approval.
+    /// Named by the person or the administrator rather than the project, so it needs no approval.
     own: bool,
     /// Who imported it: path as loaded, and the real paths from the chain on.
     imported_by: Option<PathBuf>,
@@ -103,7 +103,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Loads a file, if it is there and may be. `true` where it counts: loaded, here or elsewhere, or waiting.
+    /// Loads a file, if it exists and is allowed. `true` if it counts: loaded here or elsewhere, or waiting.
     fn offer(&mut self, candidate: FileCandidate) -> bool {
         let look = match self.admit(&candidate) {
             Ok(Some(look)) => look,
@@ -154,7 +154,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Loads what has been read, unless the same text is there; its imports follow it.
+    /// Loads a text that was read, unless the same text is already loaded, then its imports.
     fn keep(
         &mut self,
         candidate: &FileCandidate,
@@ -195,7 +195,7 @@ impl<'a> Gather<'a> {
                 content: text.content,
             });
         }
-        // A copy's words name other files from another directory.
+        // In another directory, the same imports mean other files.
         self.imports_of(candidate, &real, &content);
         true
     }
@@ -214,7 +214,7 @@ impl<'a> Gather<'a> {
         (self.bytes + bytes > MOST_BYTES).then_some(Reason::TooManyBytes)
     }
 
-    /// Told once for each path.
+    /// Reported once per path.
     fn skip(&mut self, candidate: &FileCandidate, real: Option<PathBuf>, reason: Reason) {
         self.tell(&candidate.path, real, candidate.imported_by.clone(), reason);
     }

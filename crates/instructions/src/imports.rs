@@ -1,13 +1,13 @@
 //! `@path` marks in a file's prose.
 //!
-//! An `@` counts at the beginning of a word alone, so an address is none. Whether a mention such as
-//! `@team` or `@scope/package` means a file is for the disk to say; [`Import::is_meant`] tells which
-//! are told of when there is none.
+//! An `@` only counts at the beginning of a word, so an email address is not a mark. Whether a mention such as
+//! `@team` or `@scope/package` means a file is decided by the disk; [`Import::is_meant`] says which are
+//! reported if there is no file.
 
 use crate::limits::MOST_PATH_BYTES;
 use crate::lines::{LineContext, LineReader};
 
-/// A mark, as it stands after the `@`.
+/// The text after the `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImportMark {
     pub(crate) path: String,
@@ -44,7 +44,7 @@ impl ImportMark {
         readings.into_iter()
     }
 
-    /// Written as a path of a text file, so that its absence is a mistake worth telling.
+    /// Whether it looks like the path of a text file, so that a missing file should be reported.
     pub(crate) fn is_meant(&self) -> bool {
         let last = self.readings().last().unwrap_or_default();
         let name = last.rsplit('/').next().unwrap_or_default();
@@ -54,7 +54,7 @@ impl ImportMark {
     }
 }
 
-/// Endings of files that somebody would import; `@jane.doe` has none of them.
+/// Extensions of files that people import; `@jane.doe` has none of them.
 fn is_text(ending: &str) -> bool {
     const TEXT: [&str; 16] = [
         "md", "mdx", "mdc", "markdown", "txt", "text", "rst", "adoc", "org", "json", "jsonc",
@@ -82,12 +82,12 @@ fn paragraphs(text: &str) -> Vec<&str> {
     found
 }
 
-/// With each code span replaced by one that holds no mark.
+/// The text with each code span replaced by one without a mark.
 fn without_spans(paragraph: &str) -> String {
     let runs = backticks(paragraph);
     let mut out = String::with_capacity(paragraph.len());
     let (mut at, mut i) = (0, 0);
-    // Where each length stands, so that a run without a partner is not searched for through the text.
+    // Positions of each length, so that the text is not searched for a run without a partner.
     let mut places: std::collections::HashMap<usize, Vec<usize>> = std::collections::HashMap::new();
     for (index, (_, length)) in runs.iter().enumerate() {
         places.entry(*length).or_default().push(index);
@@ -120,7 +120,7 @@ fn backticks(text: &str) -> Vec<(usize, usize)> {
     runs
 }
 
-/// What follows each `@` that begins a word. `\ ` is a space within a path.
+/// The text after each `@` that begins a word. `\ ` is a space within a path.
 fn marks(prose: &str) -> impl Iterator<Item = String> {
     prose.match_indices('@').filter_map(|(at, _)| {
         let before = prose.get(..at)?.chars().next_back();

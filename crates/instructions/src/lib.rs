@@ -1,12 +1,11 @@
 //! Instruction files: which are loaded for a working directory, in what order, and why others are not.
 //!
-//! Owns the chain (managed, user, project from its root down, local), imports, rules that wait for a
-//! file, what is left out of a text, and how the model reads it. Pure: a disk is passed in. Leaves to the
-//! daemon when to load again, which paths were touched, what a person approved, and where the text stands
-//! in a prompt.
+//! Owns the chain (managed, user, project from its root down, local), imports, rules that wait for a file, what
+//! is removed from a text, and how the model sees it. Pure: a disk is passed in. Leaves to the daemon when to
+//! load again, which paths were touched, what a person approved, and where the text goes in a prompt.
 //!
-//! A file is admitted by where it really lies and by its name, before it is read; one that cannot be
-//! loaded is skipped with its reason, and the others count.
+//! A file is allowed by its real path and name, before it is read. A file that cannot be loaded is skipped with
+//! a reason, and the others count.
 //!
 //! Reading order: [`places`] → [`disk`] → [`gather`] → `text` (`front`, `comments`) →
 //! `imports` → `patterns` → `secret` → [`report`] → [`render`] → [`limits`].

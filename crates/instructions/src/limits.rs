@@ -1,4 +1,4 @@
-//! Every bound of this crate, with its reason.
+//! All limits of this crate, with their reasons.
 
 /// Bytes of one file (specification, section 8: no limit up to 4 MiB).
 pub const MOST_FILE_BYTES: u64 = 4 << 20;
@@ -9,16 +9,16 @@ pub const MANY_LINES: usize = 200;
 /// Imports in imports (section 8).
 pub const MOST_DEPTH: usize = 5;
 
-/// Files of one chain: far more than anybody keeps, and few enough that a prompt is not kept waiting.
+/// Most files of one chain: far more than people have, and few enough that a prompt does not wait.
 pub const MOST_FILES: usize = 500;
-/// Bytes of one chain: more than any window takes, so that what is too much is told by the window.
+/// Most bytes of one chain: more than any context window, so that the window reports an excess.
 pub const MOST_BYTES: u64 = 16 << 20;
-/// Import marks looked up for one chain; each is a few calls of the system.
+/// Most import marks checked for one chain; each takes a few system calls.
 pub const MOST_IMPORTS: usize = 2_000;
-/// Skipped files told by name; the others are counted.
+/// Skipped files that are listed by name; the others are counted.
 pub const MOST_SKIPPED: usize = 500;
 
-/// Entries of one directory of rules that are looked at.
+/// Most entries of one directory of rules that are read.
 pub const MOST_ENTRIES: usize = 2_000;
 /// Directories below `rules` that are looked at, in all and one in the other.
 pub const MOST_RULE_DIRS: usize = 200;

@@ -4,16 +4,16 @@
 pub(crate) enum LineContext {
     Prose,
     Blank,
-    /// In a fence, a fence itself, or indented by four.
+    /// In a fence, a fence itself, or indented by four columns.
     Code,
 }
 
-/// Takes the lines of a text in order.
+/// Reads the lines of a text in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineReader {
     /// Mark and length of the open fence.
     fence: Option<(u8, usize)>,
-    /// Since when an indented line may be code: after a blank one, and outside of any list.
+    /// Whether an indented line may be code: after a blank line, and outside lists.
     after_prose: bool,
     in_list: bool,
 }
@@ -44,7 +44,7 @@ impl LineReader {
         !self.after_prose && !self.in_list && indent(text) >= 4
     }
 
-    /// What is indented after a list's item belongs to it.
+    /// Indented text after a list item belongs to it.
     fn follow_list(&mut self, text: &str) {
         if after_marker(text.trim_start()).is_some() {
             self.in_list = true;
@@ -54,7 +54,7 @@ impl LineReader {
     }
 }
 
-/// Columns before the first character; a tab goes to the next fourth.
+/// Columns before the first character; a tab moves to the next multiple of four.
 fn indent(text: &str) -> usize {
     let mut columns = 0;
     for byte in text.bytes() {

@@ -9,7 +9,7 @@ use crate::limits::{MOST_PATTERN_BYTES, MOST_PATTERNS};
 #[derive(Clone, Debug)]
 pub(crate) struct Patterns {
     globs: Vec<Pattern>,
-    /// Patterns that say nothing, and why.
+    /// Invalid patterns, and why.
     pub(crate) faults: Vec<String>,
 }
 
@@ -18,7 +18,7 @@ struct Pattern {
     text: String,
     /// Written with `!`.
     excludes: bool,
-    /// The path itself, or what lies below a directory of that name.
+    /// Matches the path itself, or paths below a directory of that name.
     paths: GlobSet,
 }
 
@@ -46,7 +46,7 @@ impl Patterns {
         self.globs.is_empty()
     }
 
-    /// The pattern by which a path, relative to the rule's directory, is meant.
+    /// The pattern that matches a path relative to the rule's directory.
     pub(crate) fn matching(&self, path: &Path) -> Option<&str> {
         let last = self.globs.iter().rev().find(|glob| glob.paths.is_match(path))?;
         (!last.excludes).then_some(last.text.as_str())
@@ -64,7 +64,7 @@ impl Pattern {
         let (excludes, glob) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
         let anchored = glob.strip_prefix("./").or_else(|| glob.strip_prefix('/')).unwrap_or(glob);
         let name = anchored.trim_end_matches('/');
-        // A name alone is meant in every directory.
+        // A bare name applies in every directory.
         let whole = if name.contains('/') || glob.starts_with(['/', '.']) && glob != name {
             name.to_owned()
         } else {
@@ -79,7 +79,7 @@ impl Pattern {
     }
 }
 
-/// A set, though of two: a single matcher panics on a glob that nests too deep.
+/// A set, although it has only two globs: a single matcher panics on a deeply nested glob.
 fn set(glob: &str) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
     for glob in [glob, &format!("{glob}/**")] {

@@ -1,14 +1,14 @@
-//! Where instructions are looked for.
+//! Where instruction files are searched.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::disk::Disk;
 use crate::limits::MOST_LEVELS;
 
-/// What an administrator writes for everybody on a machine (specification, section 8).
+/// The administrator's file for everyone on a machine (specification, section 8).
 pub const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
 
-/// The directories of one question; all absolute.
+/// The directories of one lookup; all absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionPlaces {
     pub managed: PathBuf,
@@ -40,15 +40,15 @@ pub(crate) fn steps(from: &Path, below: &Path) -> Vec<PathBuf> {
     names.scan(from.to_path_buf(), deeper).collect()
 }
 
-/// The toplevel of the working tree that `dir` lies in, or `dir`.
+/// The top level of the working tree that contains `dir`, or `dir`.
 pub fn root_of(disk: &dyn Disk, dir: &Path) -> PathBuf {
     let mut above = dir.ancestors().take(MOST_LEVELS);
-    // A file in a linked working tree, a directory in the first.
+    // A file in a linked working tree, a directory in the main one.
     let top = above.find(|dir| disk.look(&dir.join(".git")).is_ok());
     top.unwrap_or(dir).to_path_buf()
 }
 
-/// Absolute, and without `.` and `..`, by its letters alone.
+/// The absolute path without `.` and `..`, without access to the disk.
 pub fn absolute(base: &Path, path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in base.join(path).components() {

@@ -63,7 +63,7 @@ fn kind(file: &LoadedInstruction) -> String {
     format!("{}: {whose}", file.kind)
 }
 
-/// On one line and without quotes, so that a file's name cannot speak.
+/// One line without quotes, so that a file's name cannot inject text.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| match c {

@@ -1,4 +1,4 @@
-//! What was loaded, what was not, and why: for people as much as for prompts.
+//! Reports what was loaded, what was not, and why.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use bethink_api::SkipKind;
 
 use crate::limits::{MOST_BYTES, MOST_DEPTH, MOST_FILE_BYTES, MOST_FILES, MOST_IMPORTS};
 
-/// Patterns of a rule that its reason names.
+/// Most patterns of a rule that a reason lists.
 const NAMED: usize = 3;
 
 /// All instructions for one working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstructionSet {
-    /// The chain, furthest first: the later a file, the stronger it is. The same whatever is touched.
+    /// The chain, furthest first: later files take precedence. It does not depend on touched files.
     pub chain: Vec<LoadedInstruction>,
-    /// What touched files brought in, in the order of [`InstructionSet::chain`].
+    /// Files that apply because of touched files, in the order of [`InstructionSet::chain`].
     pub touched: Vec<LoadedInstruction>,
     pub skipped: Vec<Skipped>,
     /// Skipped ones that are only counted.
@@ -26,7 +26,7 @@ pub struct InstructionSet {
 /// A file as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedInstruction {
-    /// As it was come upon; `real` is without symlinks.
+    /// The path as found; `real` is without symlinks.
     pub path: PathBuf,
     pub real: PathBuf,
     pub kind: InstructionKind,
@@ -77,14 +77,14 @@ impl fmt::Display for SkipReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     pub path: PathBuf,
-    /// What an approval would name; where the file could be found.
+    /// The path to approve, if the file was found.
     pub real: Option<PathBuf>,
     pub imported_by: Option<PathBuf>,
     pub reason: Reason,
 }
 
 impl Skipped {
-    /// The reason, as a person reads it beside the path.
+    /// The reason for a person, shown next to the path.
     pub fn why(&self) -> String {
         match &self.reason {
             Reason::AlreadyLoaded { path } if *path == self.path => {
@@ -145,12 +145,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// A person may approve it; the rest cannot be loaded, or need not.
+    /// Whether a person may approve the file.
     pub fn may_approve(&self) -> bool {
         matches!(self, Reason::Outside { .. } | Reason::Secret { .. } | Reason::Foreign)
     }
 
-    /// All is well: it is loaded elsewhere, later or by others.
+    /// Whether nothing is wrong: it is loaded elsewhere, later or by others.
     pub fn is_harmless(&self) -> bool {
         use Reason::{AlreadyLoaded, ClaudeMdCounts, Cycle, Empty, OtherTool, SameText, Waiting};
         matches!(
@@ -193,7 +193,7 @@ impl Reason {
     }
 }
 
-/// A rule's patterns in words, the first few of them.
+/// The first few patterns of a rule.
 fn some(patterns: &[String]) -> String {
     let named = patterns[..patterns.len().min(NAMED)].join(", ");
     match patterns.len().saturating_sub(NAMED) {

@@ -1,11 +1,11 @@
-//! Files that look as if they held a secret, by their names. Their contents are not read to find out.
+//! Files that look like secrets, judged by name only.
 
 use std::path::Path;
 
 /// Directories of keys and tokens.
 const DIRECTORIES: [&str; 7] =
     [".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", "keyrings"];
-/// Where tools keep a login, by directory and what lies in it.
+/// Files in which tools keep logins, by directory and name.
 const LOGINS: [(&str, &str); 3] =
     [(".config", "gh"), (".config", "gcloud"), (".docker", "config.json")];
 /// Whole names.
@@ -17,10 +17,10 @@ const BEGINNINGS: [&str; 6] =
 /// Ends of names.
 const ENDINGS: [&str; 12] =
     ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx", "ppk", "asc", "gpg", "ovpn", "tfstate"];
-/// An `.env` that ends so is meant to be shown.
+/// Suffixes of `.env` files that are meant to be shared.
 const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
 
-/// What of a path looks like a secret: the part of it that does.
+/// The part of a path that looks like a secret.
 pub(crate) fn looks_secret(path: &Path) -> Option<String> {
     let parts = path.components().filter_map(|part| part.as_os_str().to_str());
     let parts: Vec<String> = parts.map(str::to_lowercase).collect();
@@ -35,7 +35,7 @@ pub(crate) fn looks_secret(path: &Path) -> Option<String> {
 
 fn is_secret(name: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    // `secrets.md` tells how secrets are handled.
+    // `secrets.md` documents how secrets are handled.
     if matches!(ending, "md" | "mdx" | "mdc" | "rst" | "adoc") {
         return false;
     }
@@ -47,12 +47,12 @@ fn is_secret(name: &str) -> bool {
         || ENDINGS.contains(&ending)
 }
 
-/// Directories whose files are not on a disk: reading one may act or tell of a process.
+/// Directories of virtual files: reading one may have effects or reveal data of processes.
 pub(crate) fn is_of_the_system(real: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|root| real.starts_with(root))
 }
 
-/// Other people's code below a project: what stands there was not written for this one.
+/// Third-party code below a project, which was not written for this project.
 pub(crate) fn is_foreign(below_root: &Path) -> bool {
     const FOREIGN: [&str; 5] =
         ["node_modules", ".git", ".venv", "site-packages", "bower_components"];

@@ -1,4 +1,4 @@
-//! From a file's bytes to what the model reads.
+//! Turns a file's bytes into the text for the model.
 
 use bethink_memdir::unseen;
 
@@ -17,7 +17,7 @@ pub(crate) struct InstructionText {
     pub(crate) warnings: Vec<String>,
 }
 
-/// `None` when it is no UTF-8 text.
+/// `None` if it is not UTF-8.
 pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");

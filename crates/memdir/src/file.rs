@@ -1,10 +1,9 @@
-//! The files of a directory by what they are.
+//! The kinds of files in a directory.
 
 use std::fmt;
 
 use crate::name::{BadName, INDEX, Name};
 
-/// A file of a memory directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DirectoryFile {
     Index,
@@ -12,7 +11,7 @@ pub enum DirectoryFile {
 }
 
 impl DirectoryFile {
-    /// From a path within the directory: `MEMORY.md`, `plans/fog.md`.
+    /// Parses a path relative to the directory: `MEMORY.md`, `plans/fog.md`.
     pub fn parse(path: &str) -> Result<Self, BadName> {
         if path == INDEX {
             Ok(DirectoryFile::Index)

@@ -1,4 +1,4 @@
-//! What a file held, as a name for it: the tag of every comparison before a write.
+//! The hash of a file's content: the tag that is compared before a write.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,13 +25,13 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// What has to stand in a file for a write to be made.
+/// The content that a file must have for a write to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Whatever it is; it is kept as a version.
+    /// Any content; it is stored as a version.
     Anything,
     Absent,
-    /// What was read.
+    /// The content that was read.
     Hash(Hash),
 }
 

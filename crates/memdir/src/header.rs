@@ -1,7 +1,7 @@
 //! The front matter of a topic: read from whatever people and tools write, never required.
 //!
-//! Reading is total: what can't be read is a fault in words, beside all that could be. Writing has two
-//! ways: [`write`] makes a new topic, [`with`] changes single keys of one that is there and no other byte.
+//! Reading never fails: unreadable parts are reported as faults next to the rest. There are two ways to write:
+//! [`write`] makes a new topic, [`with`] changes single keys of an existing one and no other byte.
 
 mod block;
 mod change;
@@ -22,14 +22,14 @@ pub use guess::guess_kind;
 pub use read::{TopicText, read};
 pub use write::write;
 
-/// Lines at a file's beginning that front matter is read from (specification, section 7).
+/// Lines at the beginning of a file that may be front matter (specification, section 7).
 pub const HEADER_LINES: usize = 30;
-/// Bytes of them: what is larger is no header that somebody wrote.
+/// Most bytes of these lines: a larger header was not written by a person.
 pub const HEADER_BYTES: usize = 64 * 1024;
-/// Characters of one value; a description is a line of an index, not a page.
+/// Longest value, in characters: a description is a line of an index, not a page.
 pub const VALUE_CHARS: usize = 1_000;
 
-/// What a topic's front matter says, as far as it can be read.
+/// The readable content of a topic's front matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     pub name: Option<String>,
@@ -37,6 +37,6 @@ pub struct Header {
     pub kind: Option<MemoryKind>,
     pub modified: Option<String>,
     pub source: Option<Source>,
-    /// Why some of it could not be read, in words.
+    /// Why some of it could not be read.
     pub faults: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! The index of a directory, `MEMORY.md`: one line a topic, always in the prompt.
+//! The index of a directory, `MEMORY.md`: one line per topic, part of every prompt.
 //!
-//! People keep it by hand, so an edit touches the lines of its topic and no other byte: prose, headings,
-//! order, bullets and line ends stay.
+//! People edit it by hand, so an edit changes the lines of its topic and no other byte: prose, headings, order,
+//! bullets and line ends stay.
 //!
 //! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`merge`].
 
@@ -21,9 +21,9 @@ pub use links::{Link, Target};
 pub use merge::merge;
 pub use shown::{IndexBeginning, IndexWarning, shown, warnings};
 
-/// Lines of the index that a prompt gets (specification, section 7).
+/// Most lines of the index that a prompt shows (specification, section 7).
 pub const INDEX_LINES: usize = 200;
-/// Bytes of those lines (specification, section 7).
+/// Most bytes of those lines (specification, section 7).
 pub const INDEX_BYTES: usize = 25_000;
-/// Characters of one line; a longer one is reported (specification, section 7).
+/// Longest line, in characters; longer ones are reported (specification, section 7).
 pub const LINE_CHARS: usize = 200;

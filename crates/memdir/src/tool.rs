@@ -1,8 +1,8 @@
 //! The commands of Anthropic's memory tool (`memory_20250818`), as text in and text out.
 //!
-//! Models know the wording of its answers and refusals from the SDKs' own helper, so it is kept. What differs is
-//! that a memory's file ends in `.md`, that a folder is there as long as something is in it, that the index can't
-//! go, and that the team's part can be read alone.
+//! Models know the wording of its answers and errors from the SDKs' own helper, so it is kept. The differences:
+//! a memory's file ends in `.md`, a folder exists as long as something is in it, the index cannot be removed,
+//! and the team's part is read-only.
 //!
 //! Reading order: [`Command`] → [`spot`] → [`edit`] → [`show`] → [`error`].
 
@@ -17,19 +17,18 @@ pub use error::ToolError;
 pub use show::{ListedFile, file, folder};
 pub use spot::{At, ToolSpot};
 
-/// Where the tool's paths begin.
+/// The root of the tool's paths.
 pub const ROOT: &str = "/memories";
-/// Lines of a file that the tool numbers, as in the SDKs' helper.
+/// Most lines of a file, as in the SDKs' helper.
 pub const MOST_LINES: usize = 999_999;
-/// Columns of a line's number, as in the SDKs' helper.
+/// Width of line numbers, as in the SDKs' helper.
 pub(crate) const NUMBER_WIDTH: usize = 6;
-/// Bytes of a file that one view shows: a managed memory store's limit for a whole memory. More is asked for by
-/// `view_range`.
+/// Most bytes of a file in one view: the limit of a managed memory store for a whole memory. `view_range` shows more.
 pub const SHOWN_BYTES: usize = 100_000;
-/// Entries that one view of a folder lists; a directory may have a hundred thousand.
+/// Most entries in one view of a folder; a directory may have a hundred thousand.
 pub const SHOWN_ENTRIES: usize = 1_000;
 
-/// The tool's input. Its fields are the provider's.
+/// The tool's input, with the provider's field names.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum ToolCommand {

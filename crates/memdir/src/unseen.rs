@@ -1,14 +1,14 @@
-//! Hidden characters in memories: what is told of them, and the text as a model gets it.
+//! Invisible characters in memories: finds them, and removes them for models.
 //!
-//! The table and what is honest are `bethink-invisible-chars`'s. One thing more passes here than may be shared with a team:
-//! directions that are closed again on their line, as careful writing of two scripts has them.
+//! The table and its legitimate uses are in `bethink-invisible-chars`. One more use is allowed here than in
+//! shared memory: directions that are closed on the same line, as in careful text of two scripts.
 
 use std::borrow::Cow;
 
 pub use bethink_invisible_chars::Sighting;
 use bethink_invisible_chars::{InvisibleKind, kind};
 
-/// All of them, in order. The mark of an encoding at the beginning of a file is none.
+/// All of them, in order. A byte order mark at the beginning of a file does not count.
 pub fn find(text: &str) -> Vec<Sighting> {
     let mut found = bethink_invisible_chars::find(text);
     if found.iter().any(|one| one.kind == InvisibleKind::Bidi) {
@@ -19,7 +19,7 @@ pub fn find(text: &str) -> Vec<Sighting> {
     found
 }
 
-/// The text as a model gets it: without them.
+/// The text without them, for a model.
 pub fn strip(text: &str) -> Cow<'_, str> {
     let found = find(text);
     if found.is_empty() {
@@ -35,13 +35,13 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character is one of them wherever it stands, honest uses included.
+/// Whether a character is one of them in any position, including legitimate uses.
 pub fn suspect(c: char) -> bool {
     kind(c).is_some()
 }
 
-/// Whether every embedding and isolate of a line is closed on it, in order. Beside an override nothing that changes
-/// directions is honest, its own end least of all.
+/// Whether every embedding and isolate of a line is closed on it, in order. With an override on the line, no
+/// use is legitimate.
 fn directions_close(line: &str) -> bool {
     let mut open = Vec::new();
     for c in line.chars() {

@@ -13,8 +13,7 @@ use bethink_memdir::name::TEAM;
 const POINTER_BYTES: u64 = 8_192;
 /// Hexadecimal digits that keep projects of one name apart; a collision needs about a billion of them.
 const DIGITS: usize = 12;
-/// Most bytes of a project's name in its key: enough for a person to recognize it, and accepted by every file
-/// system.
+/// Most bytes of a project's name in its key: enough for a person to recognize it, and accepted by every file system.
 const NAME_BYTES: usize = 60;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

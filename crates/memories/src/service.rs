@@ -50,8 +50,7 @@ impl MemoryService {
         }
     }
 
-    /// The project that a directory belongs to. The directory need not exist: sessions come from other machines
-    /// too.
+    /// The project that a directory belongs to. The directory need not exist: sessions come from other machines too.
     ///
     /// # Errors
     /// `Invalid` where `dir` is not an absolute path.

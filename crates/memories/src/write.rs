@@ -1,5 +1,4 @@
-//! Every write to a memory file goes through here: compared with the text that was read, and stored as
-//! versions.
+//! Every write to a memory file goes through here: compared with the text that was read, and stored as versions.
 //!
 //! The old text is stored before the file changes, and the new text before the write is acknowledged, so that
 //! no acknowledged text is ever lost, whoever overwrites it.

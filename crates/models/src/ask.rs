@@ -1,8 +1,8 @@
 //! Asking a model.
 //!
-//! Every errand is a forked agent with a deadline; the desk adds what no engine knows: whether asking is
-//! allowed at all (settings, budgets, breakers), who writes down each call, and who is told of each step.
-//! A model that fails costs time and never an answer: whoever asks has an embedded strategy to fall back on.
+//! Every request is a forked agent with a deadline. This module adds what the engines do not know: whether
+//! asking is allowed at all (settings, budgets, breakers), the ledger entry of each call, and the events of
+//! each step. A failing model costs time but never a result: each caller has an embedded strategy.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
 use crate::purpose::{Errand, Purpose};
 use crate::service::ModelService;
 
-/// Tokens that one errand may use, as a multiple of its own prompt: the errand itself and its retries.
+/// Most tokens of one errand, as a multiple of its own prompt: the errand itself and its retries.
 const TOKENS_OF_PROMPTS: u64 = 12;
-/// Micro-dollars that one errand may cost; the dearest full prompt of a million tokens is below it.
+/// Most micro-dollars of one errand; the most expensive full prompt of a million tokens is below it.
 const COST: u64 = 20_000_000;
-/// A count takes a second; somebody is looking at the screen.
+/// A count takes a second, and a person is waiting.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Calls of tools in one answer.
+/// Most tool calls in one answer.
 const CALLS: usize = 32;
 
-/// How an errand ended, and in words what was tried on the way.
+/// How an errand ended, and descriptions of what was tried.
 #[derive(Debug)]
 pub struct ErrandOutcome {
     pub ended: Result<Finished, ModelError>,
@@ -34,7 +34,7 @@ pub struct ErrandOutcome {
 }
 
 impl ModelService {
-    /// Asks. What was said is for the asker to judge: [`ModelService::judged`] tells the desk.
+    /// Asks the model. The caller judges the answer and reports it with [`ModelService::judged`].
     pub async fn ask(&self, errand: Errand<'_>) -> ErrandOutcome {
         let caller = match self.caller(errand).await {
             Ok(caller) => caller,
@@ -64,7 +64,7 @@ impl ModelService {
         if let Err(error) = &ended {
             self.client.strikes.count(errand.session, errand.purpose, false);
             let told = error.to_string();
-            // What ended outside of the ladder, at the deadline or a stop, is news to those who follow.
+            // Errors outside the agent, such as the deadline or a stop, have not been published yet.
             if tried.last() != Some(&told) {
                 self.tell_model(errand, caller::gave_up(error));
                 tried.push(told);
@@ -73,7 +73,7 @@ impl ModelService {
         ErrandOutcome { ended, tried }
     }
 
-    /// The provider's own count of a request; `None` where it offers none.
+    /// The provider's own count of a request; `None` if it does not count.
     pub async fn count(&self, request: &ModelRequest) -> Result<Option<u64>, ModelError> {
         let desk = &self.client;
         let Some(model) = &desk.model else {
@@ -89,7 +89,7 @@ impl ModelService {
         counted
     }
 
-    /// Past settings, budgets and breaker, or the reason why not.
+    /// Checks settings, budgets and the breaker; the error is the reason.
     async fn caller<'a>(&'a self, errand: Errand<'a>) -> Result<Caller<'a>, ModelError> {
         let desk = &self.client;
         let Some(model) = desk.model.as_deref() else {
@@ -103,7 +103,8 @@ impl ModelService {
         Ok(Caller { models: self, model, errand, pass, tried, _turn: turn })
     }
 
-    /// A place among those that are served. Nobody waits for notes, extractions and dreams, so that these wait for it.
+    /// Waits for a free place. Summaries and recalls do not wait; notes, extractions and dreams do, because
+    /// nobody waits for them.
     async fn turn_of(&self, purpose: Purpose) -> Result<SemaphorePermit<'_>, String> {
         let client = &self.client;
         let places = match purpose {

@@ -1,5 +1,5 @@
-//! When a model is left alone: a provider that fails again and again, and a session whose summaries or
-//! notes never come out well.
+//! Decides when a model is paused: if a provider fails repeatedly, or if a session's summaries or notes are
+//! never usable.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -13,17 +13,17 @@ use tokio::time::Instant;
 
 use crate::purpose::Purpose;
 
-/// Errands that fail in a row until the provider is left alone (specification, section 4: three).
+/// Errands that may fail in a row before the provider is paused (specification, section 4: three).
 const FAILURES: u32 = 3;
-/// How long, at first; doubled after each trial that fails.
+/// The first pause; doubled after each failed trial.
 const REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
-/// What only a person can mend is tried again at this pace: a key that was renewed is found soon enough.
+/// The pause if only a person can fix the problem, short enough to notice a renewed key soon.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
-/// Sessions whose strikes are remembered.
+/// Most sessions whose failures are remembered.
 const REMEMBERED: usize = 1_024;
 
-/// Lets errands through while the provider answers. One at a time after a rest.
+/// Lets errands through while the provider responds, and one at a time after a pause.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker(Mutex<BreakerState>);
 
@@ -32,7 +32,7 @@ struct BreakerState {
     failures: u32,
     rest: Duration,
     until: Option<Instant>,
-    /// Someone tries whether it works again.
+    /// A trial is under way.
     trial: bool,
     why: String,
     /// What a person can do about it.
@@ -66,14 +66,14 @@ impl Breaker {
         ))
     }
 
-    /// `None` while errands are let through.
+    /// Why the provider is paused; `None` if it is not.
     pub(crate) fn rests(&self) -> Option<String> {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
         Some(format!("paused for {} s after {}; {}", left.as_secs(), state.why, state.todo))
     }
 
-    /// What failed the last time, and what to do about it, where errands are let through all the same.
+    /// The last failure and what to do about it, if errands are let through all the same.
     pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
         let state = self.state();
         (state.failures > 0 && state.until.is_none()).then(|| (state.why.clone(), state.todo))
@@ -81,7 +81,7 @@ impl Breaker {
 }
 
 impl Pass<'_> {
-    /// The breaker was opened by another errand meanwhile.
+    /// Whether another errand has opened the breaker in the meantime.
     pub(crate) fn is_void(&self) -> bool {
         !self.trial && self.breaker.state().until.is_some()
     }
@@ -93,7 +93,7 @@ impl Pass<'_> {
         });
     }
 
-    /// The provider answered, or failed.
+    /// Records whether the provider responded.
     pub(crate) fn answered(&self, failed: Option<&ModelError>) {
         let mut state = self.breaker.state();
         match failed.map(|error| (error, blame(error.class))) {
@@ -107,7 +107,7 @@ impl Pass<'_> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         if self.trial {
-            // Cancelled or done: the next errand may try.
+            // Cancelled or done, so the next errand may try.
             self.breaker.state().trial = false;
         }
     }
@@ -134,10 +134,10 @@ impl BreakerState {
     }
 }
 
-/// Who can do something about a failure.
+/// Who is responsible for a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
-    /// It answers: only this request it would not take.
+    /// The provider works, but rejects this request.
     Request,
     Provider,
     /// A wrong key, no money, no such model.
@@ -183,7 +183,7 @@ fn todo(class: ErrorClass) -> &'static str {
     }
 }
 
-/// Failures in a row of one purpose in one session, whosever fault they are.
+/// Consecutive failures of one purpose in one session, for any reason.
 #[derive(Debug, Default)]
 pub(crate) struct Strikes(Mutex<HashMap<(Option<SessionId>, Purpose), u32>>);
 
@@ -200,7 +200,7 @@ impl Strikes {
         *strikes.entry((session, purpose)).or_default() += 1;
     }
 
-    /// Why the model is not asked again unbidden.
+    /// Why the model is not asked again automatically.
     pub(crate) fn out(&self, session: Option<SessionId>, purpose: Purpose) -> Option<String> {
         let strikes = locked(&self.0);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Stands between a fork and its model: each call is let through, timed, paid for and written down, and
-//! each step is told to whoever follows the session.
+//! The connection between a fork and its model: each call is checked, timed, paid for and recorded, and each
+//! step is published to followers of the session.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::breaker::Pass;
 use crate::purpose::Errand;
 use crate::service::ModelService;
 
-/// A wait is longer by a chance share of up to a fifth: 255 of this.
+/// A random extra wait of up to a fifth: up to 255 of this unit.
 const JITTER: u32 = 1_280;
 
-/// Tokens of a request, as estimated.
+/// Estimated tokens of a request.
 pub fn request_tokens(request: &ModelRequest) -> u64 {
     let fixed = |json: &Bytes| u64::from(json_tokens(&String::from_utf8_lossy(json)));
     request.prompt.tokens() + fixed(&request.system) + fixed(&request.tools)
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Caller<'_> {
 }
 
 impl Caller<'_> {
-    /// What failed or was denied, in words.
+    /// Descriptions of what failed or was denied.
     pub(crate) fn tried(&self) -> Vec<String> {
         locked(&self.tried).clone()
     }
@@ -86,7 +86,7 @@ impl Model for Caller<'_> {
 
 impl Host for Caller<'_> {
     fn wait(&self, time: Duration) -> Waited<'_> {
-        // A little more by chance, so that those who were refused together don't come back together.
+        // A random extra wait, so that clients that were refused together do not retry together.
         let [chance, ..] = *Uuid::new_v4().as_bytes();
         let more = time.saturating_mul(u32::from(chance)) / JITTER;
         Box::pin(tokio::time::sleep(time + more))
@@ -105,7 +105,7 @@ impl Host for Caller<'_> {
     }
 }
 
-/// An entry of the ledger. A call that is broken off leaves one too: it may have cost money.
+/// An entry of the ledger. An interrupted call also leaves one, because it may have cost money.
 struct LedgerEntry<'a> {
     models: &'a ModelService,
     begun: Instant,
@@ -167,7 +167,7 @@ impl Drop for LedgerEntry<'_> {
 }
 
 impl ModelService {
-    /// A step on the way to a model's answer, for those who follow the session.
+    /// Publishes a step of a model call to followers of the session.
     pub fn tell_model(&self, errand: Errand<'_>, step: ModelStep) {
         let (purpose, model) = (errand.purpose.as_str(), errand.request.model.clone());
         let event = Event::Model { purpose, model, step };
@@ -180,7 +180,7 @@ impl ModelService {
     }
 }
 
-/// No call is made at all.
+/// An error for a call that was not made.
 pub(crate) fn forbidden(reason: impl Into<String>) -> ModelError {
     ModelError::new(ErrorClass::Forbidden, reason)
 }
@@ -189,7 +189,7 @@ pub(crate) fn gave_up(error: &ModelError) -> ModelStep {
     ModelStep::GaveUp { class: error.class.as_str(), message: error.message.clone() }
 }
 
-/// The step as an event, and in words where something went wrong.
+/// The step as an event, and a description if something went wrong.
 fn event(step: &AgentStep) -> (ModelStep, Option<String>) {
     match step {
         AgentStep::Failed { error, attempt } => {

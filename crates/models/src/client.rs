@@ -1,4 +1,4 @@
-//! The model that the settings name, opened once, with what is known of how it has been doing.
+//! The configured model, opened once, with its recent state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +10,21 @@ use tokio::sync::Semaphore;
 
 use crate::breaker::{Breaker, Strikes};
 
-/// Notes that are written at the same time: nobody waits for them, and a local server has few slots.
+/// Most notes that are written at the same time: nobody waits for them, and a local server has few slots.
 const NOTES_AT_ONCE: usize = 2;
-/// Summaries at the same time. Somebody waits for each: one more is embedded rather than queued.
+/// Most summaries at the same time. Someone waits for each, so further ones use the embedded strategy instead
+/// of waiting.
 pub(crate) const SUMMARIES_AT_ONCE: usize = 8;
-/// Extractions at the same time, beside notes, which a compaction may wait for.
+/// Most extractions at the same time, separate from notes, which a compaction may wait for.
 const EXTRACTIONS_AT_ONCE: usize = 2;
-/// Recalls at the same time; one more is embedded.
+/// Most recalls at the same time; further ones use the embedded strategy.
 pub(crate) const RECALLS_AT_ONCE: usize = 4;
 
-/// The model that the settings name, and how it has been doing.
+/// The configured model and its state.
 #[derive(Debug)]
 pub(crate) struct ModelClient {
     pub(crate) model: Option<Arc<dyn Model>>,
-    /// Why the settings name none that can be asked.
+    /// Why the configured model cannot be used.
     pub(crate) fault: Option<String>,
     pub(crate) breaker: Breaker,
     pub(crate) strikes: Strikes,
@@ -34,7 +35,7 @@ pub(crate) struct ModelClient {
 }
 
 impl ModelClient {
-    /// Never fails: what is wrong with the settings is told by `health`, and everything is embedded.
+    /// Never fails: errors in the settings are reported by `health`, and the embedded strategies are used.
     pub(crate) fn open(settings: &ModelSettings) -> Self {
         let opened = if settings.is_on() { open(settings).map(Some) } else { Ok(None) };
         opened.map_or_else(
@@ -60,7 +61,7 @@ impl ModelClient {
         }
     }
 
-    /// The provider failed, and is left alone for a while.
+    /// Why the provider is paused, if it is.
     pub(crate) fn rests(&self) -> Option<String> {
         self.breaker.rests().map(|rests| format!("the model is {rests}"))
     }

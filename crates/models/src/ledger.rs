@@ -1,4 +1,4 @@
-//! What models were asked and what it cost: a row for each call, counters, and budgets.
+//! The ledger of model calls: a row for each call, counters, and budgets.
 
 use bethink_api as api;
 use bethink_model::price::Given;
@@ -10,13 +10,13 @@ use bethink_transcript::{SessionId, TokenUsage, UnixMicros};
 use crate::service::ModelService;
 use crate::spent::Spent;
 
-/// Longest name of a model in the ledger, in characters; providers' own names have 50 at most.
+/// Longest model name in the ledger, in characters; providers' own names have at most 50.
 const MAX_MODEL_NAME: usize = 200;
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 
 impl ModelService {
-    /// Writes a call down: in the sum of the day at once, and as a row that is durable when this returns. Dropped
-    /// half-way it is written all the same. A row that can't be written is told in the log and stays in the sum.
+    /// Records a call: in the day's total at once, and as a row that is durable when this returns. The row is written
+    /// even if the caller is dropped. If it cannot be written, that is logged, and the call stays in the total.
     pub async fn enter_call(&self, call: ModelCall) {
         let call = ModelCall { provider: plain(&call.provider), model: plain(&call.model), ..call };
         self.ledger.add(&call, self.cx.now());
@@ -27,16 +27,16 @@ impl ModelService {
                 tracing::error!(%error, "could not record a model call");
             }
         });
-        // It can't fail but by a panic, which is told where it happens.
+        // Only a panic can make it fail, which is reported where it happens.
         drop(written.await);
     }
 
-    /// What models have cost today.
+    /// Today's usage.
     pub fn spent_today(&self) -> Spent {
         self.ledger.spent(self.cx.now())
     }
 
-    /// The budget of the day that is used up, in words; nothing is asked then until tomorrow.
+    /// An error if a daily budget is used up: then no model is asked until tomorrow.
     pub fn within_budget(&self) -> std::result::Result<(), String> {
         let (settings, spent) = (&self.cx.settings().model, self.spent_today());
         if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {
@@ -57,7 +57,7 @@ impl ModelService {
         Ok(())
     }
 
-    /// As a person configured them.
+    /// The configured prices.
     pub fn prices(&self) -> Prices {
         let settings = &self.cx.settings().model;
         Prices {
@@ -67,12 +67,12 @@ impl ModelService {
         }
     }
 
-    /// Micro-dollars; `None` where the model has no known price.
+    /// The cost in micro-dollars; `None` if the model's price is unknown.
     pub fn cost_of(&self, model: &str, usage: &TokenUsage) -> Option<u64> {
         price::cost(model, usage, &self.prices())
     }
 
-    /// The ledger, of one session or of all, from a time on.
+    /// The ledger of one session or of all, from a time on.
     pub async fn usage(
         &self,
         session: Option<SessionId>,
@@ -83,7 +83,7 @@ impl ModelService {
         let filter = UsageFilter { session, since, by_session: by_session || session.is_some() };
         let sums = self.cx.store().model_usage(filter).await?;
         if let (Some(id), true) = (session, sums.is_empty()) {
-            // A session that asked no model is no mistake; one that never was is.
+            // A session without model calls is fine, but an unknown session is an error.
             self.cx.store().session(id).await?;
         }
         Ok(api::Usage {
@@ -127,7 +127,7 @@ fn count(call: &ModelCall) {
         .increment(call.cost.unwrap_or(0));
 }
 
-/// A name as it may stand in a list: it is configured by a person or given by a session's client.
+/// A model name that is safe to list: it comes from the configuration or a session's client.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(MAX_MODEL_NAME).collect()
 }

@@ -1,7 +1,7 @@
 //! Asking a model: the only way from the daemon to a provider, and the ledger of what it cost.
 //!
-//! Owns whether a model may be asked (settings, budgets, breakers), who is told of each step, and a row for each
-//! call. Leaves to its callers what to ask and what to do without an answer.
+//! Owns whether a model may be asked (settings, budgets, breakers), the events of each step, and a row for each
+//! call. Leaves to its callers what to ask, and what to do without an answer.
 
 mod ask;
 mod breaker;

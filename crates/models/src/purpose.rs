@@ -1,4 +1,4 @@
-//! What a model is asked for.
+//! The purposes of model calls.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use bethink_config::ModelSettings;
 use bethink_model::ModelRequest;
 use bethink_transcript::SessionId;
 
-/// A choice of memories that comes later finds the work it was for done.
+/// Time limit of a choice of memories: a later one is of no use for its work.
 const RECALL_DEADLINE: Duration = Duration::from_secs(20);
 
-/// What a model is asked for.
+/// The purposes of model calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     Summary,
     Notes,
-    /// Which memories help with what the user said.
+    /// Choose memories that are relevant to the user's message.
     Recall,
-    /// What of a conversation is worth remembering.
+    /// Find what is worth remembering in a conversation.
     Extraction,
-    /// A project's memory brought into order.
+    /// Consolidate a project's memory.
     Dream,
 }
 
@@ -34,7 +34,7 @@ impl Purpose {
         }
     }
 
-    /// What comes later is of no use.
+    /// A later answer is of no use.
     pub(crate) fn deadline(self, settings: &ModelSettings) -> Duration {
         let whole = Duration::from_millis(settings.deadline_ms);
         match self {
@@ -44,10 +44,10 @@ impl Purpose {
     }
 }
 
-/// One thing that a model is asked for.
+/// One request to a model.
 #[derive(Clone, Copy)]
 pub struct Errand<'a> {
-    /// None where a person asks outside of any.
+    /// `None` for a request outside any session.
     pub session: Option<SessionId>,
     pub purpose: Purpose,
     pub request: &'a ModelRequest,

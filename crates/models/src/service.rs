@@ -1,4 +1,4 @@
-//! The model that is configured, for each purpose, and whether it may be asked.
+//! The configured model for each purpose, and whether it may be asked.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::client::ModelClient;
 use crate::purpose::Purpose;
 use crate::spent::Ledger;
 
-/// Name of a model that the client did not give.
+/// Model name if the client gave none.
 pub const UNNAMED_MODEL: &str = "unknown";
 
-/// Asks models, and keeps the ledger of what they cost. Clones share it.
+/// Asks models, and keeps the ledger of their costs. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ModelService {
     pub(crate) cx: ServiceContext,
@@ -22,8 +22,8 @@ pub struct ModelService {
 }
 
 impl ModelService {
-    /// Asks the model that the settings name, or another that is given. Never fails for its settings: what is wrong
-    /// with them is told by `health`, and everything is embedded.
+    /// Uses the configured model, or another one. Never fails because of settings: errors are reported by
+    /// `health`, and the embedded strategies are used.
     pub async fn open(
         cx: ServiceContext,
         model: Option<Arc<dyn Model>>,
@@ -36,23 +36,23 @@ impl ModelService {
         Ok(Self { cx, client: Arc::new(client), ledger })
     }
 
-    /// Why the settings name no model that can be asked.
+    /// Why the configured model cannot be used.
     pub fn fault(&self) -> Option<&str> {
         self.client.fault.as_deref()
     }
 
-    /// Why everything is embedded for now, for a person.
+    /// Why the embedded strategies are used for now, for a person.
     pub fn notice(&self) -> Option<String> {
         self.client.fault.clone().or_else(|| self.client.rests())
     }
 
-    /// The model for a purpose, in a session that talks to `own`; `None` where the strategy is embedded.
+    /// The model for a purpose in a session with the model `own`; `None` if the strategy is embedded.
     pub fn model_for(&self, purpose: Purpose, own: &str) -> Option<String> {
         let settings = &self.cx.settings().model;
         let (wanted, small) = match purpose {
             Purpose::Summary => (settings.summaries_by_model(), ""),
             Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
-            // By the session's own model, which finds the prompt in its cache.
+            // The session's own model has the prompt in its cache.
             Purpose::Extraction => (self.extracts_by_model(), ""),
             Purpose::Dream => (self.dreams_by_model(), ""),
             Purpose::Recall => (
@@ -71,7 +71,7 @@ impl ModelService {
         self.cx.settings().model.is_on() && self.cx.settings().memory.dream == "model"
     }
 
-    /// The first that has a name: `preferred`, the one of the settings, the session's `own`.
+    /// The first one that is set: `preferred`, the configured one, or the session's `own`.
     pub fn model_named(&self, preferred: &str, own: &str) -> Option<String> {
         self.client.model.as_ref()?;
         let names = [preferred, &self.cx.settings().model.name, own];
@@ -79,7 +79,7 @@ impl ModelService {
         names.into_iter().find(named).map(str::to_owned)
     }
 
-    /// Why a model is not to be asked unbidden; a person may ask all the same.
+    /// Why a model is not asked automatically; a person can still request it.
     pub fn model_rests(
         &self,
         session: impl Into<Option<SessionId>>,
@@ -88,7 +88,7 @@ impl ModelService {
         self.client.strikes.out(session.into(), purpose)
     }
 
-    /// Whether what a model said could be used.
+    /// Records whether a model's answer was usable.
     pub fn judged(&self, session: impl Into<Option<SessionId>>, purpose: Purpose, good: bool) {
         self.client.strikes.count(session.into(), purpose, good);
     }

@@ -1,7 +1,7 @@
-//! What models cost today: the sum that budgets are held against.
+//! Today's usage of models, which budgets are compared with.
 //!
-//! The day is UTC's. Its sum is read once at boot and kept in memory, so that asking whether there is budget
-//! left costs nothing. Calls under way are not in it: a budget can be overdrawn by what runs at the same time.
+//! Days are in UTC. The total is read once at boot and kept in memory, so that checking the budget is free. It
+//! does not include calls under way, so concurrent calls can exceed a budget.
 
 use std::sync::Mutex;
 
@@ -11,19 +11,18 @@ use bethink_transcript::UnixMicros;
 
 pub(crate) const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// What a day has cost so far.
+/// The usage of a day so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     pub calls: u64,
-    /// Read and written, cached or not.
+    /// Input and output tokens, cached or not.
     pub tokens: u64,
-    /// Micro-dollars of the calls that have a price.
+    /// Micro-dollars of calls with a known price.
     pub cost: u64,
-    /// Calls that used tokens and have no price.
+    /// Calls that used tokens without a known price.
     pub unpriced: u64,
 }
 
-/// The day that is running.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger(Mutex<SpentDay>);
 
@@ -35,7 +34,7 @@ struct SpentDay {
 }
 
 impl Ledger {
-    /// The sum of the day as the store has it.
+    /// Sets the day's total from the store.
     pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::StoreResult<Self> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
@@ -45,8 +44,8 @@ impl Ledger {
         Ok(Self(Mutex::new(SpentDay { number, spent })))
     }
 
-    /// What was spent on the day of `now`. A clock that is set back stays in the later day: a budget is not had
-    /// twice.
+    /// The usage on the day of `now`. If the clock is set back, the later day stays, so that a budget cannot be
+    /// used twice.
     pub(crate) fn spent(&self, now: UnixMicros) -> Spent {
         let mut day = locked(&self.0);
         if day_of(now) > day.number {

@@ -1,4 +1,4 @@
-//! Which model is configured and whether it can be asked, for people who wonder.
+//! Which model is configured, and whether it can be used.
 
 use bethink_api as api;
 use bethink_api::{ModelReadiness, Strategy};
@@ -9,7 +9,7 @@ use bethink_model_http::{Base, KeySource, Provider};
 use crate::service::ModelService;
 
 impl ModelService {
-    /// The settings as they are in effect. Asks no server and runs no command.
+    /// The settings in effect. Contacts no server and runs no command.
     pub fn model_state(&self) -> api::ModelState {
         let settings = &self.cx.settings().model;
         let mut told = told(settings, &self.prices(), &|name| {
@@ -33,7 +33,7 @@ impl ModelService {
     }
 }
 
-/// What the settings alone say. `is_set` tells of a variable whether it holds anything.
+/// The state according to the settings. `is_set` says whether an environment variable has a value.
 fn told(
     settings: &ModelSettings,
     prices: &Prices,
@@ -78,7 +78,7 @@ fn key(
     }
 }
 
-/// What works otherwise than a person may think.
+/// Settings that do not have the expected effect.
 fn problems(
     settings: &ModelSettings,
     prices: &Prices,
@@ -172,7 +172,7 @@ mod tests {
         });
         assert!(open.contains("unencrypted"), "{open}");
         let idle = found(|s| (s.summary, s.notes) = ("embedded".into(), "embedded".into()));
-        assert!(idle.contains("nothing asks it"), "{idle}");
+        assert!(idle.contains("nothing uses it"), "{idle}");
         let unpriced = found(|s| (s.daily_cost, s.name) = (5.0, "my-own".into()));
         assert!(unpriced.contains("my-own"), "{unpriced}");
         let priced = found(|s| (s.daily_cost, s.name) = (5.0, "claude-opus-4-5".into()));

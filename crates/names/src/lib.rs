@@ -1,16 +1,16 @@
-//! Names in a text that are worth remembering: paths, files, symbols, flags, error codes.
+//! Finds names in a text: paths, files, symbols, flags, error codes.
 //!
-//! A scanner by hand, because it runs over every message: one pass over the bytes, and a closer look
-//! at the few runs that have a capital, a dot, a slash, a dash or an underscore inside.
+//! A hand-written scanner, because it runs over every message: one pass over the bytes, and a closer look at
+//! the few runs with a capital, dot, slash, dash or underscore inside.
 
 pub mod words;
 
 use crate::words::{CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, is_blob, is_spaceless};
 
-/// Shorter names turn up by chance.
+/// Shorter names occur by chance.
 pub const MIN_NAME_BYTES: usize = 5;
 
-/// Longest run of name characters that is looked at; what is longer is data.
+/// Longest run of name characters that is read; a longer one is data.
 const MAX_RUN_BYTES: usize = 1024;
 
 const DOT: u8 = 64;
@@ -26,8 +26,8 @@ const RUN: [u8; 256] = {
     table
 };
 
-/// Calls `each` with every name, in order, as often as it occurs. A path is given whole, without a
-/// leading `./`; see [`last_part`].
+/// Calls `each` with every occurrence of a name, in order. A path is passed in full, without a leading `./`;
+/// see [`last_part`].
 pub fn for_each_name<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -93,7 +93,7 @@ pub fn last_two_parts(path: &str) -> &str {
     }
 }
 
-/// Prose ends here: a word in one case has nothing that would make it a name.
+/// Stop at prose: a word in one case has nothing that makes it a name.
 fn may_be_name(classes: u8) -> bool {
     classes & (UNDERSCORE | DOT | JOINT) != 0
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)
@@ -167,7 +167,7 @@ impl<'a> NameRun<'a> {
         Some(run.trim_end_matches(['-', '.'])).filter(|flag| flag.len() >= MIN_NAME_BYTES)
     }
 
-    /// What stands between slashes, or alone: `lib.rs`, `fmt.Println`, `read_line`, `ParseError`.
+    /// A path component or a single name: `lib.rs`, `fmt.Println`, `read_line`, `ParseError`.
     fn part(&self, part: &'a str, each: &mut impl FnMut(&'a str)) {
         let whole = part.trim_matches(['.', '-']);
         let mut rest = whole;
@@ -236,7 +236,7 @@ fn is_dotted(name: &str) -> bool {
             .any(|part| part.ends_with('-') || part.starts_with('-') || is_data(part))
 }
 
-/// One word that is a name by its looks.
+/// Whether a single word looks like a name.
 fn is_symbol(word: &str) -> bool {
     let bytes = word.as_bytes();
     let Some(&first) = bytes.first() else { return false };

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Longest word that is looked at, in bytes. A longer one is a blob: encoded data, a minified file.
+/// Longest word that is read, in bytes. A longer one is encoded data or a minified file.
 pub const MAX_WORD_BYTES: usize = 64;
 
-/// From this length on a word is judged by how it looks.
+/// From this length on, a word may be encoded data.
 const MIN_BLOB_BYTES: usize = 16;
 
 pub const LOWER: u8 = 1;
@@ -18,7 +18,7 @@ pub const ESCAPE: u8 = 32;
 pub const LETTER: u8 = LOWER | UPPER;
 pub const WORD: u8 = LETTER | DIGIT | UNDERSCORE;
 
-/// Class of each byte; 0 stands between words.
+/// Class of each byte; 0 separates words.
 pub const CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -44,8 +44,7 @@ pub struct NameWord {
     pub classes: u8,
 }
 
-/// Words in order. Terminal escape sequences are passed over; in scripts without spaces each stretch
-/// is a word of its own.
+/// Words in order. Terminal escape sequences are skipped; in scripts without spaces, each run is one word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(NameWord)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -82,7 +81,7 @@ fn word_end(text: &str, start: usize) -> (usize, u8) {
     if next != WIDE { (at, classes) } else { wide_word_end(text, start, at, classes) }
 }
 
-/// The same beyond ASCII: from `at` on, where the first wide character stands.
+/// The same for non-ASCII text, from the first wide character at `at`.
 fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (usize, u8) {
     let spaceless = text[start..].chars().next().is_some_and(is_spaceless);
     for c in text[at..].chars() {

@@ -76,8 +76,7 @@ impl NotesService {
             .await
     }
 
-    /// Removes the file before its session, so that a crash between the two leaves no notes of a deleted
-    /// session.
+    /// Removes the file before its session, so that a crash between the two leaves no notes of a deleted session.
     pub(crate) async fn remove_notes_file(&self, id: SessionId) -> Result<()> {
         let path = self.notes_path(id);
         blocking(move || match std::fs::remove_file(&path) {

@@ -1,4 +1,4 @@
-//! Hits as they are answered: what was said, where the words stand in it, and the call before a result.
+//! Hits as clients see them: the text, where the words are in it, and the call before a result.
 
 use std::collections::HashSet;
 
@@ -9,15 +9,15 @@ use bethink_transcript::json::for_each_json_string;
 use bethink_transcript::{BlockKind, Message, SessionId};
 
 const SNIPPET_CHARS: usize = 240;
-/// Longest text in which words are looked for side by side: longer ones are output, where they say
-/// little, and cost milliseconds.
+/// Longest text that is searched for words in sequence: longer ones are program output, where sequences mean
+/// little and cost milliseconds.
 const CLOSE_LOOK_BYTES: usize = 64 * 1024;
 
-/// Messages that were read, looked at once more, and the best of them as hits.
+/// Reranks the messages that were read, and makes hits of the best.
 pub(crate) struct Hits<'a> {
     question: &'a Question,
     read: Vec<ReadHit>,
-    /// Ids met already: a fork holds the messages that it shares, and they are one hit.
+    /// Ids seen already: a fork shares messages with its parent, and each is one hit.
     seen: Option<HashSet<String>>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Hits<'a> {
         Self { question, read: Vec::new(), seen: across_sessions.then(HashSet::new) }
     }
 
-    /// Adds what only the text tells: phrases, and words that stand together.
+    /// Adds scores that need the text: phrases and adjacent words.
     pub(crate) fn look_at(&mut self, session: SessionId, message: Message, score: f32) {
         let is_new = self.seen.as_mut().is_none_or(|seen| seen.insert(message.id.to_string()));
         let text = readable(&message);
@@ -71,7 +71,7 @@ fn hit(question: &Question, read: &ReadHit) -> api::SearchHit {
         score: f64::from(*score),
         highlights: highlights(&snippet, &question.terms),
         snippet,
-        // Whose call it answers is known when that is read.
+        // The call that it answers is known once that message is read.
         answers: result.map(|id| api::AnsweredCall { seq: 0, tool: id, input: String::new() }),
         created_at: rfc3339(message.created_at),
     }
@@ -89,7 +89,7 @@ pub(crate) fn name_call(hit: &mut api::SearchHit, before: &Message) {
     };
 }
 
-/// A result whose call is not the message before stands for itself.
+/// A result whose call is not in the message before is a hit on its own.
 pub(crate) fn drop_unnamed_call(hit: &mut api::SearchHit) {
     hit.answers = hit.answers.take().filter(|answers| answers.seq > 0);
 }

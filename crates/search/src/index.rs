@@ -1,5 +1,5 @@
-//! The index of history: made when nobody waits, or by the first search that needs it. An append only
-//! marks what the index lacks, for the terms of a message cost several times what its commit does.
+//! The index of history: built in the background, or by the first search that needs it. An append only marks
+//! messages as not indexed, because indexing a message costs several times as much as its commit.
 
 use bethink_api as api;
 use bethink_service::{
@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::SearchService;
 
-/// The kind of job that indexes.
 const INDEX: &str = "index";
 
 #[derive(Deserialize)]
@@ -21,25 +20,24 @@ struct IndexPayload {
     sessions: Vec<SessionId>,
 }
 
-/// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long behind
-/// it.
+/// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long for it.
 const STRETCH: usize = 128;
-/// A session that passes a multiple of so many messages is indexed when nobody waits: what is left to
-/// a search then takes about 10 ms.
+/// A session is indexed in the background whenever its length passes a multiple of this, so that a search needs
+/// at most about 10 ms for the rest.
 const UNINDEXED: u64 = 64;
 
-/// Sessions that one start leaves to be indexed; a search finishes the rest as it needs them.
+/// Most sessions that are enqueued for indexing at a start; a search finishes the rest as needed.
 const MOST_LAGGING: usize = 10_000;
 
 impl SearchService {
-    /// Leaves the index of these sessions to be made later. The caller wakes the worker.
+    /// Enqueues indexing of these sessions. The caller wakes the worker.
     pub async fn index_later(&self, sessions: &[SessionId]) -> Result<JobId> {
         let payload = json!({ "sessions": sessions });
         self.cx.jobs().enqueue_background(INDEX, sessions.first().copied(), &payload).await
     }
 
-    /// Leaves the index of a session to be made when it is quiet, unless that is asked for already. The
-    /// caller does not wait, and loses nothing if it fails: a search finishes what is missing.
+    /// Enqueues indexing of a session for when it is idle, unless that is enqueued already. The caller does not
+    /// wait, and loses nothing if it fails: a search indexes what is missing.
     pub fn index_soon(&self, session: SessionId) {
         if !locked(&self.queue).insert(session) {
             return;
@@ -54,7 +52,7 @@ impl SearchService {
         });
     }
 
-    /// A message was appended: what is not indexed may have grown enough.
+    /// Called after an append: enough messages may be waiting to be indexed.
     pub fn appended(&self, session: SessionId, seq: Seq) {
         if seq.0.is_multiple_of(UNINDEXED) {
             self.index_soon(session);
@@ -86,8 +84,8 @@ impl SearchService {
         Ok(json!({ "messages": progress.done }))
     }
 
-    /// Leaves the index of sessions to be made that the last daemon left behind: all of them after a
-    /// recovery, or when the index has a new shape.
+    /// Enqueues indexing of sessions that the last daemon did not finish: all of them after a recovery, or if
+    /// the format of the index has changed.
     pub async fn enqueue_stale_indexes(&self) -> Result<()> {
         let lagging = self.cx.store().lagging(MOST_LAGGING).await?;
         if !lagging.is_empty() {
@@ -96,7 +94,7 @@ impl SearchService {
         Ok(())
     }
 
-    /// Makes the index of these sessions anew, from their history.
+    /// Rebuilds the index of these sessions from their history.
     pub async fn rebuild_index(&self, sessions: &[SessionId]) -> Result<api::Job> {
         for session in sessions {
             self.cx.store().reindex(*session).await?;
@@ -106,7 +104,7 @@ impl SearchService {
         self.cx.jobs().job(id).await
     }
 
-    /// Indexes some messages that are not indexed yet. `None` if there are none.
+    /// Indexes a batch of messages. `None` if there are none left.
     pub(crate) async fn index_stretch(&self, session: SessionId) -> Result<Option<u64>> {
         let Some(range) = self.cx.store().unindexed(session).await? else { return Ok(None) };
         let store = self.cx.store();
@@ -118,14 +116,14 @@ impl SearchService {
         let before = before.map(|(_, stored)| stored);
         let entries = blocking(|| Ok(entries(before, stretch))).await?;
         if self.cx.store().index(IndexBatch { session, entries, through }).await? {
-            // An id that no session has stands for the index as a whole, which is to be tidied.
+            // An id that no session has means the whole index, which is to be optimized.
             self.index_soon(SessionId(uuid::Uuid::nil()));
         }
         Ok(Some(count))
     }
 }
 
-/// Makes the index while nobody waits.
+/// Builds the index in the background.
 impl JobHandler for SearchService {
     fn kind(&self) -> &'static str {
         INDEX
@@ -140,7 +138,7 @@ impl JobHandler for SearchService {
     }
 }
 
-/// How far the index reaches with these messages. A recovered session may lack some at the end.
+/// The last message that the index then covers. A recovered session may lack some at the end.
 fn through(range: SeqRange, stretch: &[StoredMessage]) -> Seq {
     let end = Seq(range.before.map_or(u64::MAX, |before| before.0.saturating_sub(1)));
     match stretch.last() {
@@ -149,7 +147,7 @@ fn through(range: SeqRange, stretch: &[StoredMessage]) -> Seq {
     }
 }
 
-/// Terms of a stretch, each message seen after the one before it.
+/// Terms of a batch; each message is read in the context of the one before.
 fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(Seq, Terms)> {
     let mut before = before.and_then(|stored| parse_stored(stored).ok());
     let mut entries = Vec::with_capacity(stretch.len());
@@ -161,7 +159,7 @@ fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(S
                 before = Some(message);
             }
             Err(refusal) => {
-                // It stays in the history; only a search passes it by.
+                // It stays in the history; only a search skips it.
                 tracing::warn!(%seq, reason = %refusal.detail, "could not index a message");
                 entries.push((seq, Terms::default()));
             }

@@ -1,7 +1,7 @@
-//! Search over history: of a session or of a whole project.
+//! Search in the history of a session or of a whole project.
 //!
-//! Owns when the index is made and what a search reads. Leaves terms and ranking to `recall`, and where terms stand
-//! to the store.
+//! Owns when the index is built and what a search reads. Leaves terms and ranking to `recall`, and the
+//! positions of terms to the store.
 //!
 //! Reading order: [`index`] → [`query`] → [`hit`].
 
@@ -17,11 +17,10 @@ mod query;
 
 pub use query::{MAX_HITS, MAX_QUERY};
 
-/// Finds messages in history.
 #[derive(Clone, Debug)]
 pub struct SearchService {
     cx: ServiceContext,
-    /// Sessions whose index is asked for and not begun; clones share it.
+    /// Sessions that are enqueued for indexing; clones share it.
     queue: Arc<Mutex<HashSet<SessionId>>>,
 }
 

@@ -1,5 +1,4 @@
-//! Search: of a session or of a whole project, ranked by `recall` from where the store says that the
-//! terms stand.
+//! Searches a session or a whole project; `recall` ranks the positions of terms from the store.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -15,24 +14,24 @@ use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 use crate::SearchService;
 use crate::hit::{self, Hits};
 
-/// Hits when the client names no limit, and at most.
+/// Default and largest number of hits.
 const HITS: usize = 10;
 pub const MAX_HITS: usize = 100;
-/// Longest query that is searched for, in bytes.
+/// Longest query, in bytes.
 pub const MAX_QUERY: usize = 10_000;
-/// Postings read for one search (about 15 MB for that moment): the words of a history of a million
-/// messages, but for those that stand in most of them when there are rarer ones.
+/// Most postings read for one search (about 15 MB at a time): enough for the words of a history of a million
+/// messages, except very common ones if there are rarer ones.
 const POSTINGS: usize = 1_200_000;
-/// A search waits so long for an index that is behind, and then tells that it is not complete.
+/// How long a search waits for an index that is behind, before it reports an incomplete result.
 const FINISH_INDEX: Duration = Duration::from_secs(8);
-/// Messages read beyond the hits that are asked for: words that stand together bring one of them up.
+/// Extra messages that are read beyond the requested hits, because adjacent words may move one of them up.
 const SECOND_LOOK: usize = 10;
-/// So many times the hits that are asked for are ranked where some may be dropped when they are read.
+/// Multiple of the requested hits that is ranked if some may be dropped after reading.
 const FILTERED_HITS: usize = 20;
-/// Longest time, in days, that is looked up day by day.
+/// Longest period, in days, that is looked up day by day.
 const MAX_FILTER_DAYS: i64 = 100;
 
-/// What a hit has to be.
+/// Conditions for a hit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     role: Option<Role>,
@@ -51,7 +50,7 @@ struct TermPlan {
 }
 
 impl SearchService {
-    /// Best messages of all history of a session, before and after any boundary.
+    /// The best messages in the whole history of a session, before and after any boundary.
     pub async fn search(
         &self,
         id: SessionId,
@@ -82,7 +81,7 @@ impl SearchService {
         let question = Question::new(&request.q);
         let plan = TermPlan::new(&question, &request.q, &filter, day_of(self.cx.now()));
         let (found, complete) = self.look_up(scope.clone(), &plan).await?;
-        // Some of what is ranked may be dropped again, once it is read.
+        // Some ranked messages may be dropped after they are read.
         let selective =
             filter.must_be_read() || (question.needs_phrases && !question.phrases.is_empty());
         let step = limit + SECOND_LOOK;
@@ -112,9 +111,9 @@ impl SearchService {
         Ok(ranked.into_iter().map(|hit| Seq(u64::from(hit.seq))).collect())
     }
 
-    /// Where the terms stand, after the index is finished: what was answered is found. An index that is
-    /// far behind, after a new version or a recovery, is not waited for to its end; whether it was
-    /// complete is the second answer.
+    /// The positions of terms, after the index is up to date, so that acknowledged messages are found. Does not
+    /// wait for the end if the index is far behind, after an upgrade or a recovery; the second value says
+    /// whether it was complete.
     async fn look_up(&self, scope: SearchScope, plan: &TermPlan) -> Result<(TermPlaces, bool)> {
         let (terms, families) = (plan.groups.concat(), plan.families.clone());
         let lookup = IndexLookup { scope, terms, families, most: POSTINGS };
@@ -175,7 +174,7 @@ impl SearchService {
         Ok(read)
     }
 
-    /// For messages with results, the message before, which holds the calls.
+    /// For messages with results, the message before, which has the calls.
     async fn calls_before(
         &self,
         read: &[(SessionId, Message, f32)],
@@ -192,7 +191,7 @@ impl SearchService {
         stored.into_iter().map(call).collect()
     }
 
-    /// A result says little without the call that it answers.
+    /// A result means little without its call.
     async fn add_calls(&self, hits: &mut [api::SearchHit]) -> Result<()> {
         let results = hits.iter().filter(|hit| hit.answers.is_some());
         let places = results
@@ -219,7 +218,7 @@ impl SearchService {
             let id = SessionId(hit.session_id);
             hit.title = match titles.get(&id) {
                 Some(title) => title.clone(),
-                // One that was deleted meanwhile has none.
+                // A message that was deleted meanwhile has none.
                 None => {
                     let title =
                         self.cx.store().session(id).await.ok().and_then(|found| found.title);
@@ -253,7 +252,7 @@ fn lagging(found: &TermPlaces) -> Vec<SessionId> {
     found.sessions.iter().filter(|one| one.indexed < one.last).map(|one| one.session).collect()
 }
 
-/// Ranked beside the requests: a long history takes some milliseconds.
+/// Ranks outside the request threads: a long history takes some milliseconds.
 async fn ranked_within(found: TermPlaces, plan: TermPlan, limit: usize) -> Result<Vec<Ranked>> {
     if plan.groups.first().is_none_or(Vec::is_empty) {
         return Ok(Vec::new());
@@ -307,7 +306,7 @@ impl Filter {
     /// The days of a time that is narrow enough to be listed; a wide one excludes little.
     fn days(&self, today: Day) -> Option<Vec<String>> {
         let first = day_of(self.after?);
-        // A clock may be ahead of ours.
+        // Another clock may be ahead of ours.
         let last = self.before.map_or(Day(today.0 + 1), day_of);
         let count = last.0.checked_sub(first.0)?;
         let listed = (first.0..=last.0).map(|day| marks::by_day(Day(day)));
@@ -324,7 +323,7 @@ fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>>
 
 impl TermPlan {
     fn new(question: &Question, text: &str, filter: &Filter, today: Day) -> Self {
-        // A term that nothing has keeps the order.
+        // A term without matches keeps the order.
         let when = if question.asks_when { marks::TELLS_WHEN } else { "" };
         let marks = [marks::BEGINS, marks::ASKS, marks::ENDS_ASKING, when].map(str::to_owned);
         let speakers = question.words.iter().map(|word| marks::by_speaker(word)).collect();

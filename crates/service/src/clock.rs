@@ -17,12 +17,10 @@ impl Clock for SystemClock {
     }
 }
 
-/// A stored time in RFC 3339.
 pub fn rfc3339(at: UnixMicros) -> String {
     jiff::Timestamp::from_microsecond(at.0).map_or_else(|_| String::new(), |t| t.to_string())
 }
 
-/// Parses an RFC 3339 time.
 pub fn parse_rfc3339(text: &str) -> Option<UnixMicros> {
     text.parse::<jiff::Timestamp>().ok().map(|t| UnixMicros(t.as_microsecond()))
 }

@@ -1,9 +1,8 @@
 //! The event hub: publishes events to followers of one session or of all sessions.
 //!
-//! An id in a session's stream is `<boot>-<number>-<seq>`; in the stream of all sessions it is
-//! `<boot>-all-<number>`, numbered from 1. Missed events come from a ring of the newest. Past the ring, a
-//! session's reader gets them from history (through the sessions service), and a reader of all sessions is told
-//! to reload.
+//! An id in a session's stream is `<boot>-<number>-<seq>`; in the stream of all sessions it is `<boot>-all-<number>`,
+//! numbered from 1. Missed events come from a ring of the newest. Past the ring, a session's reader gets them from
+//! history (through the sessions service), and a reader of all sessions is told to reload.
 
 mod all;
 
@@ -24,7 +23,6 @@ const RING: usize = 256;
 /// Sessions whose events are kept; the one that was idle longest is dropped first.
 const TOPICS: usize = 256;
 
-/// One server-sent event.
 #[derive(Clone, Debug)]
 pub struct StreamEvent {
     pub id: String,
@@ -107,8 +105,7 @@ impl EventHub {
         Self { boot, topics: Mutex::default(), all, stop }
     }
 
-    /// Publishes to followers of the session and of all sessions. `seq` is the newest message of the event, or
-    /// zero.
+    /// Publishes to followers of the session and of all sessions. `seq` is the newest message of the event, or zero.
     pub fn publish(&self, session: SessionId, seq: Seq, event: &Event) {
         self.announce(Some(session), event);
         self.publish_in_session(session, seq, event);

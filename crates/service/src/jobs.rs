@@ -77,7 +77,6 @@ impl JobQueue {
         NewJob { id, kind, session, payload, background, created_at: self.clock.now() }
     }
 
-    /// Wakes the worker.
     pub fn wake(&self) {
         self.wake.notify_one();
     }

@@ -9,7 +9,6 @@ use crate::{Result, ServiceError};
 /// Messages per batch, so that a long session is not in memory twice.
 pub const READ_BATCH: usize = 500;
 
-/// Parses a stored message.
 pub fn parse_stored(stored: StoredMessage) -> Result<Message> {
     let meta = MessageMeta { seq: stored.seq, id: stored.id, created_at: stored.created_at };
     let source = if stored.recorded { MessageSource::Provider } else { MessageSource::Client };

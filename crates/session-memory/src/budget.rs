@@ -1,4 +1,4 @@
-//! How large notes may grow, and what goes first.
+//! How large notes may grow, and what is shortened first.
 
 use bethink_tokens::text_tokens;
 use bethink_transcript::text::beginning;
@@ -10,18 +10,18 @@ use crate::template::{SectionKind, Template};
 /// Tokens of one section and of the whole file (specification, section 6).
 pub const SECTION_TOKENS: u64 = 2_000;
 pub const TOTAL_TOKENS: u64 = 12_000;
-/// Notes take at most this share of a window: an eighth leaves room for a tail and for work.
+/// Largest share of a window that notes may use: an eighth leaves room for the tail and for work.
 const WINDOW_SHARE: u64 = 8;
-/// The smallest useful notes, whatever the window.
+/// The smallest useful budget, for any window.
 const LEAST_TOTAL: u64 = 900;
-/// What a person wrote is never cut in the file; of each allowance at least this part stays for the
-/// daemon's own lines beside it, or the newest state would have no room.
+/// A person's text is never cut in the file; at least this part of each allowance is left for the daemon's
+/// lines, or there would be no room for the newest state.
 const OWN_SHARE: u64 = 4;
-/// Lines of the template and the like, which no budget touches.
+/// Weight of lines that are never dropped, such as those of the template.
 pub(crate) const ALWAYS: u32 = u32::MAX;
 
-/// What is shortened first, to last. Sections of a person's own come before all of these, and the
-/// title is never touched.
+/// The order in which sections are shortened. A person's own sections come before all of these, and the title
+/// is never shortened.
 const TRIM_FIRST: [SectionKind; 7] = {
     use SectionKind::*;
     [Worklog, Results, Learnings, Docs, Workflow, Files, Task]
@@ -43,14 +43,14 @@ impl Default for NotesBudget {
 }
 
 impl NotesBudget {
-    /// The whole budget for a window that it fits; less for a small one, in proportion.
+    /// The full budget if it fits the window, proportionally less for a small window.
     pub fn for_window(window: u64) -> Self {
         let total = (window / WINDOW_SHARE).clamp(LEAST_TOTAL, TOTAL_TOKENS);
         Self { section: (total * SECTION_TOKENS / TOTAL_TOKENS).max(1), total }
     }
 
-    /// Shortens a draft until it fits beside what a person wrote: `kept` tokens in each section, and
-    /// `elsewhere` outside of all.
+    /// Shortens a draft until it fits next to a person's text: `kept` tokens in each section, and `elsewhere`
+    /// outside all sections.
     pub fn trim(&self, draft: &mut NotesDraft, kept: &[u64], elsewhere: u64) {
         let kept_in = |at: usize| kept.get(at).copied().unwrap_or(0);
         for (at, section) in draft.sections.iter_mut().enumerate() {
@@ -71,7 +71,7 @@ impl NotesBudget {
         }
     }
 
-    /// The file as a prompt shows it: within the budget, with a note where the whole is.
+    /// The notes for a prompt: within the budget, with a reference to the full text.
     pub fn cut(&self, text: &str, template: &Template, whole_at: &str) -> String {
         if u64::from(text_tokens(text)) <= self.total {
             return text.to_owned();
@@ -149,7 +149,7 @@ impl Cutter<'_> {
         if kind != Some(SectionKind::Worklog) {
             return self.head(&part.lines, room);
         }
-        // A log is worth most at its end.
+        // The end of a log is the most valuable.
         let newest_first: Vec<String> = part.lines.iter().rev().cloned().collect();
         let mut lines = self.head(&newest_first, room);
         lines.reverse();
@@ -168,7 +168,7 @@ impl Cutter<'_> {
             }
             let cost = u64::from(text_tokens(line)) + 1;
             if cost > left {
-                // Two bytes a token hold for any kind of text.
+                // Two bytes per token is safe for any kind of text.
                 let bytes = usize::try_from(left * 2).unwrap_or(usize::MAX);
                 if kept.is_empty() && bytes > 80 {
                     kept.push(format!("{}…", beginning(line, bytes)));
@@ -187,8 +187,8 @@ impl Cutter<'_> {
         kept
     }
 
-    /// Where the headings alone take more than `room`, the template's sections say more than a person's
-    /// own: the current state must not go with them.
+    /// If the headings alone need more than `room`, template sections matter more than a person's own: the
+    /// current state must not be lost.
     fn drop_foreign(&self, document: &mut Document, template: &Template, room: u64) {
         let cost = |part: &NotesSection| u64::from(text_tokens(&part.heading)) + 2;
         if document.parts.iter().map(cost).sum::<u64>() <= room {
@@ -211,10 +211,10 @@ impl Cutter<'_> {
     }
 }
 
-/// Begins the line that stands for others, in a text that was cut for a prompt.
+/// Prefix of a line that replaces others in a text that was cut for a prompt.
 const LEFT_OUT: &str = "… (left out here: ";
 
-/// How many lines such a line stands for.
+/// How many lines such a line replaces.
 pub(crate) fn left_out(line: &str) -> Option<usize> {
     line.strip_prefix(LEFT_OUT)?.split(' ').next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What a strategy writes: rows with names, so that a row can be told from its newer wording.
+//! The output of a strategy: rows with keys, so that a newer wording replaces an older one.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use crate::document::same_heading;
 use crate::template::{SectionKind, Template};
 use crate::written::{WrittenNotes, WrittenRow};
 
-/// Writes notes. Strategies share one way into the file: whatever writes, [`crate::update`] merges.
+/// Writes notes. All strategies share one way into the file: [`crate::update`] merges.
 pub trait NotesWriter: Send + Sync {
-    /// Its name, as it is stored beside what it wrote.
+    /// The strategy's name, stored with its notes.
     fn strategy(&self) -> &'static str;
     fn write(&self, request: &NotesRequest<'_>) -> Result<NotesDraft, WriterError>;
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct NotesRequest<'a> {
-    /// Read through the newest message that the notes are to cover.
+    /// Facts through the newest message that the notes will cover.
     pub facts: &'a Facts,
     pub template: &'a Template,
     /// What a person called the session.
@@ -34,15 +34,15 @@ pub struct WriterError {
     pub reason: String,
 }
 
-/// Notes as written, before they meet the file.
+/// Notes before they are merged with the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotesDraft {
-    /// One for each section of the template, in its order.
+    /// One section for each of the template, in order.
     pub sections: Vec<DraftSection>,
 }
 
 impl NotesDraft {
-    /// The daemon's rows as they stand since it last wrote: what it would write if nothing had happened.
+    /// The daemon's rows as it last wrote them, as if nothing had happened since.
     pub fn standing(template: &Template, last: &WrittenNotes) -> Self {
         let sections = template.sections.iter().map(|section| {
             let own =
@@ -59,21 +59,20 @@ impl NotesDraft {
     }
 }
 
-/// Rows that were written before are equal; the oldest go first.
+/// Rows that were written before have equal weight; the oldest are dropped first.
 const STANDING_WEIGHT: u32 = 1;
 
-/// The line is one of the template's own.
+/// Whether the line is part of the template.
 pub(crate) fn is_description(template: &Template, line: &str) -> bool {
     let own = template.sections.iter().flat_map(|section| &section.description);
     own.into_iter().any(|known| !known.trim().is_empty() && known.trim() == line.trim())
 }
 
-/// Longest key made of words, in bytes; a longer one ends with a number that tells it from others.
+/// Longest key made of words, in bytes; a longer one is cut and ends with a hash.
 const KEY_BYTES: usize = 96;
 
-/// A key for a line that has none: its words, whatever their case and the marks between them. Rows of
-/// different strategies with the same words have it in common, so that what a person removed is known
-/// whoever writes it again.
+/// A key for a line without one: its words, independent of case and punctuation. Rows of different strategies
+/// with the same words share it, so that a row that a person removed is recognized whoever writes it again.
 pub(crate) fn words_key(line: &str) -> String {
     let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
@@ -81,7 +80,7 @@ pub(crate) fn words_key(line: &str) -> String {
     if words.len() <= KEY_BYTES {
         return format!("={words}");
     }
-    // FNV-1a: the same in every build, which a hasher of the standard library does not promise.
+    // FNV-1a, because it is the same in every build, which the standard library's hasher does not promise.
     let number = words.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |number, byte| {
         (number ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
@@ -97,7 +96,7 @@ pub struct DraftSection {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRow {
-    /// What it is about, the same in every wording: a row that a person removed is known by it.
+    /// Identifies the subject in any wording, so that a row that a person removed is recognized.
     pub key: String,
     /// One line; never a heading and never a fence.
     pub text: String,
@@ -110,7 +109,7 @@ impl NotesRow {
         Self { key: key.into(), text: format!("- {}", one_line(text)), weight }
     }
 
-    /// A line that is no list item; marks that would make it one of structure are taken away.
+    /// A line that is not a list item; marks that would make it structure are removed.
     pub fn plain(key: impl Into<String>, text: &str, weight: u32) -> Self {
         let text = one_line(text).trim_start_matches(['#', '`', '~', ' ']).to_owned();
         Self { key: key.into(), text, weight }
@@ -118,7 +117,7 @@ impl NotesRow {
 }
 
 impl DraftSection {
-    /// Rows without text go, and a key that stands twice is told apart.
+    /// Removes rows without text, and makes repeated keys unique.
     pub(crate) fn new(kind: Option<SectionKind>, rows: Vec<NotesRow>) -> Self {
         let mut keys = HashSet::new();
         let mut section = Self { kind, rows: Vec::with_capacity(rows.len()) };

@@ -195,9 +195,9 @@ mod tests {
         };
         check("", "x", "old text is empty");
         check("- one", "- one", "are the same");
-        check("- three", "x", "does not stand in the notes");
+        check("- three", "x", "is not in the notes");
         check("- one", "x", "2 times");
-        check("- two", &"x".repeat(300_000), "bytes, ");
+        check("- two", &"x".repeat(300_000), "bytes; ");
         check("# Current State", "# State", "\"# Current State\" must stay");
         check("# Learnings\n", "", "\"# Learnings\" must stay");
         check("# Own\n", "", "\"# Own\" must stay");
@@ -240,13 +240,13 @@ mod tests {
         notes.apply(PATH, "\na\n", &format!("\n{}\n", "a".repeat(60_000)), false).unwrap();
         let long = "b".repeat(100);
         let error = notes.apply(PATH, "a", &long, true).unwrap_err();
-        assert!(error.contains("bytes, "), "{error}");
+        assert!(error.contains("bytes; "), "{error}");
         let mut notes = open(Some("# Current State\n- 0\n"));
         for n in 0..MAX_EDITS {
             notes.apply(PATH, &format!("- {n}\n"), &format!("- {}\n", n + 1), false).unwrap();
         }
         let error = notes.apply(PATH, "- 200\n", "- 201\n", false).unwrap_err();
-        assert!(error.starts_with("200 edits were made"), "{error}");
+        assert!(error.starts_with("the limit of 200 edits"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Notes without a model: each section from facts, each row says what happened and where.
 //!
-//! A row's key names the fact, so that its next wording replaces this one; its weight says how long it
-//! stays when room is short: what is unfinished, what the user said, and what is recent weigh most.
+//! A row's key identifies the fact, so that a later wording replaces this one. Its weight decides how long it
+//! stays when room is short: unfinished work, the user's words and recent events weigh most.
 
 mod files;
 mod page;

@@ -185,10 +185,10 @@ mod tests {
         };
         check(b"", "{{currentNotes}} is missing");
         check(b"{{notesPath}}", "{{currentNotes}} is missing");
-        check(b"{{currentNotes}} {{ currentnotes }}", "no variable \"currentnotes\"");
+        check(b"{{currentNotes}} {{ currentnotes }}", "unknown variable \"currentnotes\"");
         check(b"{{}}", "variables are currentNotes, notesPath, sectionSizes");
         check(b"\xff{{currentNotes}}", "offset 0");
-        check(&vec![b'x'; 70_000], "70000 bytes, 65536 are allowed");
+        check(&vec![b'x'; 70_000], "70000 bytes; at most 65536 are allowed");
         check(b"{{currentNotes", "is missing");
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let own = NotesInstruction::parse(b"a {{currentNotes}} b {{ notesPath }} {x").unwrap();
         let text = render(&own, "{{notesPath}}");
         assert!(
-            text.starts_with("a {{notesPath}} b /n.md {x\nHow to change the notes: no"),
+            text.starts_with("a {{notesPath}} b /n.md {x\nHow to change the notes: you"),
             "{text}"
         );
     }

@@ -1,10 +1,9 @@
 //! A three-way merge of what the daemon wrote last, the file as it is now, and the new draft.
 //!
-//! A line that the daemon did not write is a person's and keeps its place: in its section, after the line
-//! that it followed. If one of the daemon's lines is gone, a person removed it; its row is remembered and
-//! never written again, in any wording. A line that a person changed is both. If the file is empty, or has
-//! prose without any heading of the template, the person started over: nothing counts as removed, and the
-//! prose stays at the top.
+//! A line that the daemon did not write is a person's and keeps its place: in its section, after the line that it
+//! followed. If one of the daemon's lines is gone, a person removed it; its row is remembered and never written
+//! again, in any wording. A line that a person changed is both. If the file is empty, or has prose without any
+//! heading of the template, the person started over: nothing counts as removed, and the prose stays at the top.
 
 mod overlay;
 

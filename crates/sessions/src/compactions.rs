@@ -19,7 +19,6 @@ use crate::decisions::new_decision;
 use crate::record::{Proved, all_out, compacted_entry, compaction_event, compaction_out, proved};
 use crate::service::SessionService;
 
-/// A request for a compaction.
 #[derive(Clone, Debug)]
 pub(crate) struct CompactionRequest {
     pub(crate) trigger: Trigger,

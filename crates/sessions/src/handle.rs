@@ -201,7 +201,6 @@ pub type FactsGuard = OwnedMutexGuard<Facts>;
 /// Exclusive use of a loaded session.
 pub type SessionGuard = OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSession>;
 
-/// All handles.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     handles: Mutex<HashMap<SessionId, Arc<SessionHandle>>>,

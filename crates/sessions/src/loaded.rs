@@ -23,7 +23,6 @@ pub(crate) struct Recovering {
     pub(crate) repeated: (Seq, u32),
 }
 
-/// A loaded session.
 #[derive(Debug)]
 pub struct LoadedSession {
     pub session: SessionRecord,

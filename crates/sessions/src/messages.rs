@@ -284,7 +284,11 @@ mod tests {
             (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
             (r#"{"messages":[]}"#, "messages", "at least one message"),
             (&format!(r#"{{"messages":[{good},{good},7]}}"#), "messages", "at most 2 messages"),
-            (&format!(r#"{{"messages":[{good},7]}}"#), "messages[1]", "a message is an object"),
+            (
+                &format!(r#"{{"messages":[{good},7]}}"#),
+                "messages[1]",
+                "a message must be an object",
+            ),
             (
                 r#"{"messages":[{"id":"a","id":"a","role":"user","content":"x"}]}"#,
                 "messages[0]",

@@ -36,10 +36,8 @@ impl SentRequest {
     }
 }
 
-/// The session's current prompt.
 #[derive(Clone, Debug)]
 pub struct SessionPrefix {
-    /// The session's model.
     own_model: String,
     /// The newest message in the prompt.
     pub through: Seq,

@@ -234,9 +234,8 @@ impl LoadedSession {
         tries
     }
 
-    /// The first message from which blocks are left out. Thinking is removed from the first edit on, because
-    /// earlier thinking is still bound to unchanged text; if no thinking follows an edit, the edit is not to
-    /// blame.
+    /// The first message from which blocks are left out. Thinking is removed from the first edit on, because earlier
+    /// thinking is still bound to unchanged text; if no thinking follows an edit, the edit is not to blame.
     fn first_to_strip(&self, what: Stripped) -> Option<Seq> {
         let shown = view(&self.state.history, &self.state.decisions, self.state.view_options());
         let is_it = |block: &&PromptBlock| match what {

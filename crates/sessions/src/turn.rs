@@ -24,7 +24,6 @@ use crate::prefix::SentRequest;
 use crate::request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};
 use crate::service::{Contribution, SessionEvent, SessionService};
 
-/// A request for a turn.
 #[derive(Debug)]
 pub struct TurnRequest<'a> {
     pub client: &'a ClientParts,
@@ -260,8 +259,7 @@ impl SessionService {
         compacts_at(thresholds, self.cx.settings().context.collapse)
     }
 
-    /// Compacts and continues the same turn. The session is not locked meanwhile, because a model may be
-    /// writing.
+    /// Compacts and continues the same turn. The session is not locked meanwhile, because a model may be writing.
     async fn compact_in_turn(
         &self,
         handle: &Arc<SessionHandle>,

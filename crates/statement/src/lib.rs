@@ -1,8 +1,8 @@
 //! Words of a text, and what two texts have in common.
 //!
-//! Whether two statements are the same is asked in three ways, each with thresholds of its own: `dream` asks whether one
-//! takes the place of another, `extractor` whether a lesson is known in other words, and `memdir` whether two
-//! topics are near copies. They share what stands here: words, negations, numbers, names, and how alike two sets are.
+//! Three crates compare statements, each with its own thresholds: `dream` decides whether one replaces another,
+//! `extractor` whether a lesson is known in other words, and `memdir` whether two topics are near copies. They
+//! share what is here: words, negations, numbers, names, and the similarity of two sets.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -31,8 +31,8 @@ pub fn words(text: &str, within: Range<usize>) -> Vec<StatementWord> {
     found
 }
 
-/// Without the marks of Markdown, in lower case, spaces as one, no mark at its ends: two texts that come to
-/// the same are the same sentence.
+/// Normalizes a text: no Markdown marks, lower case, single spaces, no punctuation at the ends. Equal results
+/// mean the same sentence.
 pub fn normal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -49,14 +49,14 @@ pub fn normal(text: &str) -> String {
     out.trim_matches(quote).to_owned()
 }
 
-/// Words that say nothing about what is said.
+/// Filler words.
 const FILLERS: [&str; 34] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "is",
     "it", "its", "my", "of", "on", "or", "our", "that", "the", "their", "this", "to", "user",
     "users", "was", "we", "wants", "with", "you",
 ];
 
-/// The words that carry a text's meaning, a plural like its singular.
+/// The content words of a text, with plurals as singulars.
 pub fn content(text: &str) -> BTreeSet<String> {
     let words = words(text, 0..text.len()).into_iter().map(|word| word.lower);
     words.filter(|word| !FILLERS.contains(&word.as_str())).map(|word| singular(&word)).collect()
@@ -84,8 +84,8 @@ pub fn denies(text: &str) -> bool {
     text.split_whitespace().any(|word| NEGATIONS.contains(&bare(word).as_str()))
 }
 
-/// What tells two things of one kind apart: numbers, names with capitals or marks inside. A first word's capital
-/// is grammar.
+/// What distinguishes two things of one kind: numbers, names with capitals, or marks inside. The capital of a
+/// first word does not count.
 pub fn names(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut first = true;
@@ -101,7 +101,7 @@ pub fn names(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Common words in all words of both: 1 for the same, 0 for nothing in common.
+/// Share of common words in all words of both: 1 if equal, 0 if nothing is common.
 #[allow(clippy::cast_precision_loss, reason = "counts of words in a file")]
 pub fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     let common = one.intersection(other).count();
@@ -109,7 +109,7 @@ pub fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     common as f64 / all.max(1) as f64
 }
 
-/// Holds a digit: three and four are not the same number with a typing error.
+/// Whether it has a digit: 3 and 4 are different numbers, not a typo.
 pub fn is_number(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }

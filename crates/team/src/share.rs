@@ -52,8 +52,7 @@ impl TeamService {
         }
     }
 
-    /// Whether commits made by hand would publish a secret, even one that a later commit removed: history keeps
-    /// it.
+    /// Whether commits made by hand would publish a secret, even one that a later commit removed: history keeps it.
     async fn history_leaks(
         &self,
         round: &SyncRound<'_>,

@@ -1,5 +1,4 @@
-//! One sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed
-//! first.
+//! One sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed first.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Export: the records of an import byte for byte, what was added since in the same shape, metadata
-//! at the end.
+//! Export: imported records byte for byte, added messages in the same format, metadata at the end.
 
 use std::collections::VecDeque;
 
@@ -11,7 +10,7 @@ use bytes::Bytes;
 
 use crate::TransferService;
 
-/// Records or messages that are read at a time.
+/// Records or messages per batch.
 const READ_BATCH: usize = 256;
 
 #[derive(Debug)]
@@ -22,7 +21,7 @@ enum ExportStage {
     Done,
 }
 
-/// An export on its way, a stretch of lines at a time.
+/// An export in progress, a batch of lines at a time.
 #[derive(Debug)]
 pub struct Export {
     transfer: TransferService,
@@ -55,7 +54,7 @@ impl TransferService {
 }
 
 impl Export {
-    /// The next lines; `None` at the end.
+    /// The next lines, or `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Bytes>> {
         loop {
             let stretch = match self.part {
@@ -100,7 +99,7 @@ impl Export {
         Ok(out)
     }
 
-    /// Records that are added hang on the last one that was copied.
+    /// The parent of added records is the last copied one.
     async fn follow(&mut self, seq: Seq) -> Result<()> {
         if seq < self.session.last_seq
             && self.compactions.front().is_none_or(|c| c.made_after > seq)
@@ -168,7 +167,7 @@ impl Export {
         out
     }
 
-    /// Adds lines of ours, after ending a line that the file left open.
+    /// Adds our lines, after completing an unterminated last line.
     fn push(&mut self, out: &mut Vec<u8>, lines: &[u8]) {
         if lines.is_empty() {
             return;

@@ -1,7 +1,7 @@
 //! Import and export of session files.
 //!
-//! Owns how a file becomes sessions and how a session becomes a file again, line for line. Leaves what a line means to
-//! `session-file`, and the sessions themselves to their service.
+//! Owns how files become sessions and sessions become files again, line for line. Leaves the format of a line
+//! to `session-file`, and the sessions themselves to their service.
 
 use bethink_search::SearchService;
 use bethink_service::ServiceContext;
@@ -13,7 +13,7 @@ mod reading;
 
 pub use export::Export;
 
-/// Session files, in and out. Clones are of one.
+/// Imports and exports session files. Clones share it.
 #[derive(Clone, Debug)]
 pub struct TransferService {
     cx: ServiceContext,

@@ -1,4 +1,4 @@
-//! The reading half of an import: bytes of a file to records that the store takes.
+//! The reading half of an import: turns the bytes of a file into records for the store.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -15,12 +15,12 @@ use bethink_transcript::{MessageId, Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-/// Bytes read at a time: the writer has something to do soon.
+/// Bytes per read, so that the writer can start early.
 const CHUNK: usize = 512 << 10;
-/// Skipped lines that are told one by one.
+/// Most skipped lines that are listed one by one.
 const TOLD_LINES: usize = 1_000;
 
-/// A stretch of the file, ready to be written.
+/// A batch of the file, ready to be written.
 pub(crate) struct ImportChunk {
     pub(crate) records: Vec<NewRecord>,
     pub(crate) new_children: Vec<SessionId>,
@@ -29,7 +29,7 @@ pub(crate) struct ImportChunk {
     pub(crate) total: u64,
 }
 
-/// What was learnt while reading.
+/// What was found while reading.
 #[derive(Default)]
 pub(crate) struct ReadFile {
     pub(crate) facts: SessionFileFacts,
@@ -71,7 +71,7 @@ pub(crate) fn read_file(
         reader.feed(Bytes::from(buffer), |line| collector.line(line));
         let cwd = reader.facts().cwd.clone();
         if !collector.send(send, cwd, read, total) {
-            // The writer gave up; its reason is the one to tell.
+            // The writer stopped; its error is reported.
             return Err(ServiceError::internal("the import was cancelled"));
         }
     }

@@ -1,7 +1,7 @@
-//! Days in words, told as dates: "yesterday" is true for a day, and stands in a memory for years.
+//! Adds dates to relative days: "yesterday" is right for a day, but stays in a memory for years.
 //!
-//! The words stay, and the date follows them in brackets: a sentence that was misread loses nothing. Where
-//! the words fit two days, the day on which they were said follows instead.
+//! The words stay and the date follows in brackets, so nothing is lost if a sentence is misread. If the words
+//! fit two days, the day on which they were said is added instead.
 
 use bethink_days::relative_date;
 use bethink_memdir::header::HeaderChange;
@@ -25,14 +25,14 @@ fn with_dates(page: &TopicState) -> Option<String> {
         return None;
     }
     let mut body = page.body().to_owned();
-    // From the end, so that what stands before keeps its place.
+    // From the end, so that earlier positions stay valid.
     for (range, said) in timeline(page).into_iter().rev() {
         if let Some(told) = dated(&body[range.clone()], said) {
             body.replace_range(range, &told);
         }
     }
     let text = page.with_body(&body);
-    // A description is of the newest that was said.
+    // A description is as new as the newest statement.
     let told = whole_day(page).zip(page.header.description.as_deref());
     let text = match told.and_then(|(said, words)| dated(words, said)) {
         Some(words) => with_header(text, HeaderChange::Description(&words)),
@@ -41,8 +41,7 @@ fn with_dates(page: &TopicState) -> Option<String> {
     (text != page.text).then_some(text)
 }
 
-/// `text` with dates after its days in words, as of the day on which it was said; `None`: there is nothing to
-/// tell.
+/// `text` with dates after relative days, given the day on which it was said; `None` if there are none.
 fn dated(text: &str, said: Date) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 32);
     let mut kept = 0;
@@ -74,11 +73,11 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// A rule speaks of every day: "always check yesterday's log" names none.
+/// A rule is about every day: "always check yesterday's log" means no particular day.
 const HABIT: &str = "always never every each usually often daily weekly monthly whenever when if default defaults jeden \
     immer siempre toujours";
 
-/// Where a date belongs, and which.
+/// Positions of missing dates, and the dates.
 fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize, String)> {
     let words: Vec<StatementWord> = words(text, line.clone());
     if words.iter().any(|word| HABIT.split(' ').any(|habit| habit == word.lower))
@@ -102,7 +101,7 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
     found
 }
 
-/// The next words up to one that something else than a space parts from the one before.
+/// The next words that are separated only by spaces.
 fn lowers<'a>(text: &str, words: &'a [StatementWord]) -> Vec<&'a str> {
     let mut out = Vec::with_capacity(4);
     for (at, word) in words.iter().take(4).enumerate() {
@@ -121,7 +120,7 @@ fn possessive(text: &str, end: usize) -> usize {
     ["'s", "’s"].iter().find(|s| rest.starts_with(**s)).map_or(end, |s| end + s.len())
 }
 
-/// Neither part of a name or a path, nor quoted as a word, nor followed by what explains it already.
+/// Whether the words are not part of a name or path, not quoted as words, and not followed by a date already.
 fn stands_free(text: &str, start: usize, end: usize, line: &std::ops::Range<usize>) -> bool {
     let before = text[line.start..start].chars().next_back().unwrap_or(' ');
     let rest = &text[end..line.end];

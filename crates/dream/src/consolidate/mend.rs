@@ -1,10 +1,10 @@
-//! Front matter that can't be read as it should be.
+//! Repairs invalid front matter.
 
 use bethink_memdir::header;
 
 use crate::bench::DreamBench;
 
-/// Written anew where it is ours and all of it was understood; else told.
+/// Rewrites it if it is the daemon's and fully understood; otherwise adds a note.
 pub(super) fn mend(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(page) = bench.pages().get(&name) else { continue };
@@ -20,7 +20,7 @@ pub(super) fn mend(bench: &mut DreamBench) {
     }
 }
 
-/// Every line is one that [`header::write`] writes, so that nothing is lost with the rest.
+/// Whether every line is one that [`header::write`] writes, so that a rewrite loses nothing.
 fn understood(front: &str) -> bool {
     const KEYS: &str = "name description type modified source session messages strategy time";
     front.lines().map(str::trim).all(|line| {

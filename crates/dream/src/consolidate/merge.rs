@@ -1,4 +1,4 @@
-//! Topics that say the same: one takes over what the other one has and it lacks, and where that was learnt.
+//! Merges topics that say the same: one takes over the text that only the other has, and its source.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use crate::links::linked;
 use crate::text::{LineKind, blocks, said, sentences};
 use bethink_statement::content;
 
-/// Merges pair after pair, each time anew: what was merged may be like a third one.
+/// Merges one pair at a time, because a merged topic may resemble a third one.
 pub(super) fn merge(bench: &mut DreamBench) {
     let leaves: BTreeMap<Name, Leaf> =
         bench.pages().iter().map(|(name, page)| (name.clone(), Leaf::of(page))).collect();
@@ -28,7 +28,7 @@ pub(super) fn merge(bench: &mut DreamBench) {
         match judge((&one, &leaves[&one]), (&other, &leaves[&other]), &linked) {
             MergeVerdict::Merge { kept, goes } => {
                 join(bench, kept, goes);
-                // What was taken over may be like a third topic; the next round sees it.
+                // The merged topic may resemble a third one; the next round will notice.
                 gone.extend([one.clone(), other.clone()]);
             }
             MergeVerdict::Told => {
@@ -64,7 +64,7 @@ impl Leaf {
         }
     }
 
-    /// A copy that is worth taking out: with a person's file, a common sentence or two prove nothing.
+    /// Whether this copy should be removed. In a file that a person wrote, one or two shared sentences prove nothing.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
         let (mine, theirs) = (&self.meant, &kept.meant);
         let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);
@@ -77,12 +77,12 @@ enum MergeVerdict<'a> {
         kept: &'a Name,
         goes: &'a Name,
     },
-    /// Alike, and not ours to merge.
+    /// Alike, but not ours to merge.
     Told,
     Apart,
 }
 
-/// Which of two goes, if one does. What another topic links to stays.
+/// Which of the two is removed, if any. A topic that another one links to stays.
 fn judge<'a>(
     one: (&'a Name, &Leaf),
     other: (&'a Name, &Leaf),
@@ -107,7 +107,7 @@ fn judge<'a>(
     MergeVerdict::Merge { kept: kept.0, goes: goes.0 }
 }
 
-/// A person's before ours, then the older, then the larger.
+/// Prefers a person's topic, then the older one, then the larger one.
 fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     let key = |(name, leaf): (&Name, &Leaf)| {
         (leaf.own, leaf.learnt, usize::MAX - leaf.bytes, name.clone())
@@ -115,9 +115,9 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Pairs that may be alike, in order, so that not each is compared with each: a copy shares a sentence, and
-/// of two sets with much in common one of the rarest words of each stands in the other. Where no word is rare
-/// either way, as among thousands of topics on one matter, two that are alike in other words are missed.
+/// Pairs that may be alike, in order, so that not all pairs are compared: copies share a sentence, and if two
+/// sets have much in common, one of the rarest words of each is in the other. If no word is rare, for example
+/// among thousands of topics on one subject, two topics that are alike in other words are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.meant.words);
@@ -127,7 +127,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
         let mut words: Vec<&[usize]> =
             leaf.meant.words.iter().map(|word| &*by_word[word.as_str()]).collect();
         words.sort_by_key(|places| places.len());
-        // The rarest fifth: who lacks all of it has less than four fifths in common.
+        // The rarest fifth: a topic without any of these has less than four fifths in common.
         let rare = words.iter().take(1 + words.len() / 5).copied();
         let rare = rare.filter(|places| places.len() <= MANY_ALIKE);
         let rarest = leaf
@@ -136,7 +136,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
             .iter()
             .map(|said| &*by_sentence[said.as_str()])
             .min_by_key(|places| places.len());
-        // Of thousands of copies, neighbours are merged round by round.
+        // If there are thousands of copies, neighbors are merged round by round.
         let copies = rarest.map(|places| around(places, at)).unwrap_or_default();
         for other in rare.flatten().chain(copies).filter(|other| **other != at) {
             pairs.insert((at.min(*other), at.max(*other)));
@@ -145,7 +145,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     pairs.into_iter().map(|(one, other)| (names[one].clone(), names[other].clone())).collect()
 }
 
-/// Where each text of the leaves' sets stands.
+/// The topics that contain each text.
 fn places<'a>(
     leaves: &[&'a Leaf],
     of: impl Fn(&'a Leaf) -> &'a BTreeSet<String>,
@@ -186,7 +186,7 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     }
 }
 
-/// The text that keeps, with what it lacks and where that was learnt.
+/// The text of the topic that stays, with the other's additional text and its source.
 fn joined(into: &TopicState, from: &TopicState) -> String {
     let lacking = lacking(into, from);
     let (mine, theirs) = (&into.header.source, &from.header.source);
@@ -205,14 +205,14 @@ fn joined(into: &TopicState, from: &TopicState) -> String {
         }
         (_, None) => appended(&into.text, &lacking),
     };
-    // A description that says something of its own is a sentence like any other.
+    // A description that adds something counts as a sentence.
     match from.header.description.as_deref() {
         Some(words) if !content(words).is_subset(&content(&text)) => appended(&text, words),
         _ => text,
     }
 }
 
-/// Blocks of `from` that say something which `into` does not; headings go along with what stands below them.
+/// Blocks of `from` that say something new for `into`; headings stay with the text below them.
 fn lacking(into: &TopicState, from: &TopicState) -> String {
     let (have, body) = (said(into.body()), from.body());
     let mut pieces: Vec<&str> = Vec::new();
@@ -243,7 +243,7 @@ fn learnt(source: &Source) -> String {
     format!("{LEARNT} {}{messages} ({}, {})", source.session, source.strategy, source.time)
 }
 
-/// As a paragraph of its own, with the file's line ends.
+/// Appends a paragraph, with the file's line ends.
 fn appended(text: &str, more: &str) -> String {
     if more.is_empty() {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Lines that stand twice under one heading.
+//! Removes lines that are repeated under one heading.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -32,7 +32,8 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
     }
 }
 
-/// Whole blocks, letter by letter as one before them. Code and tables repeat themselves for good reason.
+/// Blocks that are identical to an earlier one. Code and tables are kept, because they repeat themselves for
+/// good reason.
 fn repeated(body: &str) -> Vec<Range<usize>> {
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for block in blocks(body) {
@@ -50,7 +51,7 @@ fn repeated(body: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A blank line before what goes goes with it, unless one is needed there.
+/// Removes the blank line before a removed block too, unless it is needed.
 fn without(body: &str, gone: &[Range<usize>]) -> String {
     let (mut out, mut from) = (String::with_capacity(body.len()), 0);
     for range in gone {

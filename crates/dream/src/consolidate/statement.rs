@@ -1,7 +1,7 @@
-//! One sentence as a claim, as far as plain rules can tell, and when another claim takes its place.
+//! Reads a sentence as a claim, by simple rules, and decides when another claim replaces it.
 //!
-//! A wrong "superseded" hides something true, so a claim is only read where its form is plain: no condition,
-//! no exception, one negation at most. What two rules could read in two ways is read in none.
+//! A wrong "superseded" hides something true, so only sentences of a plain form count as claims: no condition,
+//! no exception, at most one negation. If two rules could read a sentence differently, it is not read at all.
 
 use bethink_statement::{NEGATIONS, is_number, singular};
 
@@ -10,29 +10,29 @@ pub(super) struct Claim {
     /// Without fillers and negations, in order.
     pub(super) words: Vec<String>,
     pub(super) negated: bool,
-    /// What is given up for something else: `npm` of "switched from npm to pnpm".
+    /// What was replaced: `npm` of "switched from npm to pnpm".
     given_up: Option<GivenUp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct GivenUp {
     old: Vec<String>,
-    /// The change is told without a limit to some part of the work.
+    /// The change is not limited to some part of the work.
     whole: bool,
 }
 
 const FILLERS: &str = "a an the we i you our my user please always now currently that do does longer anymore \
     again will should must team it they";
-/// A claim with one of these holds under a condition, and its opposite may hold beside it.
+/// A claim with one of these words is conditional, and its opposite may be true as well.
 const CONDITIONS: &str = "if unless when whenever except but only until while where or also too both another \
     sometimes usually mostly maybe without either besides";
-/// After one of these, a number is what is claimed and not what is spoken of.
+/// After one of these words, a number is the claimed value, not the subject.
 const STATES: &str =
     "is are = listen run use expire start end take has have set cost keep last allow equal";
-/// What a number counts off: the next one is another thing and not another value.
+/// Words before a counting number: another number is another thing, not another value.
 const COUNTED: &str = "plan step phase issue ticket pr iteration iter test case error exit status http line \
     page section rule level figure part chapter milestone #";
-/// Of these a thing has one at a time.
+/// Attributes that a thing has only one of at a time.
 const ONE_AT_A_TIME: &str = "owner lead maintainer manager deadline port version limit timeout branch database \
     host url address timezone editor shell formatter linter default domain region";
 const USES: [&str; 4] = ["use", "prefer", "run", "like"];
@@ -42,7 +42,7 @@ fn is_in(list: &str, word: &str) -> bool {
 }
 
 impl Claim {
-    /// `None`: not plain enough.
+    /// `None` if the sentence is not plain enough.
     pub(super) fn read(sentence: &str) -> Option<Self> {
         let all: Vec<String> = sentence.split_whitespace().filter_map(token).collect();
         let question = sentence.trim_end().ends_with('?');
@@ -59,7 +59,7 @@ impl Claim {
         (words.len() >= 2).then_some(Self { words, negated: negations == 1, given_up })
     }
 
-    /// What claims in question have in common with this one, so that not each is compared with each.
+    /// Keys that related claims share, so that not all pairs are compared.
     pub(super) fn keys(&self) -> Vec<String> {
         let shape = |word: &String| if is_number(word) { "#".to_owned() } else { word.clone() };
         let shape: Vec<String> = self.words.iter().map(shape).collect();
@@ -73,7 +73,7 @@ impl Claim {
         keys
     }
 
-    /// Whether this one, said later, takes the place of `older`.
+    /// Whether this later claim replaces `older`.
     pub(super) fn supersedes(&self, older: &Claim) -> bool {
         self.denies(older)
             || self.counts_anew(older)
@@ -134,7 +134,7 @@ impl Claim {
         !older.negated && (change.whole || rest.iter().all(|word| self.words.contains(word)))
     }
 
-    /// Of what a thing has one at a time: the thing, and which.
+    /// Subject and value, if the subject has only one value at a time.
     fn one_at_a_time(&self) -> Option<(&[String], &[String])> {
         let at = self.words.iter().position(|word| matches!(word.as_str(), "is" | "="))?;
         let (subject, value) = (&self.words[..at], &self.words[at + 1..]);

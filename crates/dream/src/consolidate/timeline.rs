@@ -1,4 +1,4 @@
-//! When each part of a topic was said, as far as the topic tells.
+//! When each part of a topic was said, as far as the topic shows.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use crate::bench::{TopicState, day};
 use crate::limits::SAME_WORDS;
 use crate::text::{blocks, sentences};
 
-/// How a line begins that tells where merged text comes from. What stands below it was said then; a line
-/// without a colon at its end brought no text along.
+/// Beginning of a line that names the source of the merged text below it. A line without a colon at the end
+/// added no text.
 pub(crate) const LEARNT: &str = "Also learnt in session";
-/// How an extraction tells when the quotation above was said.
+/// How an extraction records when the quotation above was said.
 const SAID: &str = "The user said so on ";
-/// How sentences begin that the daemon writes around what was said.
+/// Beginnings of sentences that the daemon adds to statements.
 const OURS: [&str; 7] = [
     LEARNT,
     SAID,
@@ -26,19 +26,19 @@ const OURS: [&str; 7] = [
     "Learnt",
 ];
 
-/// Written around what was said, and no part of it.
+/// Whether the daemon added the sentence.
 pub(crate) fn is_ours(sentence: &str) -> bool {
     let bare = sentence.trim_start_matches(['*', '_', '>', ' ']);
     OURS.iter().any(|mark| bare.starts_with(mark))
 }
 
-/// The sentences of a body without those.
+/// The sentences of a body without those that the daemon added.
 pub(crate) fn meant(body: &str) -> Vec<&str> {
     let all = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
     all.filter(|text| !is_ours(text)).collect()
 }
 
-/// What a text says without those, as sets to compare.
+/// What a text says without those sentences, as sets to compare.
 pub(crate) struct Meant {
     pub(crate) said: BTreeSet<String>,
     pub(crate) words: BTreeSet<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Meant {
 }
 
 impl Meant {
-    /// `description` counts for words and names; it is no sentence.
+    /// `description` counts for words and names, but not as a sentence.
     pub(crate) fn of(description: &str, body: &str) -> Self {
         let meant = meant(body);
         let all = format!("{description}.\n\n{}", meant.join("\n"));
@@ -59,7 +59,7 @@ impl Meant {
     }
 }
 
-/// Parts of a body with the day on which they were said. Parts of which nobody knows are left out.
+/// Parts of a body with the day on which they were said. Parts of unknown date are left out.
 pub(crate) fn timeline(page: &TopicState) -> Vec<(Range<usize>, Date)> {
     let body = page.body();
     let mut parts = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn timeline(page: &TopicState) -> Vec<(Range<usize>, Date)> {
     parts
 }
 
-/// The one day on which a file was written that tells no other.
+/// The day on which the whole file was written, if it has only one.
 pub(super) fn whole_day(page: &TopicState) -> Option<Date> {
     let said = page.learnt()?;
     let modified = page.header.modified.as_deref().map_or(Some(said), day);

@@ -1,4 +1,4 @@
-//! Which of a model's edits may stand.
+//! Decides which of a model's edits are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL
 use crate::text::sentences;
 use bethink_statement::{content, denies, names, normal};
 
-/// How a model says that a topic may go: it has no tool that removes, and none is offered.
+/// How a model says that a topic may be removed: it has no tool for that.
 const MERGED_INTO: &str = "Merged into ";
 
 #[derive(Clone, Debug, Default)]
 pub struct EditedCopy {
-    /// Files that were written or changed, whole.
+    /// New and changed files, in full.
     pub files: BTreeMap<DirectoryFile, String>,
-    /// Put into what a model wrote without a source.
+    /// Added to files that a model wrote without a source.
     pub source: Source,
 }
 
@@ -34,12 +34,12 @@ pub struct RefusedEdit {
     pub why: String,
 }
 
-/// Each edit by itself, then all of them together.
+/// Judges each edit, then all of them together.
 pub(super) fn judge(bench: &DreamBench, edited: &EditedCopy) -> (Vec<TopicEdit>, Vec<RefusedEdit>) {
     let (mut edits, mut refused) = (Vec::new(), Vec::new());
     let after = Pool::of(bench, edited);
     for (file, text) in &edited.files {
-        // The index is brought up to date from the topics, whoever wrote them.
+        // The index is updated from the topics.
         let DirectoryFile::Topic(name) = file else { continue };
         match one(bench, edited, &after, name, text) {
             Ok(Some(edit)) => edits.push(edit),
@@ -67,7 +67,7 @@ impl TopicEdit {
     }
 }
 
-/// `None`: nothing was changed.
+/// `None` if nothing was changed.
 fn one(
     bench: &DreamBench,
     edited: &EditedCopy,
@@ -114,7 +114,7 @@ fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, Stri
     Ok(TopicEdit::Write { name: name.clone(), text })
 }
 
-/// Where it was learnt stays, whatever a model makes of the header.
+/// Keeps the source, whatever a model did to the header.
 fn with_source(text: &str, page: &TopicState, edited: &EditedCopy) -> String {
     let source = page.header.source.as_ref();
     let kept = source.filter(|_| header::read(text).header.source.as_ref() != source);
@@ -158,12 +158,12 @@ fn merged(
     }
 }
 
-/// Sentences of a page that `holds` finds nowhere. What the daemon writes around them may go.
+/// Sentences of a topic that `holds` does not find. Sentences that the daemon added do not count.
 fn lost(page: &TopicState, holds: impl Fn(&str) -> bool) -> Vec<String> {
     meant(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
 }
 
-/// All topics as the edits would leave them.
+/// All topics after the edits.
 struct Pool {
     topics: BTreeMap<Name, SaidSentences>,
 }
@@ -173,7 +173,7 @@ struct SaidSentences {
     sentences: Vec<Sense>,
 }
 
-/// What of a sentence must be there in another wording of it.
+/// What another wording of a sentence must preserve.
 struct Sense {
     words: BTreeSet<String>,
     names: BTreeSet<String>,
@@ -222,7 +222,7 @@ impl SaidSentences {
         }
     }
 
-    /// A person's sentence stands word for word; ours in other words, with every name and number.
+    /// A person's sentence must be found word for word; ours may be reworded, with every name and number.
     fn holds(&self, sentence: &str, in_other_words: bool) -> bool {
         let exact = normal(&sentence.replace(crate::consolidate::STRUCK, ""));
         if self.normal.contains(&exact) {
@@ -233,8 +233,8 @@ impl SaidSentences {
     }
 }
 
-/// What was judged as if all edits were made must hold with those that are left: a merge needs its target as
-/// edited, and a sentence that moved needs the place that it moved to.
+/// Edits were judged as if all were made, so the accepted ones must be checked again: a merge depends on its
+/// edited target, and a moved sentence on the place that it moved to.
 fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<RefusedEdit>) {
     if refused.is_empty() {
         return;
@@ -270,7 +270,7 @@ fn as_edited(edits: &[TopicEdit]) -> EditedCopy {
     EditedCopy { files: files.collect(), ..EditedCopy::default() }
 }
 
-/// Sentences that would stand nowhere word for word, and bytes that would come, over all edits.
+/// Limits the sentences that no topic would have word for word any more, and the added bytes, over all edits.
 fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
     let written: usize = edits.iter().map(|edit| growth(bench, edit)).sum();
     if written > MODEL_ADDS_BYTES {

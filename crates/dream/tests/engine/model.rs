@@ -56,11 +56,11 @@ fn nothing_goes_without_being_merged() {
     check_refused(&two(), &[("friday", "---\nname: x\n---\n")], "would be emptied");
     check_refused(&two(), &[("friday", "Merged into berlin")], "berlin.md does not contain");
     check_refused(&two(), &[("friday", "Merged into friday")], "into itself");
-    check_refused(&two(), &[("friday", "Merged into nowhere")], "not there");
+    check_refused(&two(), &[("friday", "Merged into nowhere")], "does not exist");
     check_refused(
         &two(),
         &[("friday", "Merged into [[berlin]]"), ("berlin", "Merged into friday")],
-        "not there",
+        "does not exist",
     );
     check_refused(&two(), &[("friday", "Deploy to production on a Friday.")], "loses \"> Never");
     check_refused(
@@ -77,7 +77,7 @@ fn a_merge_falls_with_the_edit_that_it_needs() {
     check_refused(
         &two(),
         &[("berlin", target), ("friday", "Merged into berlin")],
-        "needs another edit",
+        "depends on another edit",
     );
 }
 
@@ -100,15 +100,15 @@ fn check_less(directory: &DreamDirectory, text: &str, refused: bool) {
 
 #[test]
 fn the_team_and_what_cannot_be_read_are_out_of_reach() {
-    check_refused(&two(), &[("team/plan", "Ours.")], "the team's");
-    check_refused(&two(), &[("Team/plan", "Ours.")], "the team's");
+    check_refused(&two(), &[("team/plan", "Ours.")], "belongs to the team");
+    check_refused(&two(), &[("Team/plan", "Ours.")], "belongs to the team");
     let mut directory = two();
     directory.topics[0].put_back = true;
     let more = format!("{}\nMore.\n", text(&directory, "berlin"));
     check_refused(&directory, &[("berlin", &more)], "restored by a person");
     let mut directory = two();
     directory.unread = vec![name("big")];
-    check_refused(&directory, &[("big", "Ours.")], "can't be read");
+    check_refused(&directory, &[("big", "Ours.")], "cannot be read");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_new_topic_tells_where_it_comes_from() {
     assert_eq!(done.refused, []);
     assert_eq!(header::read(text(&after, "new")).header.source.unwrap().session, "s9");
     check_refused(&two(), &[("new", &"word ".repeat(20_000))], "are allowed");
-    check_refused(&two(), &[("new", "  ")], "new and empty");
+    check_refused(&two(), &[("new", "  ")], "an empty topic");
 }
 
 #[test]

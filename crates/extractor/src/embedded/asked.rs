@@ -1,19 +1,19 @@
-//! What the user says outright about memory itself: to remember something, or to forget it.
+//! Explicit requests of the user to remember or forget something.
 
 use super::table::TABLE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryWishKind {
-    /// It holds what is to be remembered.
+    /// The sentence itself is to be remembered.
     Remember,
-    /// What stands before it is to be remembered.
+    /// The sentence before it is to be remembered.
     RememberBefore,
-    /// What follows it is to be remembered.
+    /// The sentences after it are to be remembered.
     RememberAfter,
     Forget,
 }
 
-/// What a sentence in its plain form asks for.
+/// What a normalized sentence requests.
 pub fn wish(plain: &str, opens: bool) -> Option<MemoryWishKind> {
     let wishes = &TABLE.wishes;
     if wishes.forget.hold(plain) && !wishes.forget_task.hold(plain) {

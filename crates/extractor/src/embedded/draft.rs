@@ -1,4 +1,4 @@
-//! A topic of one lesson: the user's own sentence, when it was said, and how to apply it.
+//! The topic of one lesson: the user's own sentence, when it was said, and how to apply it.
 
 use bethink_memdir::header::{self, Header, HeaderChange, Unchangeable};
 use bethink_memdir::{Name, Source};
@@ -8,10 +8,10 @@ use super::plain::plain;
 use super::teach::TaughtSentence;
 use crate::same::says_nothing;
 
-/// By which its topics are known.
+/// Name of the strategy in its topics.
 pub const STRATEGY: &str = "embedded";
 const NAME_WORDS: usize = 6;
-/// Characters of a description: a line of the index is reported above 200, its link and title included.
+/// Longest description, in characters: lint reports index lines above 200, link and title included.
 const DESCRIPTION_CHARS: usize = 120;
 
 pub fn name(sentence: &str) -> Name {
@@ -36,7 +36,7 @@ pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> Strin
     header::write(&head, &format!("{said}\n\nThe user said so on {day}. How to apply: {how}\n"))
 }
 
-/// A topic that is there with a newer word on its matter. Nothing of what stands in it goes.
+/// Adds a newer statement to an existing topic. No text of the topic is removed.
 pub fn continued(
     text: &str,
     taught: &TaughtSentence<'_>,

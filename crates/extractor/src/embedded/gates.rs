@@ -1,30 +1,30 @@
-//! What says no: a sentence may have the words of a lesson and teach nothing.
+//! Rejects sentences that have the words of a lesson but teach nothing.
 
 use bethink_memdir::unseen;
 
 use super::plain::QUOTED;
 use super::table::TABLE;
 
-/// Longer is an account, and what it teaches can't be told by its words.
+/// Longest sentence: a longer one is an account whose lesson rules cannot find.
 const MOST_CHARS: usize = 400;
 
-/// Why a sentence teaches nothing, for who asks.
+/// Why a sentence teaches nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum No {
     Question,
-    /// Thinks aloud, supposes, or proposes.
+    /// Thinking aloud, a supposition, or a proposal.
     Hedged,
-    /// Of this moment, this change, this file.
+    /// About this moment, this change or this file.
     OfTheMoment,
-    /// What somebody or something else said.
+    /// Said by someone or something else.
     Reported,
-    /// Names a secret: that belongs nowhere.
+    /// Contains a secret, which must not be stored.
     Secret,
     TooLong,
     Hidden,
 }
 
-/// A sentence that must not be taken, however it was said. `sentence` as it stands, `plain` by [`super::plain`].
+/// Rejects a sentence in any case. `sentence` is the original, `plain` its form by [`super::plain`].
 pub fn never(sentence: &str, plain: &str) -> Option<No> {
     let scanned = bethink_secrets::ScannedText { name: "", text: sentence };
     let mut words = sentence.split_whitespace();
@@ -39,7 +39,7 @@ pub fn never(sentence: &str, plain: &str) -> Option<No> {
     (sentence.chars().count() > MOST_CHARS).then_some(No::TooLong)
 }
 
-/// A sentence that must not be taken unless the user asks for it to be remembered.
+/// Rejects a sentence unless the user asks to remember it.
 pub fn unless_asked(plain: &str) -> Option<No> {
     if is_question(plain) {
         return Some(No::Question);
@@ -54,7 +54,7 @@ pub fn unless_asked(plain: &str) -> Option<No> {
     found.map(|(_, no)| no).or_else(|| plain.starts_with(QUOTED).then_some(No::Reported))
 }
 
-/// Asked politely, and meant: "can you always …".
+/// A polite but real request: "can you always …".
 pub fn without_politeness(plain: &str) -> Option<&str> {
     const ASKED: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
     const STANDING: [&str; 6] =
@@ -80,13 +80,13 @@ fn is_question(plain: &str) -> bool {
     }
 }
 
-/// An address with a password in it, good or made up.
+/// A URL with a password, real or made up.
 fn has_login(word: &str) -> bool {
     let place = word.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or(rest));
     place.and_then(|place| place.rsplit_once('@')).is_some_and(|(login, _)| login.contains(':'))
 }
 
-/// A word that is no word: long, of letters in both cases and digits. Here a name that is lost costs nothing.
+/// A long token with letters of both cases and digits, not a word. Losing a name here costs nothing.
 fn is_token(word: &str) -> bool {
     const LEAST: usize = 24;
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());

@@ -1,14 +1,13 @@
-//! A sentence in the form in which rules look at it.
+//! Normalizes a sentence for the rules.
 
 use super::table::TABLE;
 
-/// In place of a quotation or of code: what was said there is not what the sentence says.
+/// Placeholder for a quotation or code, which is not what the sentence says.
 pub const QUOTED: char = '□';
-/// In place of an address of the web.
+/// Placeholder for a URL.
 pub const LINK: char = '◊';
 
-/// Lower case, plain apostrophes and spaces; quotations, code and links masked; what begins a sentence without
-/// saying anything left out.
+/// Lower case, plain apostrophes and spaces; quotations, code and links masked; empty opening words left out.
 pub fn plain(sentence: &str) -> String {
     let masked = masked(sentence);
     let mut words: Vec<&str> = masked.split_whitespace().collect();
@@ -57,7 +56,7 @@ fn masked(sentence: &str) -> String {
     out
 }
 
-/// Bytes of the address at the beginning.
+/// Length in bytes of the URL at the beginning.
 fn link(text: &str) -> Option<usize> {
     let is_link = text.starts_with("https://") || text.starts_with("http://");
     let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());

@@ -1,7 +1,7 @@
-//! What of a message a person wrote in prose, sentence by sentence.
+//! Finds the prose that a person wrote in a message, sentence by sentence.
 //!
-//! Code, pastes, quotations, what a program printed and what stands below a heading are left out: a text that a
-//! person copied says nothing about the person. In doubt a line is left out.
+//! Code, pastes, quotations, program output and text below headings are left out: copied text says nothing
+//! about the person. When in doubt, a line is left out.
 
 use super::table::TABLE;
 
@@ -35,29 +35,29 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
 
 /// A line of so many bytes was wrapped rather than ended, where the next goes on in lower case.
 const WRAPPED_BYTES: usize = 50;
-/// So far indented, a line is code.
+/// A line with this indentation is code.
 const CODE_INDENT: usize = 4;
-/// So far indented outside of a list, a line was copied from a terminal.
+/// A line with this indentation outside a list was copied from a terminal.
 const PASTE_INDENT: usize = 2;
 
 #[derive(Default)]
 struct SentenceReader<'a> {
     text: &'a str,
     found: Vec<Sentence<'a>>,
-    /// Bytes of the paragraph that is being read.
+    /// Size in bytes of the current paragraph.
     open: Option<std::ops::Range<usize>>,
     paragraphs: usize,
     in_fence: bool,
     /// The end that a block of tags waits for.
     until: Option<String>,
-    /// The paragraph is an item of a list, or what follows one.
+    /// The paragraph is a list item, or follows one.
     in_list: bool,
     /// A quotation of several paragraphs.
     in_quote: bool,
 }
 
 impl<'a> SentenceReader<'a> {
-    /// Takes in a line; `false` where the rest of the message is no prose.
+    /// Reads a line; `false` if the rest of the message is not prose.
     fn line(&mut self, start: usize, line: &'a str) -> bool {
         let body = line.trim_start();
         let indent = line.len() - body.len();
@@ -122,12 +122,12 @@ impl<'a> SentenceReader<'a> {
         self.found.extend(found);
     }
 
-    /// What of a paragraph stands outside of a quotation that others go on.
+    /// The part of a paragraph outside a quotation of several paragraphs.
     fn unquoted(&mut self, text: &'a str) -> &'a str {
         let marks: Vec<usize> = quotation_marks(text).collect();
         if self.in_quote {
             self.in_quote = marks.len().is_multiple_of(2);
-            // What follows its end is left out, too: it goes on with what was quoted.
+            // Text after its end is left out too: it continues the quotation.
             return "";
         }
         match marks.last() {
@@ -139,7 +139,7 @@ impl<'a> SentenceReader<'a> {
         }
     }
 
-    /// Inside of `<tag> … </tag>`, or at the line that begins or ends it.
+    /// Inside `<tag> … </tag>`, or at the line that begins or ends it.
     fn is_in_tags(&mut self, body: &str) -> bool {
         if let Some(end) = &self.until {
             if body.contains(end.as_str()) {
@@ -162,7 +162,7 @@ impl<'a> SentenceReader<'a> {
     }
 }
 
-/// Straight quotation marks, those for inches left out.
+/// Straight quotation marks, except those for inches.
 fn quotation_marks(text: &str) -> impl Iterator<Item = usize> {
     let is_inch = |at: usize| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
@@ -191,7 +191,7 @@ fn list_marker(body: &str) -> usize {
     if spaces == 0 { 0 } else { digits + sign + spaces }
 }
 
-/// What programs print and people paste: logs, diffs, stacks, prompts, tables, code.
+/// Output that people paste: logs, diffs, stack traces, prompts, tables, code.
 fn is_machine_made(body: &str) -> bool {
     let begins = |text: &str, list: &[String]| list.iter().any(|start| text.starts_with(start));
     begins(body, &TABLE.pasted_beginnings)
@@ -210,7 +210,7 @@ fn begins_with_date(body: &str) -> bool {
     digits(0..4) && bytes.get(4) == Some(&b'-') && digits(5..7) && bytes.get(7) == Some(&b'-')
 }
 
-/// A quarter of it and more is neither letters nor what stands between words.
+/// Whether at least a quarter of it is neither letters nor word separators.
 fn is_mostly_signs(body: &str) -> bool {
     let signs = body.chars().filter(|c| {
         !c.is_alphanumeric() && !c.is_whitespace() && !".,;:!?'\"’“”()-/`、。，！？".contains(*c)

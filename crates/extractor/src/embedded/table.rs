@@ -1,6 +1,6 @@
-//! The words and patterns of `table.toml`, and which of its rules a sentence meets.
+//! The words and patterns of `table.toml`, and which of its rules match a sentence.
 //!
-//! What no rule knows is left to a person or a model: a memory that is wrong costs more than one that is missing.
+//! Sentences that no rule matches are left to a person or a model: a wrong memory costs more than a missing one.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,16 +9,16 @@ use bethink_memdir::MemoryKind;
 use regex::{RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
-/// What a pattern may keep of the states that it met. The library keeps up to 2 MiB for each pattern and for each of
-/// several threads, which for a hundred patterns is more than the daemon has; a sentence meets a few states.
+/// Limits the cache of a pattern's automaton states. By default, the library keeps up to 2 MiB per pattern and
+/// thread, too much for a hundred patterns, and a sentence visits few states.
 const CACHE_BYTES: usize = 32 << 10;
 
-/// Read at the first question. The file is part of the program and a test reads it too, so that it always parses.
+/// Parsed at first use. The file is compiled in and a test parses it too, so this always succeeds.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read(SOURCE).unwrap_or_default());
 
 const SOURCE: &str = include_str!("table.toml");
 
-/// What each list and pattern is for stands in the file.
+/// The file explains each list and pattern.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Table {
     pub(super) gates: Gates,
@@ -67,7 +67,7 @@ fn two() -> usize {
     2
 }
 
-/// Patterns of which one has to match.
+/// Patterns, one of which must match.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub(super) struct Patterns(RegexSet);
@@ -86,15 +86,15 @@ impl Patterns {
     }
 }
 
-/// What a memory is for, which decides how it tells to be used.
+/// The kind of memory, which decides how it says to be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lesson {
-    /// An order that stands.
+    /// A standing order.
     Standing,
     Preference,
     Person,
-    /// A person other than the user, and what to see them for.
+    /// Another person, and their responsibility.
     People,
     Convention,
     Decision,
@@ -102,7 +102,7 @@ pub enum Lesson {
     Deadline,
     Place,
     Pointer,
-    /// Asked to be remembered, whatever it is.
+    /// Anything that the user asked to remember.
     Asked,
 }
 
@@ -116,13 +116,13 @@ impl Lesson {
         }
     }
 
-    /// How whoever reads the memory later is to use it.
+    /// How later readers should apply the memory.
     pub(super) fn apply(self) -> &'static str {
         TABLE.apply.get(&self).map_or("", String::as_str)
     }
 }
 
-/// The first rule that holds for a sentence in its plain form.
+/// The first rule that matches a normalized sentence.
 pub(super) fn rule_for(plain: &str) -> Option<&'static TeachRule> {
     TABLE.rules.iter().find(|rule| rule.when.hold(plain) && !rule.but.hold(plain))
 }

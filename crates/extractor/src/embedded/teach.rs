@@ -1,4 +1,4 @@
-//! What the user's statements teach: each sentence on its own, and what is said about sentences.
+//! Finds what the user's statements teach: each sentence on its own, and requests about other sentences.
 
 use bethink_facts::{RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
@@ -10,13 +10,13 @@ use super::prose::{Sentence, sentences};
 use super::table::{Lesson, TABLE, rule_for};
 use crate::same::Meaning;
 
-/// With more sentences a message is a document that was pasted, and only what is asked for is taken of it.
+/// A message with more sentences is a pasted document, from which only explicit requests are used.
 const MOST_SENTENCES: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaughtSentence<'a> {
     pub seq: Seq,
-    /// Letter by letter, as it stands in the message.
+    /// The exact text in the message.
     pub sentence: &'a str,
     pub lesson: Lesson,
     pub rule: &'static str,
@@ -27,9 +27,9 @@ pub struct TaughtSentence<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Teachings<'a> {
     pub taught: Vec<TaughtSentence<'a>>,
-    /// Requests to forget something. A person decides what that is.
+    /// Requests to forget something. A person decides what to remove.
     pub forget: Vec<(Seq, &'a str)>,
-    /// What the user asked to remember and is not taken, with the reason.
+    /// Statements that the user asked to remember and that were rejected, with the reason.
     pub declined: Vec<(Seq, &'a str, No)>,
 }
 
@@ -41,7 +41,7 @@ pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a RecordedStatement>) -> T
     found
 }
 
-/// Sentences that are to be remembered because one before them said so.
+/// Sentences to remember because an earlier one said so.
 #[derive(Clone, Copy, Default)]
 struct Following {
     /// The items below the paragraph have begun.
@@ -69,7 +69,7 @@ impl<'a> TeachListener<'_, 'a> {
             let plain = gates::without_politeness(&plain).unwrap_or(&plain);
             if !self.wished(sentence, plain) && !self.continued(sentence, plain) && !is_document {
                 if sentence.opens() && !goes_on_in_prose(plain) {
-                    // What follows was copied, or is a list of things to do.
+                    // The text that follows was copied, or is a list of tasks.
                     return;
                 }
                 self.judge(sentence, plain);
@@ -78,9 +78,9 @@ impl<'a> TeachListener<'_, 'a> {
         }
     }
 
-    /// Whether it was said outright what to do.
+    /// Whether it is an explicit instruction.
     fn wished(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
-        // A list of orders that stand follows.
+        // A list of standing orders follows.
         if TABLE.wishes.opens_rules.hold(plain) {
             self.following = Some(Following::default());
             return true;
@@ -100,7 +100,7 @@ impl<'a> TeachListener<'_, 'a> {
         true
     }
 
-    /// Whether a sentence before it asked for this one.
+    /// Whether an earlier sentence requested this one.
     fn continued(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
         let Some(Following { items, paragraph }) = &mut self.following else { return false };
         let own = *paragraph.get_or_insert(sentence.paragraph);
@@ -133,7 +133,7 @@ impl<'a> TeachListener<'_, 'a> {
             return;
         }
         if rule.name == "I prefer" && self.said.question.is_some() {
-            // One of what was offered; it says nothing of the next choice.
+            // A choice among offered options, which says nothing about later ones.
             return;
         }
         if Meaning::of(sentence.text).words.len() >= rule.least_words {
@@ -144,7 +144,7 @@ impl<'a> TeachListener<'_, 'a> {
     fn push(&mut self, sentence: Sentence<'a>, lesson: Lesson, rule: &'static str, asked: bool) {
         let taught =
             TaughtSentence { seq: self.said.seq, sentence: sentence.text, lesson, rule, asked };
-        // "Remember that", after a sentence that was taken anyway.
+        // "Remember that", after a sentence that was accepted anyway.
         let double = |known: &&mut TaughtSentence<'_>| {
             known.seq == taught.seq && known.sentence == taught.sentence
         };
@@ -155,7 +155,7 @@ impl<'a> TeachListener<'_, 'a> {
     }
 }
 
-/// After a colon: a list of one's own, not one of things to do.
+/// After a colon: the user's own list, not a list of tasks.
 fn goes_on_in_prose(plain: &str) -> bool {
     let holds = |words: &str| words.split(' ').any(|word| plain.contains(word));
     holds("rules notes preferences conventions guidelines reminders things points wishes")
@@ -163,14 +163,14 @@ fn goes_on_in_prose(plain: &str) -> bool {
         && !plain.contains("these points")
 }
 
-/// What is to be remembered, without the words that ask for it.
+/// The text to remember, without the words that request it.
 fn without_asking(plain: &str) -> &str {
     let rest = plain.split_once([' ', ',', ':']).map_or(plain, |(_, rest)| rest).trim_start();
     let fillers = ["that ", "to ", "this: ", "dir, dass ", "dir dass ", "que ", "dass "];
     fillers.iter().find_map(|filler| rest.strip_prefix(filler)).unwrap_or(rest)
 }
 
-/// What a statement is that no rule knows.
+/// The kind of a statement that no rule matches.
 fn looks_like(sentence: &str, plain: &str) -> Lesson {
     let rest = without_asking(plain);
     let begins = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));

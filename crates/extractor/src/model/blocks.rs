@@ -1,15 +1,15 @@
-//! Topics as text: `<memory file="fog.md">…</memory>`, for sessions whose client has no tool that writes
-//! files, since a fork can't be given one.
+//! Topics as text, `<memory file="fog.md">…</memory>`, for sessions whose client has no tool that writes files:
+//! a fork cannot be given one.
 
 use super::shape::FileCall;
 use super::table::Table;
 
 const OPEN: &str = "<memory file=\"";
 const CLOSE: &str = "</memory>";
-/// Blocks of one answer that are read; more topics than that are refused anyway.
+/// Most blocks of an answer that are read; more topics are refused anyway.
 const MOST: usize = 64;
 
-/// What an answer asks for, in its order. A block that is not whole is passed over, and none reaches into the next.
+/// The writes in an answer, in order. An incomplete block is skipped and never extends into the next.
 pub fn asks(reply: &str, table: &Table) -> Vec<FileCall> {
     let blocks = reply.split(OPEN).skip(1).filter_map(|block| {
         let (file, rest) = block.split_once("\">")?;
@@ -17,7 +17,7 @@ pub fn asks(reply: &str, table: &Table) -> Vec<FileCall> {
         if file.contains(['\n', '<', '>']) {
             return None;
         }
-        // A bare name means the directory's own file.
+        // A bare name is a file in the directory.
         let is_path = file.starts_with('/');
         let path = if is_path { file.to_owned() } else { format!("{}/{file}", table.dir) };
         let text = text.replace("\r\n", "\n");

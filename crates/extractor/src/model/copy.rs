@@ -221,7 +221,7 @@ impl MemoryCopy {
         self.is_wanted(text, before)
     }
 
-    /// What a person removed or refused does not come back in other words.
+    /// Refuses what a person removed or refused before, even in other words.
     fn is_wanted(&self, text: &str, before: &str) -> Result<(), RefusedWrite> {
         let topic = header::read(text);
         let described = topic.header.description.unwrap_or_default();
@@ -236,7 +236,7 @@ impl MemoryCopy {
     }
 }
 
-/// In the form of a topic. One that a person wrote otherwise may stay so.
+/// Checks the form of a topic, unless a person wrote it in another form.
 fn is_topic(text: &str, before: &str) -> Result<(), RefusedWrite> {
     let (head, was) = (header::read(text), header::read(before).header);
     if head.body.trim().is_empty() && head.header.description.is_none() {
@@ -258,7 +258,7 @@ fn is_topic(text: &str, before: &str) -> Result<(), RefusedWrite> {
     if lost { Err(RefusedWrite::NoKind) } else { Ok(()) }
 }
 
-/// Without secrets and hidden characters, but for those that a person left there.
+/// Refuses secrets and hidden characters, except those that a person left there.
 fn is_clean(name: &Name, text: &str, before: &str) -> Result<(), RefusedWrite> {
     let scan =
         |text| bethink_secrets::scan(&bethink_secrets::ScannedText { name: name.as_str(), text });

@@ -1,17 +1,17 @@
-//! The only shell that an extraction knows: a listing, asked for in a command that can do nothing else.
+//! The only shell commands of an extraction: listings that can do nothing else.
 //!
-//! Nothing is run. A command is read here, strictly, and answered from the copy; what is not understood to its last
-//! character is refused.
+//! No command is run. A command is parsed strictly and answered from the copy; anything that is not fully
+//! understood is refused.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// As it was spelt; `None` without any.
+    /// The path as written, if any.
     pub path: Option<String>,
-    /// What names must look like, with `*` and `?`.
+    /// A pattern for names, with `*` and `?`.
     pub pattern: Option<String>,
 }
 
-/// Characters of a command that are read: a path and a few flags.
+/// Longest command that is parsed, in characters: a path and a few flags.
 const MOST_CHARS: usize = 2_000;
 
 /// `ls [-flags] [DIR]` or `find DIR [-type f] [-name PATTERN] [-maxdepth N]`.
@@ -64,7 +64,7 @@ fn find(arguments: &[String]) -> Option<Listing> {
     Some(Listing { path: Some(path.clone()), pattern })
 }
 
-/// Words between spaces, or in quotes that a shell would leave as they are; `None` where it might do more.
+/// Words between spaces, or in quotes that a shell would not expand; `None` if the command might do more.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = command.trim_matches(' ');

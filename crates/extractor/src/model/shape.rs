@@ -1,7 +1,6 @@
 //! The session's own tools: a fork repeats them byte for byte, so an extraction works with what the client has.
 //!
-//! A tool is known by its arguments, and by its name where arguments say too little. What is not known is
-//! never called.
+//! A tool is recognized by its arguments, and by its name if they are ambiguous. Unknown tools are never called.
 
 use bethink_transcript::edit_tool::{EditCall, EditShape};
 use serde_json::{Map, Value};
@@ -12,10 +11,11 @@ const TEXT: &[&str] = &["content", "contents", "file_text", "text"];
 const DIRECTORY: &[&str] =
     &["path", "dir_path", "directory", "dir", "target_directory", "relative_workspace_path"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob_pattern"];
-/// Begins the type of a provider's own editor, which comes without a schema.
+/// Prefix of the type of a provider's own editor, which has no schema.
 const BUILT_IN: &str = "text_editor_";
 
-/// What a tool does, with the names of its arguments. `Editor` is a provider's own, which views, creates and replaces.
+/// What a tool does, with the names of its arguments. `Editor` is a provider's own tool, which views, creates
+/// and replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Deed {
     Read { path: String },
@@ -34,7 +34,7 @@ pub struct ClientTool {
     deed: Deed,
 }
 
-/// A call, in words that every client's tools share.
+/// A tool call in a form that is the same for all clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileCall {
     Read { path: String },
@@ -61,12 +61,12 @@ impl Toolset {
         Self { tools: tools.collect() }
     }
 
-    /// Whether topics can be written at all; otherwise they are written as text.
+    /// Whether there is a tool to write topics; otherwise they are written as text.
     pub fn writes(&self) -> bool {
         self.writer().is_some()
     }
 
-    /// The tool by which topics are written, with its arguments for the path and for the text.
+    /// The tool that writes topics, with the names of its path and text arguments.
     pub fn writer(&self) -> Option<(&ClientTool, &str, &str)> {
         self.tools.iter().find_map(|tool| match &tool.deed {
             Deed::Write { path, text } => Some((tool, path.as_str(), text.as_str())),
@@ -130,7 +130,7 @@ impl ClientTool {
     }
 }
 
-/// A provider's own editor has one tool for several deeds.
+/// A provider's own editor is one tool with several commands.
 fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<FileCall, String> {
     let path = text("path")?;
     match text("command")?.as_str() {

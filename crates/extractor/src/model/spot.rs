@@ -1,16 +1,15 @@
-//! A path that a model names, as a place in the memory directory, or the reason why it is none.
+//! Maps a path from a model to a file in the memory directory, or says why it is not one.
 //!
-//! Only one spelling of each place is known: the directory as it was named to the model, `/`, and a plain
-//! name. Everything else is refused without being understood: to understand paths is how one escapes.
+//! Only one spelling of each path is accepted: the directory as the model was given it, `/`, and a plain name.
+//! All others are refused without interpretation, because interpreting paths is how escapes happen.
 
 use bethink_memdir::Name;
 use bethink_memdir::name::{INDEX, TEAM};
 
-/// Characters of a path that a reason repeats.
+/// Longest part of a path, in characters, that a refusal quotes back.
 const QUOTED_CHARS: usize = 120;
 
-/// A place in a project's memory.
-/// Their order is that of a listing: indexes before topics, ours before the team's.
+/// A place in a project's memory. Their order is that of a listing: indexes before topics, ours before the team's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemorySpot {
     Directory,

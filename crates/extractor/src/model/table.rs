@@ -13,14 +13,14 @@ use super::spot::MemorySpot;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Absolute, as it is named to the model, without a `/` at its end.
+    /// The absolute path that the model was given, without a trailing `/`.
     pub dir: String,
-    /// Whether there is a team that proposals can be made to.
+    /// Whether there is a team to make proposals to.
     pub proposals: bool,
 }
 
-/// A call that is allowed, with its places understood. `Grep` finds lines that hold a pattern, below a place; `List`
-/// finds names that look like one, or all of them.
+/// An allowed call, with its paths resolved. `Grep` finds lines that match a pattern, below a place; `List`
+/// finds names that match one, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
     Read(MemorySpot),

@@ -219,7 +219,7 @@ fn the_instruction_names_tools_and_what_is_known() {
     };
     let told = instruction.text();
     for part in [
-        "call `Write` with `file_path`",
+        "call `Write` with the full path in `file_path`",
         "- fog.md [project]: fog is exponential",
         "- plans/rain.md [project]: rain is exponential",
         "- and 1 more: list the directory to see them",

@@ -1,4 +1,4 @@
-//! The client's tools as an extraction calls them: judged by the table, done on the copy.
+//! The client's tools as an extraction calls them: checked against the table, run on the copy.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +28,7 @@ impl ExtractionDesk {
         &self.table
     }
 
-    /// Does what a call asks for, if the table allows it.
+    /// Runs a call, if the table allows it.
     pub fn act(&self, ask: FileCall) -> Result<String, String> {
         let mut copy = self.copy();
         let dir = &self.table.dir;

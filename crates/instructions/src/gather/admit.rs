@@ -1,4 +1,4 @@
-//! Which file may be read at all. Decided by where it really lies, before a byte of it is read.
+//! Decides which files may be read, by their real path, before a byte is read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use crate::limits::MOST_DEPTH;
 use crate::report::Reason;
 use crate::secret;
 
-/// Where a refused file really lies, and why it is refused.
+/// The real path of a refused file, and the reason.
 pub(super) type Refused = (Option<PathBuf>, Reason);
 
 impl Gather<'_> {
-    /// `None` where nothing is.
+    /// `None` if there is no file.
     pub(super) fn admit(&self, candidate: &FileCandidate) -> Result<Option<FileLook>, Refused> {
         let look = match self.disk.look(&candidate.path) {
             Ok(look) => look,
@@ -50,7 +50,7 @@ impl Gather<'_> {
 
     fn needs_approval(&self, candidate: &FileCandidate, real: &Path) -> Option<Reason> {
         let below = real.strip_prefix(&self.real_root).ok();
-        // Above the project only names count: a project may lie anywhere.
+        // Above the project only names count, because a project may be anywhere.
         if let Some(what) = secret::looks_secret(below.unwrap_or(real)) {
             return Some(Reason::Secret { what });
         }
@@ -65,7 +65,7 @@ impl Gather<'_> {
     }
 }
 
-/// Nothing can be there: also where a file stands in for a directory, or no file could have such a name.
+/// Whether no file can exist there, including when a parent is a file or the name is invalid.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)

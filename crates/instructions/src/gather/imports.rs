@@ -16,7 +16,7 @@ impl Gather<'_> {
         let (found, more) = imports::find(content, left);
         let mut trail = file.trail.clone();
         trail.push(real.to_path_buf());
-        // What the project's own files name is not the person's word any more.
+        // Imports of the project's own files do not count as the person's.
         let own = file.own && !self.is_inside(real);
         let imported = FileCandidate {
             path: PathBuf::new(),
@@ -40,14 +40,14 @@ impl Gather<'_> {
         }
     }
 
-    /// Takes the first reading that names something.
+    /// Uses the first reading that names an existing file.
     fn import(&mut self, imported: &FileCandidate, import: &ImportMark, file: &FileCandidate) {
         let mut nowhere = None;
         for reading in import.readings() {
             let Some(path) = self.resolve(reading, &file.path) else { continue };
             match self.disk.look(&path) {
                 Err(error) if is_absent(&error) => nowhere = Some(path),
-                // A mention of a directory is one; a path to it is a mistake.
+                // A mention may name a directory by chance; a path to one is a mistake.
                 Ok(look) if look.node == FileType::Directory && !import.is_meant() => return,
                 _ => {
                     let why = follow(imported, file);
@@ -72,7 +72,7 @@ impl Gather<'_> {
     }
 }
 
-/// What a touched file brought in is told so, also for what it imports.
+/// Imports have the same reason as the file that a touched file loaded.
 fn follow(imported: &FileCandidate, file: &FileCandidate) -> SkipReason {
     match &file.why {
         SkipReason::Always | SkipReason::Imported => imported.why.clone(),

@@ -1,4 +1,4 @@
-//! What loads only once a file is touched: rules with patterns, and files below the working directory.
+//! Files that load only once a file is touched: rules with patterns, and files below the working directory.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Loads a rule that one of the files matches, or lets it wait.
+    /// Loads a rule if one of the files matches, otherwise keeps it waiting.
     fn rule(&mut self, waiting: WaitingRule, touched: &[PathBuf]) {
         let matched = touched.iter().find_map(|path| {
             let below = path.strip_prefix(&waiting.candidate.base).ok()?;
@@ -50,7 +50,7 @@ impl Gather<'_> {
         self.keep(&candidate, look, text, patterns.texts());
     }
 
-    /// A touched path below the root, however it was written.
+    /// A touched path below the root, in any spelling.
     fn in_project(&self, path: &Path) -> Option<PathBuf> {
         let path = absolute(&self.places.cwd, path);
         if path.starts_with(&self.places.root) {

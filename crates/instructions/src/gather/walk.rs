@@ -7,7 +7,7 @@ use crate::disk::FileType;
 use crate::limits::{MOST_ENTRIES, MOST_RULE_DEPTH, MOST_RULE_DIRS};
 use crate::report::{InstructionKind, Reason, SkipReason};
 
-/// What other agents read at a project's root: named, so that nobody wonders.
+/// Files that other agents read at a project's root, listed so that people know they are not loaded.
 const OTHER_TOOLS: [(&str, &str); 5] = [
     ("GEMINI.md", "Gemini CLI"),
     (".github/copilot-instructions.md", "GitHub Copilot"),
@@ -36,7 +36,7 @@ impl Gather<'_> {
         self.tell_other_tools();
     }
 
-    /// What a directory of the project says to everybody.
+    /// The shared files of a project's directory.
     pub(super) fn directory(&mut self, dir: &Path, why: &SkipReason) {
         let here = |path: PathBuf, kind| of_project(path, kind, why, dir);
         let has_claude = self.offer(here(dir.join("CLAUDE.md"), InstructionKind::Project));
@@ -83,7 +83,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Offers the files of one directory and gives back the directories in it.
+    /// Loads the files of one directory, and returns its subdirectories.
     fn rules_in(&mut self, rule: &FileCandidate, dir: &Path) -> Vec<PathBuf> {
         let mut names = match self.disk.list(dir, MOST_ENTRIES) {
             Ok(names) => names,

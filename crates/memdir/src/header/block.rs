@@ -1,4 +1,4 @@
-//! Where front matter stands in a file, by its marks alone.
+//! Finds front matter in a file by its `---` marks.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use super::{HEADER_BYTES, HEADER_LINES};
 
 const BOM: &str = "\u{feff}";
 
-/// Front matter as a piece of its file.
+/// The position of front matter in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FrontMatterBlock {
-    /// From the first mark to the end of the line of the last; the body follows.
+    /// From the first mark to the end of the last mark's line; the body follows.
     pub(super) outer: Range<usize>,
     /// Between the marks.
     pub(super) inner: Range<usize>,
-    /// As much of `inner` as the first lines of the file hold.
+    /// The part of `inner` within the first lines of the file.
     pub(super) readable: Range<usize>,
-    /// Whether the last mark is there.
+    /// Whether there is a last mark.
     pub(super) ended: bool,
 }
 
-/// `None` where the first line that says something is no `---`.
+/// `None` if the first line that is not blank is not `---`.
 pub(super) fn find(text: &str) -> Option<FrontMatterBlock> {
     let start = first_words(text)?;
     let head = &text[..text.floor_char_boundary(start + HEADER_BYTES)];
@@ -37,7 +37,7 @@ pub(super) fn find(text: &str) -> Option<FrontMatterBlock> {
     Some(FrontMatterBlock { outer: start..inner.end, readable: inner.clone(), inner, ended: false })
 }
 
-/// Lines with their ends, from `start` on.
+/// Lines with line ends, from `start` on.
 pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = start;
     text[start..].split_inclusive('\n').map(move |line| {
@@ -47,12 +47,12 @@ pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usiz
     })
 }
 
-/// Where the mark at the beginning of a file ends, if it has one.
+/// The position after a byte order mark, if any.
 pub(super) fn after_bom(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Start of the first line that is not blank, within the lines that are looked at.
+/// Start of the first line that is not blank, within the first lines.
 fn first_words(text: &str) -> Option<usize> {
     lines(text, after_bom(text))
         .take(HEADER_LINES)
@@ -60,7 +60,7 @@ fn first_words(text: &str) -> Option<usize> {
         .map(|line| line.start)
 }
 
-/// Of front matter without an end: as far as its lines look like keys and values.
+/// Front matter without an end extends as far as its lines look like keys and values.
 fn run_end(head: &str, start: usize) -> usize {
     let mut end = start;
     for line in lines(head, start) {

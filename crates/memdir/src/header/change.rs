@@ -1,4 +1,4 @@
-//! Single keys of a topic that is there changed, every other byte left as it is.
+//! Changes single keys of an existing topic and leaves every other byte as it is.
 
 use std::ops::Range;
 
@@ -17,15 +17,15 @@ pub enum HeaderChange<'a> {
     Source(&'a Source),
 }
 
-/// Front matter in which no key can be changed alone, such as a map in braces.
+/// Front matter in which a key cannot be changed on its own, such as a map in braces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the front matter can't be changed key by key: {why}; edit the file by hand")]
 pub struct Unchangeable {
     pub why: String,
 }
 
-/// The text with these keys: where one stands it is changed there, at the top or under
-/// `metadata:`, else it is added as the last. A text without front matter gets one.
+/// The text with these keys. An existing key is changed in place, at the top or under `metadata:`; a new one is
+/// added at the end. A text without front matter gets one.
 pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchangeable> {
     let before = read(text);
     if before.header_range.is_empty() {
@@ -115,7 +115,7 @@ impl HeaderChange<'_> {
         }
     }
 
-    /// In place of a row: its key, its distance and its comment stay.
+    /// Replaces the value of a row; its key, spacing and comment stay.
     fn rewritten(&self, text: &str, row: &HeaderRow) -> String {
         let end = if text[row.range.clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
         if let HeaderChange::Source(what) = self {
@@ -130,16 +130,16 @@ impl HeaderChange<'_> {
     }
 }
 
-/// A key with its value, which may go on over several lines.
+/// A key with its value, which may span several lines.
 #[derive(Debug)]
 struct HeaderRow {
-    /// All of its lines, line ends included.
+    /// All of its lines, including line ends.
     range: Range<usize>,
     indent: Range<usize>,
     key: Range<usize>,
     /// Between the colon and the value.
     gap: Range<usize>,
-    /// At the end of its line, with the space before it.
+    /// The comment at the end of the line, with the space before it.
     comment: Range<usize>,
 }
 
@@ -179,7 +179,7 @@ fn row(text: &str, line: &Range<usize>) -> Option<HeaderRow> {
     Some(HeaderRow { range: line.clone(), indent, key, gap: colon..start, comment })
 }
 
-/// Where a comment begins in a value, with the space before it; the end without one.
+/// Where a comment begins in a value, including the space before it; the end if there is none.
 fn comment(value: &str) -> usize {
     let from = match value.chars().next() {
         Some(mark @ ('"' | '\'')) => value[1..].find(mark).map_or(value.len(), |at| at + 2),
@@ -190,7 +190,7 @@ fn comment(value: &str) -> usize {
     value[..from + at].trim_end().len()
 }
 
-/// As reading looks for it: by each name at the top, then under `metadata:`.
+/// Finds a key as reading does: by each name at the top, then under `metadata:`.
 fn find<'a>(text: &str, rows: &'a [HeaderRow], names: Names) -> Option<&'a HeaderRow> {
     let top = rows.first()?.indent.len();
     let is = |row: &HeaderRow, name: &str| gather::same(&text[row.key.clone()], name);
@@ -211,7 +211,7 @@ fn indent_of(text: &str, line: &Range<usize>) -> Range<usize> {
     line.start..line.start + (whole.len() - whole.trim_start_matches([' ', '\t']).len())
 }
 
-/// As the text's first line ends.
+/// The line end of the text's first line.
 fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

@@ -1,14 +1,14 @@
-//! What a topic is about, where its header does not say so.
+//! Describes a topic whose header has no description.
 
 use super::Header;
 
-/// Characters of a description made from a body.
+/// Longest description made from a body, in characters.
 const MADE_CHARS: usize = 160;
-/// Lines of the body that are looked through.
+/// Most lines of the body that are searched.
 const LINES: usize = 60;
 
 impl Header {
-    /// The description; without one the first heading of the body, or else its first sentence.
+    /// The description, or else the first heading of the body or its first sentence.
     pub fn described(&self, body: &str) -> String {
         self.description.clone().unwrap_or_else(|| made(body))
     }
@@ -34,7 +34,7 @@ fn made(body: &str) -> String {
     sentence.map_or_else(String::new, |line| cut(first_sentence(plain(line))))
 }
 
-/// Without the marks of a list or a quotation.
+/// The line without list or quotation marks.
 fn plain(line: &str) -> &str {
     let marks = ["- ", "* ", "+ ", "> "];
     let rest = marks.iter().find_map(|mark| line.strip_prefix(mark));
@@ -44,7 +44,7 @@ fn plain(line: &str) -> &str {
 fn first_sentence(line: &str) -> &str {
     let end = line.match_indices(['.', '!', '?', '。']).find_map(|(at, mark)| {
         let after = &line[at + mark.len()..];
-        // `v2. the` is no end; a sentence goes on with a capital letter or ends the line.
+        // `v2. the` does not end a sentence: it must be followed by a capital letter or the end of the line.
         let next = after.trim_start().chars().next();
         let ends = after.starts_with(' ') && next.is_some_and(char::is_uppercase);
         (mark == "。" || ends).then_some(at + mark.len())

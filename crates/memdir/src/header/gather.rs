@@ -1,11 +1,11 @@
-//! From a tree of any shape to the few things that are known.
+//! Collects the known keys from a tree of any shape.
 //!
-//! Keys stand at the top or under `metadata:`, in any case; some tools call them otherwise.
+//! Keys are at the top or under `metadata:`, in any case; some tools use other names.
 
 use super::yaml::YamlNode;
 use super::{Header, MemoryKind, Source, VALUE_CHARS};
 
-/// A key and what else it is called, best first.
+/// A key and its other names, best first.
 pub(super) type Names = &'static [&'static str];
 
 pub(super) const NAME: Names = &["name", "title"];
@@ -13,12 +13,12 @@ pub(super) const DESCRIPTION: Names = &["description", "summary"];
 pub(super) const KIND: Names = &["type", "kind"];
 pub(super) const MODIFIED: Names = &["modified", "updated", "last_modified", "updated_at"];
 pub(super) const SOURCE: Names = &["source"];
-/// Claude Code writes the session's id on its own.
+/// Claude Code writes the session's id as a separate key.
 const SESSION: Names = &["originsessionid"];
-/// Where tools nest what belongs to the memory.
+/// The key under which tools nest the others.
 pub(super) const NEST: &str = "metadata";
 
-/// Whether one of the keys is known: a map without any is no header.
+/// Whether any key is known: a map without known keys is not a header.
 pub(super) fn is_header(root: &YamlNode) -> bool {
     [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, SESSION]
         .into_iter()
@@ -38,12 +38,12 @@ pub(super) fn gather(root: &YamlNode) -> Header {
     }
 }
 
-/// Whether a key of a file is this one.
+/// Whether a key in a file is this one.
 pub(super) fn same(key: &str, name: &str) -> bool {
     key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
 }
 
-/// The first entry of the first name that is there, at the top and then nested.
+/// The first entry of the first name that exists, at the top, then nested.
 fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
     let nested = root.entries().iter().filter(|(key, _)| same(key, NEST)).map(|(_, node)| node);
     std::iter::once(root).chain(nested).find_map(|map| {
@@ -70,13 +70,13 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
     }
 }
 
-/// Of a list of types the first.
+/// The first of a list of types.
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
 }
 
-/// A `source` that is a text, such as an address, is a person's own and none of ours.
+/// A `source` that is plain text, such as a URL, is a person's, not ours.
 fn source(root: &YamlNode) -> Option<Source> {
     let node = look(root, SOURCE).filter(|node| !node.entries().is_empty());
     let text = |key: &'static str| {

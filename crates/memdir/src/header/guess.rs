@@ -1,8 +1,8 @@
-//! The type of something that a person asked to remember, where its words leave no doubt.
+//! Guesses the type of a text to remember, if its words leave no doubt.
 
 use super::MemoryKind;
 
-/// What a sentence about oneself begins with.
+/// Beginnings of sentences about oneself.
 const SELF: [&str; 10] = [
     "i am ",
     "i'm ",
@@ -15,12 +15,11 @@ const SELF: [&str; 10] = [
     "my background ",
     "call me ",
 ];
-/// What a rule for working begins with.
+/// Beginnings of rules for working.
 const RULE: [&str; 9] =
     ["always ", "never ", "don't ", "don’t ", "do not ", "please ", "prefer ", "avoid ", "stop "];
 
-/// By how the text begins, or by an address in it. `None` where that says nothing: most of what is
-/// worth remembering.
+/// Guesses by how the text begins, or by a URL in it. `None` if neither helps, as for most texts.
 pub fn guess_kind(text: &str) -> Option<MemoryKind> {
     let text = text.trim_start().to_lowercase();
     let begins = |with: &[&str]| with.iter().any(|words| text.starts_with(words));

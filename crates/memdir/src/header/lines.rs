@@ -1,8 +1,8 @@
-//! Front matter that no YAML parser takes, read line by line: `description: fix: the fog`.
+//! Front matter that is not valid YAML, read line by line: `description: fix: the fog`.
 
 use super::yaml::YamlNode;
 
-/// Characters of a key; what is longer is a sentence with a colon in it.
+/// Longest key, in characters; a longer one is a sentence with a colon.
 const KEY_CHARS: usize = 40;
 
 /// Keys with their values, one level of nesting, lists of one-line items. Never fails.
@@ -49,7 +49,7 @@ fn put(parent: &mut YamlNode, key: &str, value: &str) {
     }
 }
 
-/// A line that begins no key: an item of a list, or the rest of a long value.
+/// A line that does not begin a key: a list item, or the rest of a long value.
 fn go_on(node: &mut YamlNode, words: &str) {
     match (node, words.strip_prefix("- ")) {
         (YamlNode::List(items), Some(item)) => items.push(scalar(item.trim())),

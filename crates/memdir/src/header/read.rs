@@ -1,4 +1,4 @@
-//! A topic taken apart: header and body.
+//! Splits a topic into header and body.
 
 use std::ops::Range;
 
@@ -6,17 +6,16 @@ use super::block::{self, FrontMatterBlock};
 use super::gather::{gather, is_header};
 use super::{HEADER_BYTES, HEADER_LINES, Header, lines, yaml};
 
-/// A topic file, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicText<'a> {
     pub header: Header,
-    /// Where the front matter stands, marks and the end of their line included; empty without any.
+    /// The position of the front matter, including its marks and their line ends; empty if there is none.
     pub header_range: Range<usize>,
-    /// All that follows it, letter by letter; without front matter the whole text.
+    /// The exact text after it; the whole text if there is no front matter.
     pub body: &'a str,
 }
 
-/// Never fails: what can't be read stands in the header's faults.
+/// Never fails: unreadable parts are listed in the header's faults.
 pub fn read(text: &str) -> TopicText<'_> {
     let start = block::after_bom(text);
     let none = || TopicText {
@@ -29,9 +28,9 @@ pub fn read(text: &str) -> TopicText<'_> {
     TopicText { header, body: &text[block.outer.end..], header_range: block.outer }
 }
 
-/// `None` where the lines between the marks are prose: a rule across the page looks the same.
+/// `None` if the lines between the marks are prose: a thematic break looks the same.
 fn header(text: &str, block: &FrontMatterBlock) -> Option<Header> {
-    // From the file's first line on, so that the parser counts lines as an editor does.
+    // From the file's first line on, so that the parser's line numbers match an editor's.
     let (root, broken) = match yaml::parse(&text[block::after_bom(text)..block.readable.end]) {
         Ok(root @ yaml::YamlNode::Map(_)) => (root, None),
         Ok(_) => (lines::parse(&text[block.readable.clone()]), Some(NO_KEYS.to_owned())),

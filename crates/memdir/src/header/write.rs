@@ -1,8 +1,8 @@
-//! Front matter of a new topic, in the order that people write it.
+//! Writes the front matter of a new topic, in the order that people use.
 
 use super::{Header, Source, VALUE_CHARS};
 
-/// A topic with this header. A line stands free between it and the body, unless one does already.
+/// A topic with this header. A blank line separates it from the body.
 pub fn write(header: &Header, body: &str) -> String {
     let mut out = String::from("---\n");
     let kind = header.kind.map(|kind| kind.to_string());
@@ -28,7 +28,7 @@ pub fn write(header: &Header, body: &str) -> String {
     out
 }
 
-/// `source:` with what is known of it, each line indented and ended as told.
+/// `source:` with its known parts, with the given indentation and line end.
 pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     let mut out = format!("{indent}source:{end}");
     let mut put = |key: &str, is_there: bool, value: String| {
@@ -44,13 +44,13 @@ pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     out
 }
 
-/// A text as one line of YAML: plain where every reader takes it for this text, else quoted.
+/// A text as one line of YAML: plain if every parser reads it as this text, otherwise quoted.
 pub(super) fn scalar(text: &str) -> String {
     let text = line(text);
     if is_plain(&text) { text } else { quoted(&text) }
 }
 
-/// As a value is read: on one line, and no longer than is read.
+/// Limits a value to what is read back: one line of limited length.
 pub(super) fn line(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(VALUE_CHARS) {
@@ -66,23 +66,23 @@ fn is_plain(text: &str) -> bool {
     starts && !clash && !text.contains(marks) && !means_something_else(text)
 }
 
-/// Characters that YAML forbids or takes for the end of a line.
+/// Characters that YAML forbids or treats as line ends.
 fn is_odd(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Words and numbers that a reader of YAML 1.1 or 1.2 takes for something other than text.
+/// Words and numbers that a YAML 1.1 or 1.2 parser does not read as text.
 fn means_something_else(text: &str) -> bool {
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let bare = text.replace('_', "");
     let based = ["0x", "0o", "0b"].iter().any(|base| bare.starts_with(base));
-    // `12:30` is a number of minutes to readers of YAML 1.1.
+    // `12:30` is a base-60 number in YAML 1.1.
     let minutes = bare.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
     let number = (bare.parse::<f64>().is_ok() || based || minutes) && !is_count(text);
     number || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// `12`: as a number it says the same.
+/// `12`, which means the same as a number.
 fn is_count(text: &str) -> bool {
     let digits = text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits && (text == "0" || !text.starts_with('0'))

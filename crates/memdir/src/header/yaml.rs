@@ -1,19 +1,19 @@
-//! YAML of any shape, as plain text in lists and maps, within a tight budget.
+//! Reads YAML of any shape as plain text in lists and maps, within a tight budget.
 //!
-//! Typed reading would refuse a whole header for one odd key, so every shape is taken as it comes.
+//! Typed parsing would reject a whole header because of one odd key, so any shape is accepted.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Budget, DuplicateKeyPolicy, MergeKeyPolicy, Options};
 
-/// Nodes, events and the like of one header: thirty lines hold far fewer.
+/// Most nodes, events and the like of one header: thirty lines have far fewer.
 const MOST_NODES: usize = 2_000;
-/// Maps in maps. Readers recurse, so this bounds the stack too.
+/// Deepest nesting of maps. Readers recurse, so this limits the stack too.
 const MOST_DEPTH: usize = 16;
-/// Anchors and aliases: honest headers have none, and each can multiply what is read.
+/// Most anchors and aliases: legitimate headers have none, and each can multiply the input.
 const MOST_ALIASES: usize = 4;
-/// Of the parser's message, in characters.
+/// Longest part of the parser's message, in characters.
 const FAULT_CHARS: usize = 160;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub(super) enum YamlNode {
     Nothing,
     Text(String),
     List(Vec<YamlNode>),
-    /// In the order of the file; a key may stand twice.
+    /// In the order of the file; a key may occur twice.
     Map(Vec<(String, YamlNode)>),
 }
 
 impl YamlNode {
-    /// One line of text, if there is any; of a list, its items.
+    /// One line of text, if any; for a list, its items.
     pub(super) fn text(&self) -> Option<String> {
         let text = match self {
             YamlNode::Nothing | YamlNode::Map(_) => return None,
@@ -54,7 +54,7 @@ impl YamlNode {
     }
 }
 
-/// The error is in words, with the line where the parser knows it.
+/// The error is a description, with the line if the parser knows it.
 pub(super) fn parse(text: &str) -> Result<YamlNode, String> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
         let first = error.to_string();

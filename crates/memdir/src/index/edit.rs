@@ -1,4 +1,4 @@
-//! Lines added to an index and taken from it; every other byte stays.
+//! Adds lines to an index and removes them; every other byte stays.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::links::Link;
 use super::style::{ListStyle, line_end};
 use crate::name::{Name, TEAM, fold};
 
-/// What the line of a topic says.
+/// The content of a topic's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicLine<'a> {
     pub name: &'a Name,
@@ -15,8 +15,8 @@ pub struct TopicLine<'a> {
     pub description: &'a str,
 }
 
-/// One line more, at the end of the list that is there and in its own style. A topic that the index
-/// links already is not added again.
+/// Adds a line at the end of the existing list, in its style. A topic that the index already links to is not
+/// added again.
 pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
     if linked(text).contains(&name.folded()) {
         return text.to_owned();
@@ -24,14 +24,14 @@ pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
     append(text, &[TopicLine { name, title, description }])
 }
 
-/// Without the entries of a topic. Where prose speaks of it, the prose stays.
+/// Removes the entries of a topic. Prose that mentions it stays.
 pub fn remove(text: &str, name: &Name) -> String {
     let name = name.folded();
     without(text, |entry| entry.name.folded() == name)
 }
 
-/// Of an old index and the topics that there are: prose and living entries stay, entries of which every
-/// topic is gone go, and what is missing is added. Topics of the team are left to the team's own index.
+/// Updates an index to the existing topics: prose and valid entries stay, entries whose topics are all gone are
+/// removed, and missing topics are added. Team topics are left to the team's own index.
 pub fn rebuild(old: &str, topics: &[TopicLine<'_>]) -> String {
     let names: HashSet<String> = topics.iter().map(|row| row.name.folded()).collect();
     let titles: HashSet<String> = topics.iter().map(|row| fold(row.title)).collect();
@@ -52,13 +52,12 @@ pub fn rebuild(old: &str, topics: &[TopicLine<'_>]) -> String {
     append(&kept, &missing)
 }
 
-/// A topic of the team, as the index of the directory above names it.
+/// Whether it is a team topic, named relative to the directory above.
 pub(crate) fn is_teams(name: &Name) -> bool {
     name.as_str().split_once('/').is_some_and(|(folder, _)| folder == TEAM)
 }
 
-/// Every topic that a line links, entry or prose; those of wikilinks also with `[[` before them, since
-/// they may be titles.
+/// Every topic that a line links to, in entries or prose; wikilinks also by `[[`, because they may be titles.
 fn linked(text: &str) -> HashSet<String> {
     let mut out = HashSet::new();
     for link in lines(text).iter().flat_map(|line| &line.links) {
@@ -92,7 +91,7 @@ fn append(text: &str, rows: &[TopicLine<'_>]) -> String {
     let mut style = ListStyle::of(text, place.after.as_ref());
     for row in rows {
         let line = style.line(row.name, row.title, row.description);
-        // Of the line before, so that a numbered list counts on.
+        // Of the line before, so that a numbered list continues.
         style = ListStyle::of(text, entries(&line).first());
         new.push_str(&line);
     }
@@ -106,7 +105,7 @@ pub(super) struct InsertPoint<'a> {
 }
 
 impl<'a> InsertPoint<'a> {
-    /// Behind the last entry of the outermost list and what is nested in it; else the end.
+    /// After the last entry of the outermost list and its nested lines, or at the end.
     pub(super) fn of(text: &'a str) -> Self {
         let entries = entries(text);
         let outer = entries.iter().map(|entry| entry.first.indent).min();
@@ -117,7 +116,7 @@ impl<'a> InsertPoint<'a> {
         }
     }
 
-    /// New lines, apart from the line before where that has no end or is no list.
+    /// New lines, separated from the line before if that has no line end or is not part of a list.
     pub(super) fn put(&self, text: &str, new: &str) -> String {
         let (before, after) = text.split_at(self.at);
         let end = line_end(text);

@@ -1,4 +1,4 @@
-//! An index taken apart into lines, and the lines into entries and prose.
+//! Splits an index into lines, and the lines into entries and prose.
 
 use std::ops::Range;
 
@@ -9,26 +9,26 @@ use crate::name::Name;
 pub struct IndexLine<'a> {
     /// From 1.
     pub number: usize,
-    /// In the index, line end included.
+    /// Position in the index, including the line end.
     pub range: Range<usize>,
-    /// Without its end.
+    /// The line without its line end.
     pub text: &'a str,
     /// Spaces and tabs before the first word.
     pub indent: usize,
-    /// `- `, `* `, `3. `, with the space behind it; empty where the line is no item of a list.
+    /// `- `, `* `, `3. `, including the space; empty if the line is not a list item.
     pub bullet: &'a str,
-    /// None within a block of code.
+    /// Links in code blocks do not count.
     pub links: Vec<Link>,
-    /// Whether it stands in a block of code, its marks included.
+    /// Whether it is part of a code block, including its marks.
     pub code: bool,
 }
 
-/// The line of a topic, with the lines that belong to it.
+/// The entry of a topic, with the lines that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexEntry<'a> {
     pub name: Name,
     pub first: IndexLine<'a>,
-    /// In the index: the first line and those that go on with it, line ends included.
+    /// Position in the index: the first line and its continuation lines, including line ends.
     pub range: Range<usize>,
     pub text: &'a str,
 }
@@ -53,7 +53,7 @@ pub fn lines(text: &str) -> Vec<IndexLine<'_>> {
     out
 }
 
-/// In order; a topic that stands twice has two.
+/// In order; a topic that is listed twice has two entries.
 pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     let lines = lines(text);
     let mut out = Vec::new();
@@ -71,8 +71,8 @@ pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     out
 }
 
-/// The topic that a line is the entry of: it begins with the link, or is an item with this one link.
-/// `- See [a](a.md) and [b](b.md)` is prose.
+/// The topic of an entry line: it begins with the link, or is a list item with only this link. `- See [a](a.md)
+/// and [b](b.md)` is prose.
 fn topic<'a>(line: &'a IndexLine<'_>) -> Option<&'a Name> {
     let link = line.links.first()?;
     let before = line.text[line.indent + line.bullet.len()..link.range.start].trim();
@@ -101,7 +101,7 @@ fn bullet(words: &str) -> &str {
     if space == 0 { "" } else { &words[..mark + space] }
 }
 
-/// The run of marks that begins or ends a block of code.
+/// The marks that begin or end a code block.
 fn fence_mark(line: &str) -> Option<&str> {
     let words = line.trim_start();
     let mark = words.chars().next().filter(|c| matches!(c, '`' | '~'))?;

@@ -1,7 +1,7 @@
-//! Links as Markdown and wikis write them: `[Fog](fog.md "how far")`, `[Fog](<the fog.md>)`, `[[fog]]`.
+//! Links in Markdown and wiki style: `[Fog](fog.md "how far")`, `[Fog](<the fog.md>)`, `[[fog]]`.
 //!
-//! Read by hand and not by a Markdown parser: wikilinks are none of Markdown's, and an edit needs to know
-//! which bytes of which line a link takes.
+//! Parsed by hand, not with a Markdown parser: wikilinks are not Markdown, and an edit needs the exact bytes of
+//! a link in its line.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use crate::name::Name;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub target: Target,
-    /// What a reader sees of it.
+    /// The visible text.
     pub title: String,
-    /// In the line.
+    /// Position in the line.
     pub range: Range<usize>,
     /// `[[fog]]` rather than `[Fog](fog.md)`.
     pub wiki: bool,
@@ -21,9 +21,9 @@ pub struct Link {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A topic, whether there is one of this name or not.
+    /// A topic, which may not exist.
     Topic(Name),
-    /// A page of the web, another kind of file, or a way out of the directory.
+    /// A web page, another kind of file, or a path outside the directory.
     Elsewhere(String),
 }
 
@@ -36,7 +36,7 @@ impl Link {
     }
 }
 
-/// The links of a line in order; none within code, and no images.
+/// The links of a line in order, except in code, and without images.
 pub(crate) fn links(line: &str) -> Vec<Link> {
     let bytes = line.as_bytes();
     let mut found = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn links(line: &str) -> Vec<Link> {
     found
 }
 
-/// Past a run of backticks and the code behind it; past the run alone where nothing ends it.
+/// The position after a run of backticks and its code; after the run only if nothing ends it.
 fn after_code(line: &str, at: usize) -> usize {
     let run = line[at..].bytes().take_while(|byte| *byte == b'`').count();
     let (from, mark) = (at + run, &line[at..at + run]);
@@ -102,7 +102,7 @@ fn inline(line: &str, at: usize) -> Option<Link> {
     })
 }
 
-/// The bracket that ends the one at `at`.
+/// The closing bracket of the one at `at`.
 fn closing(line: &str, at: usize) -> Option<usize> {
     let bytes = line.as_bytes();
     let (mut depth, mut here) = (0usize, at);
@@ -124,7 +124,7 @@ fn closing(line: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Of what stands behind `(`: the destination, and where it ends.
+/// The destination after `(`, and where it ends.
 fn destination(rest: &str) -> Option<(String, usize)> {
     let text = rest.trim_start();
     let start = rest.len() - text.len();
@@ -140,7 +140,7 @@ fn destination(rest: &str) -> Option<(String, usize)> {
             '(' => depth += 1,
             ')' if depth > 0 => depth -= 1,
             ')' => return Some((unescaped(&text[..at]), start + at)),
-            // Many write names with spaces as they are; a title is known by its quotes.
+            // Many people write names with spaces unescaped; a title is recognized by its quotes.
             _ if c.is_whitespace() && is_title(&text[at..]) => {
                 return Some((unescaped(&text[..at]), start + at));
             }
@@ -154,7 +154,7 @@ fn is_title(rest: &str) -> bool {
     rest.trim_start().starts_with(['"', '\'', '('])
 }
 
-/// Past an optional title and the closing parenthesis.
+/// The position after an optional title and the closing parenthesis.
 fn end_of_title(rest: &str) -> Option<usize> {
     let text = rest.trim_start();
     let start = rest.len() - text.len();
@@ -200,7 +200,7 @@ fn decoded(path: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Without the backslashes before punctuation.
+/// The text without backslashes before punctuation.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,7 +1,7 @@
-//! Two versions of an index made one, as sets of entries: no order of syncs changes what is in it.
+//! Merges two versions of an index as sets of entries, so the order of syncs does not change the result.
 //!
-//! A merge of lines, as git does it, calls two entries at the end of one list a conflict, which is what
-//! two people who each remember something always write.
+//! A line-based merge, like git's, reports a conflict for two entries at the end of one list, which is what two
+//! people who each remember something always produce.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use super::style::line_end;
 /// A topic and which of its entries.
 type Key = (String, usize);
 
-/// `ours` and `theirs` made one, seen from what they come from.
+/// Merges `ours` and `theirs` relative to their base.
 ///
-/// What either added or changed is there; what one removed and the other left alone is gone; what one
-/// removed and the other changed stays; of two changes of one entry the greater text stays, whoever
+/// Additions and changes of either side are kept. An entry that one side removed is removed if the other left
+/// it unchanged, and kept if the other changed it. If both changed an entry, the greater text wins, whoever
 /// merges. Prose is ours, unless only they changed it.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
     let theirs_alone = prose(ours) == prose(base) && prose(theirs) != prose(base);
@@ -29,7 +29,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
         out.push_str(&frame[at..entry.range.start]);
         at = entry.range.end;
         if let Some(text) = decided.get(&key) {
-            // As it stands, if it stands: not even the space at its end changes.
+            // Unchanged entries keep every byte, including trailing space.
             match *text == plain(entry.text) {
                 true => out.push_str(entry.text),
                 false => out.push_str(&ended(text, end)),
@@ -60,7 +60,7 @@ fn decided(
         (None, Some(one), None) | (None, None, Some(one)) => Some(one),
         (Some(old), Some(ours), Some(theirs)) if ours == old => Some(theirs),
         (Some(old), Some(ours), Some(theirs)) if theirs == old => Some(ours),
-        // Nothing but the texts themselves may decide, or two people who merge would disagree.
+        // Only the texts themselves may decide, or two people who merge would disagree.
         (_, Some(ours), Some(theirs)) => {
             [ours, theirs].into_iter().max_by_key(|text| (text.len(), *text))
         }
@@ -84,7 +84,7 @@ fn in_order(text: &str) -> Vec<(Key, IndexEntry<'_>)> {
     out
 }
 
-/// Whatever line ends and spaces at the end of lines it has.
+/// Compares without line ends and trailing spaces.
 fn plain(text: &str) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
@@ -93,7 +93,7 @@ fn ended(text: &str, end: &str) -> String {
     text.lines().flat_map(|line| [line, end]).collect()
 }
 
-/// All but the entries, line by line.
+/// Everything except the entries, line by line.
 fn prose(text: &str) -> Vec<String> {
     without(text, |_| true).lines().map(|line| line.trim_end().to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a prompt gets of the index, and what its writer should know.
+//! The part of the index that a prompt shows, and warnings for its writer.
 
 use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
 
@@ -9,14 +9,14 @@ pub struct IndexBeginning<'a> {
     pub lines: usize,
     /// Of the whole index.
     pub bytes: usize,
-    /// The cap that ended it: `lines` or `bytes`.
+    /// The limit that cut it: `lines` or `bytes`.
     pub cut_by: Option<&'static str>,
-    /// For the model: that there is more, and which cap cut.
+    /// A note for the model that there is more, and which limit cut it.
     pub warning: Option<String>,
 }
 
-/// The first 200 lines of it, and of those 25,000 bytes, cut at the end of a line. A first line that is
-/// longer than all is cut within.
+/// The first 200 lines, and of those at most 25,000 bytes, cut at the end of a line. A first line that is too
+/// long is cut.
 pub fn shown(text: &str) -> IndexBeginning<'_> {
     let lines = text.lines().count();
     let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();
@@ -66,7 +66,7 @@ pub enum IndexWarning {
     TooManyBytes { bytes: usize, unseen_from: usize },
 }
 
-/// Caps that are passed first, then lines in order.
+/// Exceeded limits first, then long lines in order.
 pub fn warnings(text: &str) -> Vec<IndexWarning> {
     let mut out = Vec::new();
     let lines = text.lines().count();

@@ -1,13 +1,13 @@
-//! How a directory's people write their index, so that a new line looks like theirs.
+//! Detects the style of an index, so that a new line looks like the others.
 
 use super::LINE_CHARS;
 use super::lines::IndexEntry;
 use crate::name::Name;
 use crate::unseen;
 
-/// Between link and description, unless the list has its own way.
+/// The separator between link and description, unless the list has its own.
 const DASH: &str = " — ";
-/// Of a description that is cut there is at least this much, or none.
+/// A shortened description has at least this many characters, or is left out.
 const LEAST_CHARS: usize = 12;
 
 /// The form of a list's lines.
@@ -21,7 +21,7 @@ pub(super) struct ListStyle {
 }
 
 impl ListStyle {
-    /// That of the entry which the new one follows.
+    /// The bullet of the entry before the new one.
     pub(super) fn of(text: &str, last: Option<&IndexEntry<'_>>) -> Self {
         let end = line_end(text);
         let Some(entry) = last else {
@@ -40,7 +40,7 @@ impl ListStyle {
         }
     }
 
-    /// A whole line, end included, of 200 characters at most where the name leaves room for it.
+    /// A whole line, including its end, of at most 200 characters if the name allows it.
     pub(super) fn line(&self, name: &Name, title: &str, description: &str) -> String {
         let (title, description) = apart(title, description);
         let link = match self.wiki {
@@ -59,19 +59,19 @@ impl ListStyle {
     }
 }
 
-/// As most of the text's lines end.
+/// The most common line end of the text.
 pub(super) fn line_end(text: &str) -> &'static str {
     let returns = text.matches("\r\n").count();
     if returns * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }
 }
 
-/// Without what nobody sees: a header may hold it, and the index is for everybody.
+/// Removes invisible characters, which a header may contain.
 fn one_line(text: &str) -> String {
     let text = unseen::strip(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A sentence that is its own title stands once, as it was said.
+/// If the title is the description itself, it is only written once.
 fn apart(title: &str, description: &str) -> (String, String) {
     let (title, description) = (one_line(title), one_line(description));
     let sentence = description.trim_end_matches('.');
@@ -90,7 +90,7 @@ fn next_bullet(bullet: &str) -> String {
     }
 }
 
-/// What stands between a link and the words about it: ` — `, ` -- `, `: `.
+/// The separator between a link and its description: ` — `, ` -- `, `: `.
 fn dash(rest: &str) -> Option<&str> {
     let end = rest.find(|c: char| !c.is_whitespace() && !matches!(c, '-' | '–' | '—' | ':'))?;
     let dash = &rest[..end];

@@ -1,4 +1,4 @@
-//! The topics of a directory, read once, and how links find them.
+//! The topics of a directory, parsed once, and how links are resolved.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(super) struct KnownTopics<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkTarget {
     Topic(usize),
-    /// Written otherwise than the file, which some systems do not find.
+    /// Spelled differently from the file, which some systems do not find.
     Nearly(usize),
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! A name made of a title or of the beginning of a text.
+//! Makes a name from a title or the beginning of a text.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -6,24 +6,24 @@ use unicode_normalization::char::is_combining_mark;
 use super::Name;
 use crate::header::Header;
 
-/// What a name takes of a long text.
+/// Longest name made from a text.
 const MOST_WORDS: usize = 8;
 const MOST_CHARS: usize = 60;
-/// Where no word can stand in a name.
+/// The name if no word can be used.
 const PLAIN: &str = "note";
 
 impl Name {
-    /// `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their marks, since not every keyboard
-    /// has them; letters of other scripts stay. Always a name, though perhaps one that is taken.
+    /// `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their diacritics, because not every keyboard
+    /// has them; letters of other scripts stay. The result is always a valid name, but may be taken.
     pub fn suggest(words: &str) -> Name {
         let slug = slug(words);
         let own = if slug.is_empty() { PLAIN.to_owned() } else { slug };
-        // No topic is called as the index or a device.
+        // A topic must not have the name of the index or a device.
         let parsed = Name::parse(&own).or_else(|_| Name::parse(&format!("{PLAIN}-{own}")));
         parsed.unwrap_or_else(|_| Name(PLAIN.to_owned()))
     }
 
-    /// What people call the topic: as its header does, or by the file's name in words.
+    /// The topic's title: from its header, or the file's name in words.
     pub fn titled(&self, header: &Header) -> String {
         match &header.name {
             Some(name) if name != self.as_str() => name.clone(),
@@ -31,7 +31,7 @@ impl Name {
         }
     }
 
-    /// The same with a number behind it, for when the first is taken: `fog-2`.
+    /// The same name with a number, in case the first is taken: `fog-2`.
     pub fn numbered(&self, number: usize) -> Name {
         let name = Name::parse(&format!("{}-{number}", self.0));
         name.unwrap_or_else(|_| Name(format!("{PLAIN}-{number}")))
@@ -63,13 +63,13 @@ fn slug(text: &str) -> String {
     cut(&out)
 }
 
-/// Within the bytes of a part, whatever the script.
+/// Limits a path component to its bytes in any script.
 fn cut(slug: &str) -> String {
     let room = super::MOST_BYTES - PLAIN.len() - 8; // for `note-` or a number
     slug[..slug.floor_char_boundary(room)].trim_matches('-').to_owned()
 }
 
-/// Lower case, words apart by `-`.
+/// Lower case, with words separated by `-`.
 fn fold(text: &str) -> String {
     let mut out = String::new();
     let mut latin = false;
@@ -83,7 +83,7 @@ fn fold(text: &str) -> String {
         latin = c.is_ascii_alphabetic();
         match spelled(c) {
             Some(letters) => out.push_str(letters),
-            // An apostrophe stands within a word.
+            // An apostrophe is part of a word.
             None if matches!(c, '\'' | '’') => {}
             None if c.is_alphanumeric() => out.extend(c.to_lowercase()),
             None => out.push('-'),
@@ -92,7 +92,7 @@ fn fold(text: &str) -> String {
     out.nfc().collect()
 }
 
-/// Latin letters that do not come apart into a letter and a mark.
+/// Latin letters that do not decompose into a letter and a diacritic.
 fn spelled(c: char) -> Option<&'static str> {
     Some(match c {
         'ß' | 'ẞ' => "ss",

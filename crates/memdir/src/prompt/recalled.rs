@@ -71,7 +71,7 @@ pub fn recalled(memory: &Recalled<'_>) -> String {
     out.push_str("\n</memory>\n");
     match excerpt.truncated {
         true => {
-            out.push_str(&format!("This is only the beginning; the whole memory is in {path}\n"))
+            out.push_str(&format!("This is only the beginning; the whole memory is in {path}\n"));
         }
         false => out.push_str(&format!("File: {path}\n")),
     }

@@ -119,7 +119,7 @@ fn news_of_the_index() {
     assert_eq!(index_news(&before, &texts("- [B](b.md) — x\r\n- [A](a.md) — x", "")), None);
     let many: String = (0..40).map(|at| format!("- [T{at}](t{at}.md)\n")).collect();
     let news = index_news(&texts("", ""), &texts(&many, "")).unwrap();
-    assert!(news.contains("and 20 lines more") && news.lines().count() == 24, "{news}");
+    assert!(news.contains("and 20 more lines") && news.lines().count() == 24, "{news}");
 }
 
 proptest! {

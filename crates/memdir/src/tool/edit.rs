@@ -1,22 +1,22 @@
-//! Edits of one text, each exactly at its place or not at all.
+//! Edits of one text, exactly at the given place or not at all.
 
 use super::NUMBER_WIDTH;
 use super::error::{ToolError, quoted};
 use crate::prompt::guarded;
 
-/// Lines around a replacement that its answer shows.
+/// Lines of context around a replacement in its answer.
 const AROUND: usize = 2;
-/// Lines that a refusal names.
+/// Most lines that an error lists.
 const NAMED_LINES: usize = 20;
 
-/// A text after an edit, and what the model is told.
+/// The text after an edit, and the answer for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditOutcome {
     pub text: String,
     pub told: String,
 }
 
-/// Puts `new` where `old` stands, if it stands there once.
+/// Replaces `old` with `new`, if it occurs once.
 pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<EditOutcome, ToolError> {
     if old.is_empty() {
         return Err(ToolError::NothingToReplace);
@@ -34,7 +34,7 @@ pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<EditOutco
     Ok(EditOutcome { text: changed, told })
 }
 
-/// Puts `new` after line `after`; 0 is the beginning.
+/// Inserts `new` after line `after`; 0 is the beginning.
 pub fn insert(path: &str, text: &str, after: i64, new: &str) -> Result<EditOutcome, ToolError> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|last| last.is_empty()) {
@@ -62,7 +62,7 @@ fn snippet(text: &str, line: usize) -> String {
     lines.map(|(at, line)| numbered(at + 1, line)).collect::<Vec<_>>().join("\n")
 }
 
-/// What a view leaves out or spells out can't be found by what it showed.
+/// Explains that text which a view hides or escapes cannot be found as shown.
 fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     let shown = guarded(text);
     let why = match shown.contains(old) && shown != text {
@@ -75,7 +75,7 @@ fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     ToolError::NotVerbatim { path: quoted(path), old: quoted(old), why }
 }
 
-/// Where `old` begins, overlapping ones included.
+/// Positions of `old`, including overlapping ones.
 fn lines_of(text: &str, old: &str) -> String {
     let (mut lines, mut from) = (Vec::new(), 0);
     while let Some(found) = text[from..].find(old) {

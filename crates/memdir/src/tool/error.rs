@@ -1,9 +1,9 @@
-//! Refusals, in the words that models know.
+//! Errors, in the wording that models know.
 
-/// Characters of the model's own text that a refusal repeats.
+/// Most characters of the model's text that an error quotes.
 const QUOTED_CHARS: usize = 300;
 
-/// Why a command was not done. Paths are as the model wrote them.
+/// Why a command failed. Paths are as the model wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     #[error("Path must start with /memories, got: {0}")]
@@ -59,7 +59,7 @@ pub enum ToolError {
     Unlike { from: String, to: String },
 }
 
-/// The model's text, short enough for a refusal.
+/// The model's text, shortened for an error.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out: String = text.chars().take(QUOTED_CHARS).collect();
     if out.len() < text.len() {

@@ -1,10 +1,10 @@
-//! A path of the tool, as a place in a project's memory.
+//! Maps a path of the tool to a file or folder in a project's memory.
 
 use super::ROOT;
 use super::error::{ToolError, quoted};
 use crate::name::{INDEX, Name, Scope, TEAM, fold};
 
-/// A place, and whose memory it is.
+/// A place and its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpot {
     pub scope: Scope,
@@ -13,14 +13,14 @@ pub struct ToolSpot {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// Within the directory of its scope; empty is that directory itself.
+    /// Relative to the directory of its scope; empty for that directory itself.
     Folder(String),
     Index,
     Topic(Name),
 }
 
 impl ToolSpot {
-    /// Only one spelling of each place is known. To understand others is how one escapes.
+    /// Only one spelling of each path is accepted, because interpreting others is how escapes happen.
     pub fn parse(path: &str) -> Result<Self, ToolError> {
         let inner = match path.strip_prefix(ROOT) {
             Some("") => "",
@@ -55,7 +55,7 @@ impl ToolSpot {
         }
     }
 
-    /// A file or folder whose removal or new name was asked for.
+    /// A file or folder to remove or rename.
     pub fn movable(path: &str, deed: &'static str) -> Result<Self, ToolError> {
         let spot = Self::parse(path)?;
         match (&spot.at, spot.scope) {
@@ -67,7 +67,7 @@ impl ToolSpot {
     }
 }
 
-/// The directory of a scope, as the tool names it.
+/// The directory of a scope, as a path of the tool.
 pub fn root_of(scope: Scope) -> String {
     match scope {
         Scope::Private => ROOT.to_owned(),
@@ -90,7 +90,7 @@ fn at(path: &str, inner: &str) -> Result<At, ToolError> {
     }
 }
 
-/// Parts that lead upwards or nowhere, plain or percent-encoded, or separated in another way.
+/// Components that lead upwards or nowhere, plain or percent-encoded, or with other separators.
 fn leads_out(inner: &str) -> bool {
     let folded = inner.to_ascii_lowercase();
     let encoded = ["%2e", "%2f", "%5c", "%25", "%00"].iter().any(|code| folded.contains(code));
@@ -98,7 +98,7 @@ fn leads_out(inner: &str) -> bool {
     encoded || odd || inner.contains('\\')
 }
 
-/// A file's name without the ending that is not ours.
+/// A file's name without its extension.
 fn stem(folder: &str) -> &str {
     let name = folder.rsplit('/').next().unwrap_or(folder);
     match name.rfind('.') {

@@ -14,8 +14,7 @@ use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Most bytes of all topics together: a hundred thousand notes of usual size. More is not held in memory at
-/// once.
+/// Most bytes of all topics together: a hundred thousand notes of usual size. More is not held in memory at once.
 const MOST_BYTES: usize = 256 << 20;
 /// Most versions of one file that are checked; a file with more has had many writers.
 const VERSIONS: usize = 200;

@@ -1,5 +1,4 @@
-//! "Forget what that session taught": removes its lines, keeps what others wrote, and can be undone from
-//! versions.
+//! "Forget what that session taught": removes its lines, keeps what others wrote, and can be undone from versions.
 
 use std::collections::BTreeSet;
 

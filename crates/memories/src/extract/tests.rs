@@ -98,7 +98,7 @@ async fn what_a_session_teaches_is_written_once_with_its_source() {
     let other = session(&memories).await;
     say(&memories, other, &[json!("Always use pnpm for installs!"), json!("Yes.")]).await;
     let known = extract(&memories, other).await;
-    assert_eq!((known.memories.len(), known.dropped[0].reason.as_str()), (0, "it is known"));
+    assert_eq!((known.memories.len(), known.dropped[0].reason.as_str()), (0, "already known"));
     memories.cx.stop().await;
 }
 

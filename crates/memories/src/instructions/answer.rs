@@ -11,8 +11,7 @@ use super::standing::{self, ReadInstructions};
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Everything that applies to a working directory, read again. `touched` are files as a session would touch
-    /// them.
+    /// Everything that applies to a working directory, read again. `touched` are files as a session would touch them.
     pub async fn instructions(
         &self,
         project_dir: &str,

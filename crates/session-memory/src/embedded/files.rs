@@ -8,9 +8,9 @@ use bethink_facts::rows::{changes, file_name, mark};
 use super::page::{NotesContext, and_more, times};
 use crate::draft::NotesRow;
 
-/// Files that get a row; a listing of more is no memory.
+/// Most files that get a row; a longer listing would not be useful notes.
 const FILES: usize = 60;
-/// Names looked at, and named beside one file.
+/// Names that are considered, and names listed with one file.
 const NAMES: usize = 500;
 const NAMES_A_FILE: usize = 8;
 const SYMBOLS: usize = 10;

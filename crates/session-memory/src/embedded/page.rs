@@ -1,4 +1,4 @@
-//! What the sections draw on, and how they word it.
+//! The context of the sections, and shared wording.
 
 use bethink_facts::Facts;
 use bethink_facts::rows::mark;
@@ -25,7 +25,7 @@ impl<'a> NotesContext<'a> {
         }
     }
 
-    /// From 0 for the beginning of the session to 100 for now.
+    /// From 0 at the beginning of the session to 100 now.
     pub(super) fn recency(&self, seq: Seq) -> u32 {
         let now = self.facts.through.0.max(1);
         u32::try_from(seq.0.min(now) * 100 / now).unwrap_or(100)
@@ -37,7 +37,7 @@ impl<'a> NotesContext<'a> {
         below.filter(|rest| !rest.is_empty()).unwrap_or(path)
     }
 
-    /// A row about what is told in message `seq`; the newer, the heavier.
+    /// A row about message `seq`; newer messages weigh more.
     pub(super) fn row(&self, what: &str, seq: Seq, text: &str, weight: u32) -> NotesRow {
         let text = format!("{} {text}", mark(seq));
         NotesRow::item(format!("{what}:{seq}"), &text, weight + self.recency(seq))

@@ -8,16 +8,16 @@ use crate::draft::{NotesRow, one_line};
 
 /// Words of a title (specification, section 6).
 const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
-/// Characters of a title in a script that does not part its words.
+/// Longest title, in characters, in a script without spaces.
 const TITLE_CHARS: usize = 28;
 /// The first request states the task; later ones add to it.
 const FIRST_BYTES: usize = 1_400;
 const LATER_BYTES: usize = 420;
 const PLAN_BYTES: usize = 1_600;
-/// Decisions of the assistant that are told, the newest.
+/// Most decisions of the assistant that are listed, the newest.
 const DECISIONS: usize = 12;
 const DECISION_BYTES: usize = 260;
-/// What is interrupted is often said again within so many statements.
+/// An interrupted request is often repeated within this many statements.
 const REPEATED_WITHIN: usize = 2;
 
 pub(super) fn title(page: &NotesContext<'_>) -> Vec<NotesRow> {
@@ -36,19 +36,19 @@ fn is_telling(title: &str) -> bool {
     title.split(' ').count() >= *TITLE_WORDS.start() || title.chars().any(is_unspaced)
 }
 
-/// The first words of a request that say what it is about.
+/// The first words of a request that describe it.
 fn title_of(text: &str) -> Option<String> {
     if let Some(heading) = heading(text) {
         return finished(&heading.split_whitespace().take(*TITLE_WORDS.end()).collect::<Vec<_>>());
     }
     let prose = text.lines().map(str::trim).filter(|line| is_prose(line));
     let mut words: Vec<&str> = Vec::new();
-    // Where a clause ends that is long enough to be a title by itself.
+    // The end of a clause that is long enough for a title.
     let mut clause = None;
     for line in prose {
         for word in without_opening(line).split_whitespace() {
             let plain = word.trim_matches(['#', '*', '`', '"', '_', '>']);
-            // Of a path its name is enough.
+            // A path's file name is enough.
             words.push(if plain.starts_with('/') { file_name(plain) } else { plain });
             let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
             if ends && words.len() >= *TITLE_WORDS.start() {
@@ -68,14 +68,14 @@ fn title_of(text: &str) -> Option<String> {
     finished(&words)
 }
 
-/// The heading of a document that is handed over to be carried out: people name those well.
+/// The heading of a plan that the user hands over, which is usually a good name.
 fn heading(text: &str) -> Option<&str> {
     let heading = text.lines().take(12).find_map(|line| line.trim().strip_prefix("# "))?;
     let named = heading.split_once(": ").map_or(heading, |(_, name)| name).trim();
     (named.split_whitespace().count() >= 3).then_some(named)
 }
 
-/// A request without the courtesy that it begins with.
+/// A request without polite opening words.
 fn without_opening(line: &str) -> &str {
     const OPENINGS: [&str; 6] =
         ["can you", "could you", "would you", "please", "i want you to", "let's"];
@@ -99,7 +99,7 @@ fn finished(words: &[&str]) -> Option<String> {
     (short.chars().filter(|c| c.is_alphanumeric()).count() >= 4).then_some(short)
 }
 
-/// Kana, han and hangul, of which a word may be one sign.
+/// Kana, Han and Hangul, in which a word may be one character.
 fn is_unspaced(c: char) -> bool {
     ('\u{3040}'..='\u{d7af}').contains(&c)
 }

@@ -13,11 +13,10 @@ const ERROR_BYTES: usize = 200;
 const SAID_BYTES: usize = 320;
 /// Files named in one row.
 const FILES: usize = 4;
-/// Calls that fail so often in one way teach something.
+/// Calls that fail this often with the same error are worth a note.
 const OFTEN: usize = 3;
 
-/// Failures that were not seen to be solved, those that passed by themselves, and the user's
-/// corrections, oldest first.
+/// Unsolved failures, those that passed by themselves, and the user's corrections, oldest first.
 pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = Vec::new();
     let mut seen = HashSet::new();

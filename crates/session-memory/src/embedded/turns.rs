@@ -3,15 +3,15 @@
 use bethink_facts::{Action, Facts, RecordedStatement};
 use bethink_transcript::Seq;
 
-/// From one thing that the user said to the next.
+/// From one user message to the next.
 #[derive(Debug, Default)]
 pub(super) struct NotesTurn<'a> {
-    /// Missing where the session begins without a word of the user's.
+    /// `None` if the session begins without a user message.
     pub(super) ask: Option<&'a RecordedStatement>,
     pub(super) steps: Vec<TurnStep<'a>>,
 }
 
-/// What the assistant said, and what it did then.
+/// The assistant's text, and the calls after it.
 #[derive(Debug)]
 pub(super) struct TurnStep<'a> {
     pub(super) said: Option<&'a RecordedStatement>,
@@ -19,7 +19,7 @@ pub(super) struct TurnStep<'a> {
 }
 
 impl<'a> NotesTurn<'a> {
-    /// The assistant's last words, if nothing was done after them.
+    /// The assistant's last text, if no call follows it.
     pub(super) fn closing(&self) -> Option<&'a RecordedStatement> {
         self.steps.last().filter(|step| step.actions.is_empty()).and_then(|step| step.said)
     }

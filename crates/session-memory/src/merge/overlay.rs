@@ -114,8 +114,7 @@ impl Overlay {
         (kept.collect(), extras + size(&self.preamble) + headings.sum::<u64>())
     }
 
-    /// Rows with a person's lines between them. Lines whose row is gone follow the nearest earlier row
-    /// that remains.
+    /// Rows with a person's lines between them. Lines whose row is gone follow the nearest earlier row that remains.
     pub(super) fn woven(&self, at: usize, rows: &[NotesRow]) -> Vec<String> {
         let present: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
         let mut following: HashMap<Option<&str>, Vec<&String>> = HashMap::new();

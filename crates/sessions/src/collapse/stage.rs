@@ -19,7 +19,6 @@ use crate::handle::SessionHandle;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// The kind of job that stages spans.
 const COLLAPSE: &str = "collapse";
 
 impl SessionService {
@@ -131,7 +130,6 @@ fn fill(loaded: &LoadedSession) -> Fill {
     Fill { tokens, estimated }
 }
 
-/// Stages spans while the session is idle.
 #[derive(Debug)]
 pub struct CollapseJob(pub SessionService);
 

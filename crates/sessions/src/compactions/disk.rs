@@ -75,8 +75,7 @@ impl SessionService {
     }
 }
 
-/// A regular UTF-8 file below `root`, without its content if that would not fit. Links that lead outside are
-/// refused.
+/// A regular UTF-8 file below `root`, without its content if that would not fit. Links that lead outside are refused.
 fn read_inside(root: &Path, path: &str) -> Option<Option<String>> {
     let root = root.canonicalize().ok()?;
     let path = root.join(path).canonicalize().ok()?;

@@ -34,8 +34,7 @@ fn own_share(loaded: &LoadedSession) -> u64 {
 }
 
 impl SessionService {
-    /// The request for a summary; `None` if the compaction request, the settings or earlier failures rule it
-    /// out.
+    /// The request for a summary; `None` if the compaction request, the settings or earlier failures rule it out.
     pub(crate) async fn full_request(
         &self,
         loaded: &LoadedSession,

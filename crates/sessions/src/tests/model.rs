@@ -173,7 +173,7 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
     .await;
     let again = home.sessions.compact(id, full()).await.unwrap();
     assert_eq!((again.level.as_str(), model.asked().len()), ("embedded", 1));
-    assert!(again.attempts.iter().any(|reason| reason.contains("left alone")));
+    assert!(again.attempts.iter().any(|reason| reason.contains("paused for")));
     home.close().await;
 }
 
@@ -195,7 +195,7 @@ async fn a_provider_without_a_count_says_so() {
     let home = open(&directory, &model).await;
     let id = session(&home).await;
     let refusal = home.sessions.count(id).await.unwrap_err();
-    assert!(refusal.detail.contains("offers no count"), "{refusal}");
+    assert!(refusal.detail.contains("does not count tokens"), "{refusal}");
     home.close().await;
     let home = SessionsHome::open(Settings::at(directory.path())).await;
     assert!(home.sessions.count(id).await.unwrap_err().detail.contains("no model is configured"));

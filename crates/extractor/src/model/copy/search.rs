@@ -1,16 +1,16 @@
-//! Looking through the copy, as a client's search tools do.
+//! Searches the copy, as a client's search tools do.
 
 use regex::{Regex, RegexBuilder};
 
 use super::MemoryCopy;
 use crate::model::spot::MemorySpot;
 
-/// Compiled size of a model's pattern: searching takes time linear in the text, compiling does not.
+/// Largest compiled pattern: searching takes linear time, but compiling does not.
 const PATTERN_BYTES: usize = 256 * 1024;
 const MOST_LINES: usize = 200;
 
 impl MemoryCopy {
-    /// `file:line` of each line below `below` that holds `pattern`.
+    /// `file:line` of each line below `below` that matches `pattern`.
     pub fn grep(&self, dir: &str, pattern: &str, below: &MemorySpot) -> Result<String, String> {
         let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
         let pattern = built.or_else(|_| Regex::new(&regex::escape(pattern)));
@@ -23,7 +23,7 @@ impl MemoryCopy {
         Ok(told(found))
     }
 
-    /// Paths below `below` whose names look like `pattern`, or all of them.
+    /// Paths below `below` whose names match `pattern`, or all of them.
     pub fn list(
         &self,
         dir: &str,
