@@ -120,7 +120,10 @@ impl Connections {
         tracing::warn!(connections = self.tasks.len(), "closed connections at the drain deadline");
         self.kill.cancel();
         if tokio::time::timeout(AFTER_DEADLINE, self.tasks.wait()).await.is_err() {
-            tracing::error!(connections = self.tasks.len(), "connections are still busy after the drain");
+            tracing::error!(
+                connections = self.tasks.len(),
+                "connections are still busy after the drain"
+            );
         }
     }
 
