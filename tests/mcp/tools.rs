@@ -25,7 +25,7 @@ fn what_is_remembered_is_recalled() {
     assert!(memory["content"].as_str().unwrap().contains(text), "{memory}");
     assert!(!memory["why"].as_array().unwrap().is_empty(), "{memory}");
     assert!(found.text.contains("<memory>\n") && found.text.contains(text), "{}", found.text);
-    assert!(found.text.contains("no requests") && found.text.contains("today"), "{}", found.text);
+    assert!(found.text.contains("not requests") && found.text.contains("today"), "{}", found.text);
     // The agent wrote it: a person's sentences are told apart.
     let name = kept.value["name"].as_str().unwrap();
     let stored = desk.topic("private", name).text();
@@ -158,7 +158,7 @@ fn what_a_compaction_took_away_is_read_again() {
     assert_eq!(seen, (1..=seen.len() as u64).collect::<Vec<_>>());
     assert!(seen.len() > 50, "{}", seen.len());
     let unknown = json!({ "session_id": session, "id": "0199a1b2-0000-7000-8000-000000000000" });
-    assert!(desk.call("expand", &unknown).bad().contains("no compaction and no span"));
+    assert!(desk.call("expand", &unknown).bad().contains("no compaction or collapsed span"));
 }
 
 #[test]

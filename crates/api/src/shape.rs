@@ -2,11 +2,14 @@
 //!
 //! All of them are open: the daemon keeps fields that it does not know, and providers add some.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::AnyOfBuilder;
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::{ContextReport, Role};
 
@@ -19,8 +22,9 @@ pub struct MessageShape {
     pub id: Option<String>,
     pub role: Role,
     pub content: MessageContentShape,
-    /// The provider's ID of an assistant message. Messages that share it are parts of one reply.
-    pub assistant_message_id: Option<String>,
+    /// The provider's ID of an assistant message, a string. Messages that share it are parts of one reply.
+    #[schema(value_type = Value, required = false)]
+    pub assistant_message_id: Option<Value>,
     /// The model that wrote an assistant message.
     pub model: Option<String>,
     /// The tokens that the provider reported for an assistant message, such as `input_tokens`.
@@ -41,15 +45,37 @@ pub enum MessageContentShape {
     Blocks(Vec<ContentBlockShape>),
 }
 
-/// A content block. `type` says which of the other fields it has; unknown types and fields are kept.
+/// A content block of the Messages API, or one of a type that bethink does not know.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ContentBlockShape(pub Value);
+
+impl PartialSchema for ContentBlockShape {
+    fn schema() -> RefOr<Schema> {
+        let any = AnyOfBuilder::new().item(Ref::from_schema_name("KnownBlock"));
+        let any = any.item(Ref::from_schema_name("OtherBlock"));
+        any.description(Some("A content block. It is kept exactly as it was sent.")).into()
+    }
+}
+
+impl ToSchema for ContentBlockShape {
+    fn name() -> Cow<'static, str> {
+        "ContentBlock".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((KnownBlockShape::name().into_owned(), KnownBlockShape::schema()));
+        schemas.push((OtherBlockShape::name().into_owned(), OtherBlockShape::schema()));
+    }
+}
+
+/// A content block of the Messages API. `type` says which of the other fields it has.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = ContentBlock)]
-pub struct ContentBlockShape {
-    /// `text`, `tool_use`, `tool_result`, `image`, `document`, `thinking`, `redacted_thinking`, or any other type.
+#[schema(as = KnownBlock)]
+pub struct KnownBlockShape {
+    /// `text`, `tool_use`, `tool_result`, `image`, `document`, `thinking` or `redacted_thinking`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The text of a `text` block.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     pub text: Option<String>,
     /// The ID of a `tool_use` block.
@@ -67,6 +93,17 @@ pub struct ContentBlockShape {
     /// The content of a `tool_result` block: text or a list of content blocks.
     #[schema(value_type = Value, required = false)]
     pub content: Option<Value>,
+    #[serde(flatten)]
+    pub more: HashMap<String, Value>,
+}
+
+/// A content block of any other type.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = OtherBlock)]
+pub struct OtherBlockShape {
+    /// The type of the block.
+    #[serde(rename = "type")]
+    pub kind: String,
     #[serde(flatten)]
     pub more: HashMap<String, Value>,
 }
@@ -94,7 +131,6 @@ pub struct PromptShape {
     /// A valid conversation that fits the window.
     pub messages: Vec<MessageShape>,
     /// The tool definitions of the request, as they were sent.
-    #[schema(value_type = Vec<Object>)]
     pub tools: Vec<Value>,
     pub report: ContextReport,
 }

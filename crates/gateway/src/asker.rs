@@ -12,7 +12,7 @@ use crate::fault::GatewayFault;
 
 const CLAUDE_CODE: &str = "claude-code";
 const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
-/// What stands before the session's id in Claude Code's `metadata.user_id`.
+/// The text before the session ID in Claude Code's `metadata.user_id`.
 const IN_USER_ID: &str = "_session_";
 /// Where clients of chat completions put their session's id.
 const OPENAI_SESSION: [&str; 3] = ["session_id", "conversation_id", "x-session-id"];
@@ -71,7 +71,7 @@ impl ClientIdentity {
                 headers,
                 "x-bethink-inject",
                 |word| bethink_api::parse_word(word),
-                "is none of off, recall, full",
+                "must be off, recall or full",
             )?,
             wide: provider == Provider::Anthropic && is_wide(headers),
         })

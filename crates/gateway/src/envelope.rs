@@ -19,7 +19,7 @@ use bethink_model_http::Provider;
 pub(crate) trait GatewayWire: Sized + Send + Sync {
     const PROVIDER: Provider;
 
-    /// `None` where the messages can't be read: such a request goes up as it came, and nothing of it is kept.
+    /// `None` if the messages cannot be read. The request is then forwarded unchanged, and none of it is stored.
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self>;
 
     fn system(request: &WireEnvelope<Self>) -> Option<String>;
@@ -40,7 +40,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct WireEnvelope<W> {
     pub(crate) body: Bytes,
-    /// The client's messages as they came, and where their array lies.
+    /// The client's messages as they were sent, and the position of their array.
     pub(crate) raw: Vec<Bytes>,
     pub(crate) messages_at: Range<usize>,
     pub(crate) tools: Option<Box<RawValue>>,
@@ -127,13 +127,13 @@ impl<W: GatewayWire> WireEnvelope<W> {
     }
 }
 
-/// Where `part`, which lies in `body`, lies there.
+/// The position of `part` in `body`, which contains it.
 pub(crate) fn place(body: &[u8], part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// The array around elements that lie in `body`.
+/// The array around elements of `body`.
 pub(crate) fn array_place(body: &[u8], elements: &[&RawValue]) -> Option<Range<usize>> {
     let first = place(body, elements.first()?.get());
     let last = place(body, elements.last()?.get());

@@ -163,7 +163,7 @@ impl<M: PromptPlanner> Gateway<M> {
                 tracing::debug!(wire, route, status, "passed on");
             }
             Err(error) => {
-                tracing::warn!(wire, route, %error, "the upstream gave no answer");
+                tracing::warn!(wire, route, %error, "got no answer from the upstream");
             }
         }
         let outcome = if sent.is_ok() { "answered" } else { "failed" };
@@ -192,7 +192,7 @@ fn known<T>(said: bethink_service::Result<T>) -> Result<Option<T>, GatewayFault>
         Err(refusal) => match GatewayFault::of_refusal(&refusal) {
             Some(fault) => Err(fault),
             None => {
-                tracing::warn!(%refusal, "a request went up without memory");
+                tracing::warn!(%refusal, "forwarded a request without memory");
                 Ok(None)
             }
         },
@@ -209,7 +209,7 @@ fn body_of<W: GatewayWire>(
         UpstreamPrompt::Changed { system_added, messages } => {
             let changed = asked.changed(system_added.as_deref(), messages);
             changed.ok_or_else(|| {
-                let what = "bethink made a prompt that can't be written in the client's format";
+                let what = "bethink could not write the prompt in the client's format";
                 GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).in_vain()
             })
         }
@@ -271,7 +271,7 @@ impl<M: PromptPlanner> PendingAnswer<M> {
                 Some(next.prompt)
             }
             Err(refusal) => {
-                tracing::warn!(%refusal, "no smaller prompt");
+                tracing::warn!(%refusal, "could not make a smaller prompt");
                 None
             }
         }

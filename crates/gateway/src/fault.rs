@@ -41,7 +41,7 @@ impl GatewayFault {
         Self { in_vain: true, ..self }
     }
 
-    /// Whose settings are wrong, sending again does not mend them.
+    /// Sending again does not fix wrong settings.
     pub(crate) fn of_upstream(error: &ModelError) -> Self {
         let message = format!("bethink's gateway got no answer from upstream: {}", error.message);
         let of = |status, code| Self::new(status, code, message.as_str());
@@ -56,7 +56,7 @@ impl GatewayFault {
         }
     }
 
-    /// What the daemon would not do; `None` where that is no reason to refuse the client.
+    /// An error of the daemon; `None` if it is not a reason to refuse the client.
     pub(crate) fn of_refusal(refusal: &ServiceError) -> Option<Self> {
         let about_us = || refusal.field.as_deref().is_some_and(|field| OF_OURS.contains(&field));
         let (status, code) = match refusal.kind {

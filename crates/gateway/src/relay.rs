@@ -20,7 +20,7 @@ use crate::planner::PromptPlanner;
 
 /// The answer broke off, and so does the connection to the client: it must not take the half for the whole.
 #[derive(Debug, thiserror::Error)]
-#[error("the upstream's answer broke off")]
+#[error("the upstream's answer was cut off")]
 pub(crate) struct BrokeOff;
 
 /// Where an answer comes from.
@@ -82,13 +82,13 @@ impl<M: PromptPlanner, S: AnswerSource> HttpBody for Relay<M, S> {
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
             Poll::Ready(Some(Err(error))) => {
-                tracing::debug!(%error, "an answer broke off");
+                tracing::debug!(%error, "an answer was cut off");
                 self.end(AnswerOutcome::Broken);
                 Poll::Ready(Some(Err(BrokeOff)))
             }
             Poll::Ready(None) => match self.end(AnswerOutcome::Broken) {
                 true => {
-                    tracing::debug!("an answer ended without its end");
+                    tracing::debug!("an answer ended without its final event");
                     Poll::Ready(Some(Err(BrokeOff)))
                 }
                 false => Poll::Ready(None),

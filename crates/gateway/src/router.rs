@@ -28,7 +28,7 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/openai/k/{capability}/v1/models"),
 ];
 
-/// All routes. A guard has to stand before them: nothing here asks who a client is.
+/// All routes. They must be behind a guard, because nothing here authenticates a client.
 pub fn router(gateway: GatewayService, settings: &GatewaySettings) -> Router {
     routes(gateway, settings)
 }

@@ -15,7 +15,7 @@ use crate::headers;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     provider: Provider,
-    /// Settings with which nothing can be sent are told to whoever asks.
+    /// Settings that cannot work are reported to every client that asks.
     forwarder: Result<Forwarder, EndpointError>,
 }
 
@@ -37,7 +37,7 @@ impl Upstream {
                 tracing::debug!(wire = provider.as_str(), origin, key, "gateway");
             }
             Err(error) => {
-                tracing::warn!(wire = provider.as_str(), %error, "the gateway's upstream");
+                tracing::warn!(wire = provider.as_str(), %error, "the gateway's upstream settings are broken");
             }
         }
         Self { provider, forwarder }
@@ -46,7 +46,7 @@ impl Upstream {
     pub(crate) fn forwarder(&self) -> Result<&Forwarder, GatewayFault> {
         self.forwarder.as_ref().map_err(|error| {
             let section = format!("{}_url and its neighbours in [gateway]", self.provider.as_str());
-            let what = format!("bethink's settings name no upstream ({section}): {error}");
+            let what = format!("bethink's settings name no valid upstream ({section}): {error}");
             GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "upstream_settings", what)
                 .in_vain()
         })
@@ -103,7 +103,7 @@ fn has_own(headers: &HeaderMap, names: &[&str]) -> Result<bool, GatewayFault> {
             1 => own = true,
             _ => {
                 return Err(GatewayFault::invalid(format!(
-                    "the header {name} is there more than once"
+                    "the header {name} appears more than once"
                 )));
             }
         }

@@ -1,7 +1,7 @@
-//! The accept loops: every connection counted, timed and drained.
+//! The accept loops: every connection is counted, timed and drained.
 //!
-//! Our own rather than axum's, which sets no timer and so holds half-sent request heads for ever,
-//! has no cap, and waits without end for streams at shutdown.
+//! axum's own loop is not enough: it sets no timer, so half-sent request heads stay forever; it has no connection limit;
+//! and at shutdown it waits for streams without end.
 
 use std::io;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::guard::Listener;
 use crate::listen::is_own_user;
 use crate::problem::{HttpFailure, ProblemSort};
 
-/// Pause after an accept that failed for want of descriptors or memory: long enough not to spin,
-/// short enough not to be noticed.
+/// Pause after an accept failed for lack of descriptors or memory: long enough not to spin, short enough not to be
+/// noticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Connections over the cap that are told so at the same time; further ones are just closed.
+/// How many connections over the limit get an error answer at a time; further ones are closed without one.
 const MAX_TURNED_AWAY: usize = 32;
 
-/// Time that one of them has for taking the answer.
+/// Time that such a connection has to take the answer.
 const TURN_AWAY: Duration = Duration::from_secs(1);
 
-/// Dropping a connection takes no time; this only bounds a handler that does not yield.
+/// Dropping a connection takes no time. This only limits a handler that does not yield.
 const AFTER_DEADLINE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Connections {
     tasks: TaskTracker,
     /// No new connections, and no new requests on old ones.
     stop: CancellationToken,
-    /// Drops what is left.
+    /// Drops what remains.
     kill: CancellationToken,
     drain: Duration,
 }
@@ -83,7 +83,7 @@ impl Connections {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    // Answers are written whole; waiting to fill a segment only delays them.
+                    // Answers are written in one piece, so waiting to fill a segment would only delay them.
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "could not set TCP_NODELAY");
                     }
@@ -105,7 +105,7 @@ impl Connections {
                 Ok((stream, _)) if is_own_user(&stream) => {
                     self.take(stream, Listener::Socket);
                 }
-                Ok(_) => tracing::warn!("another user was turned away at the socket"),
+                Ok(_) => tracing::warn!("refused a connection of another user at the socket"),
                 Err(error) => self.pause_after(&error).await,
             }
         }
@@ -117,10 +117,13 @@ impl Connections {
         if tokio::time::timeout(self.drain, self.tasks.wait()).await.is_ok() {
             return;
         }
-        tracing::warn!(connections = self.tasks.len(), "closed at the deadline of the drain");
+        tracing::warn!(connections = self.tasks.len(), "closed connections at the drain deadline");
         self.kill.cancel();
         if tokio::time::timeout(AFTER_DEADLINE, self.tasks.wait()).await.is_err() {
-            tracing::error!(connections = self.tasks.len(), "still busy after the drain");
+            tracing::error!(
+                connections = self.tasks.len(),
+                "connections are still busy after the drain"
+            );
         }
     }
 
@@ -148,13 +151,13 @@ impl Connections {
         });
     }
 
-    /// Says why, and reads what was already sent: closing on unread bytes would reset the
-    /// connection and take the answer with it.
+    /// Answers why, and reads what was already sent: closing with unread bytes would reset the connection and lose the
+    /// answer.
     fn turn_away<S>(&self, mut stream: S)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        tracing::warn!("the connection cap is reached");
+        tracing::warn!("the connection limit is reached");
         let Ok(place) = self.turned_away.clone().try_acquire_owned() else { return };
         self.tasks.spawn(async move {
             let farewell = async {
@@ -164,7 +167,7 @@ impl Connections {
                 while stream.read(&mut sink).await? > 0 {}
                 io::Result::Ok(())
             };
-            // Best effort: a client that will not listen is simply closed.
+            // Best effort: a client that does not read is closed.
             if let Ok(Err(error)) = tokio::time::timeout(TURN_AWAY, farewell).await {
                 tracing::debug!(%error, "a client over the cap did not take its answer");
             }
@@ -185,7 +188,7 @@ impl Connections {
     }
 }
 
-/// The answer of a full house, as bytes: it is written before any request was read.
+/// The answer over the limit, as bytes: it is written before any request is read.
 async fn busy() -> Vec<u8> {
     let failure =
         HttpFailure::new(ProblemSort::Busy, "all connections are taken; try again in a moment");

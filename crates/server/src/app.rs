@@ -17,15 +17,15 @@ use crate::pages::Pages;
 pub(crate) struct ServerState {
     pub(crate) daemon: Daemon,
     pub(crate) limits: Limits,
-    /// Cancelled when the daemon stops: streams that would never end by themselves end with it.
+    /// Cancelled when the daemon stops, so that endless streams end.
     pub(crate) stopping: CancellationToken,
     pub(crate) running_keys: RunningKeys,
     /// Logins of the dashboard.
     pub(crate) pages: Arc<Pages>,
-    /// Where the daemon is reached, and what the gateway's addresses hold.
+    /// The daemon's address, and the capability in the gateway addresses.
     pub(crate) address: SocketAddr,
     pub(crate) capability: Capability,
-    /// Connections and work under way; a stop waits for them.
+    /// Connections and running work; a stop waits for them.
     pub(crate) tasks: TaskTracker,
 }
 
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Capability {
     }
 }
 
-/// Bounds of a request body.
+/// Limits of a request body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) body_bytes: u64,

@@ -1,4 +1,4 @@
-//! Reads a request body within its limits, and JSON out of it with errors that name the field.
+//! Reads a request body within its limits, and parses JSON with errors that name the field.
 
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
@@ -15,11 +15,11 @@ use crate::app::Limits;
 use crate::idempotency;
 use crate::problem::{HttpFailure, ProblemSort};
 
-/// What to do about a body of messages that is too large.
+/// The hint for a body of messages that is too large.
 const FEWER_MESSAGES: &str =
     "send fewer messages at a time, or raise the limit in the [daemon] section";
 
-/// The body of a mutation, within its limits, valid UTF-8 and not too deep; with its key.
+/// The body of a change, within its limits, valid UTF-8 and not too deep; with its idempotency key.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) key: Option<Receipt>,
@@ -27,7 +27,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// The JSON text as it came, its syntax checked.
+    /// The JSON text as it was sent, after a syntax check.
     pub(crate) fn text(&self) -> Result<Bytes, HttpFailure> {
         object::<IgnoredAny>(&self.body)?;
         Ok(self.body.clone())
@@ -37,7 +37,7 @@ impl Sent {
         object(&self.body)
     }
 
-    /// For requests of which every field is optional: an empty body asks for all defaults.
+    /// For requests in which every field is optional: an empty body means all defaults.
     pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, HttpFailure> {
         if self.body.trim_ascii().is_empty() {
             return Ok(T::default());

@@ -1,4 +1,4 @@
-//! One connection, from its first request to its end or the daemon's.
+//! One connection, from its first request until it or the daemon ends.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,12 +19,11 @@ use tower::ServiceExt;
 
 use crate::guard::Listener;
 
-/// After a stop, a connection without a request gets this long for one that is on its way; a head
-/// that never ends would otherwise hold up the stop.
+/// After a stop, a connection without a request waits this long for one that is on its way. Without a limit, a head that
+/// never ends would delay the stop.
 const IDLE_CLOSE: Duration = Duration::from_millis(250);
 
-/// Serves until the client leaves. At `stop` it takes no further request, at `kill` it drops what is
-/// under way.
+/// Serves until the client disconnects. After `stop` it accepts no further request; at `kill` it drops running ones.
 pub(crate) async fn serve_connection<S>(
     http: http1::Builder,
     router: Router,
@@ -74,7 +73,7 @@ async fn idle(busy: &Busy) {
     }
 }
 
-/// A body that marks its connection as busy until it was sent.
+/// A body that marks its connection as busy until it is sent.
 struct BusyBody {
     body: Body,
     _mark: Busy,

@@ -1,4 +1,4 @@
-//! `daemon.json`: written when the daemon serves, gone when it stopped.
+//! `daemon.json`: written when the daemon starts to serve, removed when it stops.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

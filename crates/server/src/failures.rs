@@ -1,15 +1,15 @@
-//! Counts wrong tokens, so that guessing is slow while the right token goes on working.
+//! Counts wrong tokens, so that guessing is slow while the right token still works.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Wrong tokens that are answered with a plain 401 in one window.
+/// How many wrong tokens in one window are answered with a plain 401.
 pub(crate) const MAX_FAILURES: u32 = 20;
 
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
-/// Failures since a window began.
+/// Failures in the current window.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     since: Option<Instant>,
@@ -17,7 +17,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Counts one more; the time to wait when there were too many.
+    /// Counts one failure. Returns how long to wait if there were too many.
     pub(crate) fn count(&mut self, now: Instant) -> Option<Duration> {
         let since = match self.since {
             Some(since) if now.duration_since(since) < WINDOW => since,

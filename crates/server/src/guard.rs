@@ -1,14 +1,12 @@
-//! Who may come in: the Host, Origin and bearer token, checked before routing and before the body
-//! is read.
+//! Checks Host, Origin and bearer token, before routing and before the body is read.
 //!
-//! A page in a browser can reach a loopback port: by a host name of its own that it points at
-//! 127.0.0.1 (the Host list stops that), or by a plain cross-site request (the Origin list). The
-//! Unix socket is out of a browser's reach and its peer's user is checked, so that it needs neither
-//! Host nor token.
+//! A web page can reach a loopback port in two ways: through a host name that resolves to 127.0.0.1 (stopped by the list
+//! of hosts), or with a plain cross-site request (stopped by the list of origins). A browser cannot reach the Unix socket,
+//! and the user of its peer is checked, so it needs neither Host nor token.
 //!
-//! Three things let a request in by TCP: the token; for the gateway's clients, which have one place for a
-//! credential and may need it for the provider, a capability in the path; and for the daemon's own page, its
-//! login. A token that was checked is taken out of the request, so that nothing behind can pass it on.
+//! Over TCP a request needs one of three things: the token; a capability in the path, for gateway clients whose only
+//! credential is the provider's; or a login, for the daemon's own page. The token is removed from the request after the
+//! check, so that no handler can pass it on.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,24 +26,23 @@ use crate::token::ServerToken;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Routes that tell nothing a stranger may not know: whether the daemon is well, what the API is, and the page before
-/// its login.
+/// Routes without secrets: the health of the daemon, the description of the API, and the page before its login.
 const OPEN_ROUTES: [&str; 3] = ["/health", "/openapi.json", "/"];
 const PAGE_FILES: &str = "/assets/";
-/// Has a secret of its own in its body.
+/// Its body contains a secret of its own.
 const LOGIN: &str = "/v1/dashboard/login";
 
-/// Where a provider's client may put the token, other than `Authorization`: below which path.
+/// The header in which a provider's client may send the token instead of `Authorization`, and below which path.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 const KEY_HEADER_BELOW: &str = "/anthropic/";
 
 /// Below these, the next segment is a capability.
 const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
 
-/// What a page that is logged in may ask: the API, and nothing that speaks for another client.
+/// What a logged-in page may request: the API, but nothing on behalf of another client.
 const FOR_PAGES: [&str; 2] = ["/v1/", "/metrics"];
 
-/// The listener that a connection came in by.
+/// The listener that accepted a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
     Tcp,
@@ -88,9 +85,9 @@ impl Guard {
         }
     }
 
-    /// Takes the token out of a request that may come in.
+    /// Checks a request and removes its token.
     fn admit(&self, request: &mut Request, now: Instant) -> Result<(), HttpFailure> {
-        // A request without the mark came in by no listener of ours: the stricter rules.
+        // A request without the mark came from no known listener, so the stricter rules apply.
         let door = request.extensions().get().copied().unwrap_or(Listener::Tcp);
         let headers = request.headers();
         if door == Listener::Tcp {
@@ -146,7 +143,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether the token was there.
+    /// Whether the request has the right token.
     fn take_token(&self, request: &mut Request) -> bool {
         let below = request.uri().path().starts_with(KEY_HEADER_BELOW);
         let headers = request.headers_mut();
@@ -162,7 +159,7 @@ impl Guard {
         found
     }
 
-    /// Counts a request that nothing let in.
+    /// Counts a request without valid credentials.
     fn turned_away(&self, now: Instant) -> HttpFailure {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wait) = failures.count(now) {
@@ -194,7 +191,7 @@ pub(crate) async fn guard(
     }
 }
 
-/// The names of a loopback listener, as a client may write them.
+/// The names of a loopback listener that clients may use.
 fn own_hosts(address: SocketAddr) -> Vec<String> {
     let port = address.port();
     let mut hosts: Vec<String> =
@@ -203,7 +200,7 @@ fn own_hosts(address: SocketAddr) -> Vec<String> {
         hosts.push(address.to_string());
     }
     if port == 80 {
-        // Clients leave out the port that HTTP implies.
+        // Clients omit the default port of HTTP.
         let bare: Vec<_> = hosts.iter().map(|host| host.trim_end_matches(":80").into()).collect();
         hosts.extend(bare);
     }
@@ -219,13 +216,13 @@ fn is_open(request: &Request) -> bool {
     }
 }
 
-/// The capability that a path holds.
+/// The capability in a path.
 fn capability(path: &str) -> Option<&str> {
     let rest = CAPABILITY_BELOW.iter().find_map(|below| path.strip_prefix(below))?;
     rest.split('/').next()
 }
 
-/// A path without a capability, right or wrong.
+/// The path without its capability, valid or not.
 fn told(path: &str) -> &str {
     match CAPABILITY_BELOW.iter().find(|below| path.starts_with(**below)) {
         Some(below) => below,
@@ -233,7 +230,7 @@ fn told(path: &str) -> &str {
     }
 }
 
-/// The value of a header that is there exactly once, in lower case.
+/// The value of a header that appears exactly once, in lower case.
 fn only(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
@@ -243,7 +240,7 @@ fn only(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     value.to_str().ok().map(str::to_ascii_lowercase)
 }
 
-/// The value of a header that is there exactly once.
+/// The value of a header that appears exactly once.
 fn only_bytes<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;

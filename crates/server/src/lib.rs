@@ -1,9 +1,9 @@
-//! The HTTP surface of the daemon: who may come in, what a request must look like, and how an
-//! answer or a refusal is put into HTTP.
+//! The HTTP surface of the daemon: who may connect, what a request must look like, and how answers and errors are
+//! sent.
 //!
-//! Owns the listeners, the guard before every route, limits of bodies and connections, idempotency
-//! of mutations, problem documents and the OpenAPI description. Leaves every decision about
-//! sessions and memory to the services: a handler extracts, calls and converts.
+//! Owns the listeners, the guard before every route, the limits of bodies and connections, idempotency, problem
+//! documents and the OpenAPI document. The services make every decision about sessions and memory: a handler extracts,
+//! calls and converts.
 //!
 //! Reading order: [`serve`] → `accept` → `connection` → `guard` (`pages`) → `router` → `routes` → `problem`.
 

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    #[error("`{0}` is not an address to listen on; allowed is IP:PORT or localhost:PORT")]
+    #[error("`{0}` is not a valid address to listen on: use IP:PORT or localhost:PORT")]
     NotAnAddress(String),
     #[error(
         "{0} is not a loopback address: sessions hold whatever the agent read, so that only \
@@ -36,7 +36,7 @@ pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), Liste
     Ok((listener, bound))
 }
 
-/// The home's lock is held by now: a socket that lies there is a dead daemon's.
+/// The daemon already holds the lock of the home, so an existing socket belongs to a dead daemon.
 pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
@@ -49,7 +49,7 @@ pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// The user at the other end is the one that runs this daemon.
+/// Whether the user at the other end also runs this daemon.
 pub(crate) fn is_own_user(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)

@@ -1,4 +1,4 @@
-//! Files that are Markdown on the wire: notes and topics.
+//! Markdown bodies: notes and topics.
 
 use axum::body::Body;
 use bethink_service::ServiceError;
@@ -12,7 +12,7 @@ use crate::problem::{HttpFailure, ProblemSort};
 
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// Any text of at most `limit` bytes; JSON or a form is a mistake. `smaller` tells what to do about one that is larger.
+/// A text of at most `limit` bytes. JSON and forms are refused. `smaller` is the hint for a larger text.
 pub(crate) async fn text(
     body: Body,
     parts: &Parts,
@@ -22,7 +22,7 @@ pub(crate) async fn text(
     if let Some(value) = parts.headers.get(CONTENT_TYPE) {
         let kind = value.to_str().unwrap_or("unreadable").trim().to_ascii_lowercase();
         if !kind.starts_with("text/") {
-            let detail = format!("the body is {kind:?}; this route takes text/markdown");
+            let detail = format!("the body has the type {kind:?}; this route takes text/markdown");
             return Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail));
         }
     }
@@ -36,7 +36,7 @@ pub(crate) async fn text(
     })
 }
 
-/// The headers of a text with this tag, as a header has it.
+/// The headers of a text with this ETag.
 pub(crate) fn headers(etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MARKDOWN));
@@ -44,7 +44,7 @@ pub(crate) fn headers(etag: &str) -> HeaderMap {
     headers
 }
 
-/// To its end even when the client hangs up: half an edit is none.
+/// Runs to its end even if the client disconnects, so that no edit is left half done.
 pub(crate) async fn written<T: Send + 'static>(
     app: &ServerState,
     work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,

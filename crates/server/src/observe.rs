@@ -1,4 +1,4 @@
-//! Around every route: what was asked and how long it took; and headers that every answer has.
+//! Around every route: metrics of requests, and the headers of every answer.
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
@@ -9,8 +9,7 @@ use tokio::time::Instant;
 
 use crate::problem::HttpFailure;
 
-/// Counts and times a request under its route, never under its path: ids would make every request
-/// a series of its own.
+/// Counts and times a request by its route, not by its path: IDs would create a series for every request.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = match request.extensions().get::<MatchedPath>() {
         Some(path) => path.as_str().to_owned(),
@@ -34,7 +33,7 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Answers tell of private sessions: nothing on the way sniffs them, or keeps them unless a route says so.
+/// Answers contain private sessions: they must not be sniffed, or cached unless a route allows it.
 pub(crate) async fn dress(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -43,7 +42,7 @@ pub(crate) async fn dress(request: Request, next: Next) -> Response {
     response
 }
 
-/// A handler that panicked answers as any other fault of ours.
+/// A panic in a handler is answered like any other internal error.
 #[allow(clippy::needless_pass_by_value, reason = "the signature of the layer")]
 pub(crate) fn panicked(cause: Box<dyn std::any::Any + Send>) -> Response {
     let text = cause
@@ -54,7 +53,7 @@ pub(crate) fn panicked(cause: Box<dyn std::any::Any + Send>) -> Response {
     HttpFailure::internal(&text).into_response()
 }
 
-/// A client may invent methods; series are made for the known ones only.
+/// Clients may invent methods, so series are only created for known ones.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,8 +1,7 @@
-//! The dashboard's login: a launch token that works once, and what a page has from then on.
+//! The dashboard login: a launch token that works once, and the secrets that a page has afterwards.
 //!
-//! A browser sends a cookie to every port of a host, and other programs may serve other ports: so a cookie
-//! alone opens nothing. A page also shows a value that it was told at its login and that only pages of the
-//! daemon's own origin can read again.
+//! A browser sends a cookie to every port of a host, and other programs may serve other ports, so a cookie is not enough.
+//! A page also sends a value that it received at its login. Only pages of the daemon's own origin can read it again.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,26 +14,26 @@ use subtle::ConstantTimeEq;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// The value that a page was told, with every request.
+/// Header with the value that a page received at its login.
 pub(crate) const PAGE: HeaderName = HeaderName::from_static("x-bethink-page");
 
-/// How long a launch token waits for its browser.
+/// How long a launch token is valid.
 const LAUNCH_WITHIN: Duration = Duration::from_secs(60);
-/// Launch tokens that wait at a time; the oldest goes.
+/// Maximum number of unused launch tokens; the oldest is dropped.
 const LAUNCHES: usize = 8;
-/// A page that nobody uses is logged out.
+/// An unused page is logged out after this time.
 const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Pages that are logged in at a time; the one that was used least lately goes.
+/// Maximum number of logged-in pages; the least recently used one is logged out.
 const PAGES: usize = 32;
 
-/// Logins of this run of the daemon; a restart forgets them.
+/// The logins of this run of the daemon; a restart forgets them.
 #[derive(Debug, Default)]
 pub(crate) struct Pages(Mutex<KnownPages>);
 
 #[derive(Debug, Default)]
 struct KnownPages {
     launches: VecDeque<(Secret, Instant)>,
-    /// Least lately used first.
+    /// Least recently used first.
     pages: VecDeque<PageLogin>,
 }
 
@@ -45,7 +44,7 @@ struct PageLogin {
     used: Instant,
 }
 
-/// What a page is told at its login.
+/// What a page receives at its login.
 pub(crate) struct Admitted {
     pub(crate) cookie: String,
     pub(crate) page: String,
@@ -63,7 +62,7 @@ impl Pages {
         text
     }
 
-    /// Takes the token, which is gone afterwards; `None` for one that is unknown, used or too old.
+    /// Consumes the token; `None` if it is unknown, used or expired.
     pub(crate) fn log_in(&self, launch: &str, now: Instant) -> Option<Admitted> {
         let mut known = self.lock();
         known.launches.retain(|(_, until)| *until > now);
@@ -77,7 +76,7 @@ impl Pages {
         Some(Admitted { cookie: cookie_text, page: value_text })
     }
 
-    /// Whether a request comes from a page that is logged in: cookie and value of the same login.
+    /// Whether a request comes from a logged-in page: its cookie and value belong to the same login.
     pub(crate) fn admits(&self, headers: &HeaderMap, port: u16, now: Instant) -> bool {
         let Some(value) = headers.get(PAGE) else { return false };
         let mut known = self.lock();
@@ -101,7 +100,7 @@ impl Pages {
     }
 }
 
-/// Cookies are shared by all ports of a host, so each daemon names its own.
+/// All ports of a host share cookies, so each daemon uses a name of its own.
 pub(crate) fn cookie_name(port: u16) -> String {
     format!("bethink-{port}")
 }
@@ -114,7 +113,7 @@ fn cookies<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'
     })
 }
 
-/// Kept as its hash: memory holds nothing that opens a door.
+/// Stored as a hash, so that memory contains no usable secret.
 struct Secret(blake3::Hash);
 
 impl Secret {

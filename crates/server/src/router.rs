@@ -240,21 +240,29 @@ mod tests {
 
     #[test]
     fn every_reference_in_the_document_leads_somewhere() {
-        fn check(value: &Value, schemas: &Value) {
+        fn check(value: &Value, document: &Value) {
             match value {
                 Value::Object(map) => {
                     if let Some(Value::String(target)) = map.get("$ref") {
-                        let name = target.strip_prefix("#/components/schemas/").unwrap();
-                        assert!(schemas[name].is_object(), "{target}");
+                        let found = document.pointer(target.strip_prefix('#').unwrap());
+                        assert!(found.is_some_and(Value::is_object), "{target}");
                     }
-                    map.values().for_each(|value| check(value, schemas));
+                    map.values().for_each(|value| check(value, document));
                 }
-                Value::Array(items) => items.iter().for_each(|value| check(value, schemas)),
+                Value::Array(items) => items.iter().for_each(|value| check(value, document)),
                 _ => {}
             }
         }
         let document = document();
-        check(&document, &document["components"]["schemas"]);
+        check(&document, &document);
+    }
+
+    #[test]
+    fn every_schema_is_described() {
+        let document = document();
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            assert!(schema["description"].is_string(), "{name}");
+        }
     }
 
     #[test]

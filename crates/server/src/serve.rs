@@ -1,4 +1,4 @@
-//! From a booted daemon to a served one, and back.
+//! Serves a booted daemon until it shuts down.
 
 use std::io;
 use std::path::PathBuf;
@@ -34,13 +34,12 @@ pub enum ServeError {
     },
 }
 
-/// Serves until `shutdown`, then finishes the requests under way within the drain deadline.
+/// Serves until `shutdown`, then finishes running requests within the drain deadline.
 ///
 /// The daemon itself is left running: the caller shuts it down afterwards.
 ///
-/// `entrances` are what a gateway, MCP or the dashboard brings along, without a fallback: there is one for all. The
-/// guard stands before them as before every route, and takes the daemon's token out of what it lets in: nothing behind
-/// it ever sees one.
+/// `entrances` are the routes of the gateway, MCP and the dashboard, without fallbacks: there is one for all. The guard
+/// checks their requests like all others, and removes the daemon's token, so no entrance ever sees it.
 pub async fn serve(
     daemon: Daemon,
     settings: &Settings,
@@ -79,7 +78,7 @@ pub async fn serve(
         }
     };
     tokio::join!(connections.accept_tcp(tcp), accept_unix);
-    // Gone before the drain: a client that looks now should start another daemon, not wait here.
+    // Removed before the drain: a client that looks now should start another daemon, not wait for this one.
     drop(announcement);
     tracing::info!("stopping");
     models.close_models();
@@ -87,14 +86,14 @@ pub async fn serve(
     Ok(())
 }
 
-/// The socket is a convenience beside TCP: without one (a path over 107 bytes, a file system that
-/// has none) the daemon serves all the same.
+/// The socket is optional. If it cannot be created (a path over 107 bytes, or a file system without sockets), the daemon
+/// serves only TCP.
 fn unix_listener(home: &Home) -> Option<UnixListener> {
     let path = home.socket();
     match listen::unix(&path) {
         Ok(listener) => Some(listener),
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "no Unix socket");
+            tracing::warn!(path = %path.display(), %error, "could not create the Unix socket");
             None
         }
     }

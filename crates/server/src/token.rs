@@ -1,4 +1,4 @@
-//! The bearer token of a home: made at the first start, readable by its owner only.
+//! The bearer token of a home: created at the first start, readable only by its owner.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -10,11 +10,11 @@ use rustix::fs::OFlags;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-/// Shortest token that a file may hold; ours have 64 hexadecimal digits.
+/// Shortest accepted token; generated ones have 64 hexadecimal digits.
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4_096;
 
-/// Context of the derived key; another one makes every address that clients were given invalid.
+/// Context of the derived key. Changing it would invalidate every gateway address that clients use.
 const CAPABILITY: &str = "bethink 2026-11-22 capability of the gateway";
 
 /// Never printed.
@@ -35,7 +35,7 @@ pub enum TokenError {
         #[source]
         source: io::Error,
     },
-    #[error("{path} {why}; delete it, the next start makes a new one")]
+    #[error("{path} {why}; delete it, and the next start creates a new one")]
     Untrusted { path: PathBuf, why: &'static str },
 }
 
@@ -44,13 +44,13 @@ impl ServerToken {
         Self(text.as_bytes().to_vec())
     }
 
-    /// Takes the same time wherever the first difference is.
+    /// Takes constant time, wherever the first difference is.
     pub(crate) fn is(&self, given: &[u8]) -> bool {
         self.0.ct_eq(given).into()
     }
 
-    /// What stands in the gateway's addresses, for clients whose one credential is the provider's. It opens
-    /// the gateway alone, and the token can't be found from it.
+    /// The secret in the gateway addresses, for clients that can only send the provider's credential. It only opens the
+    /// gateway, and the token cannot be derived from it.
     pub(crate) fn capability(&self) -> String {
         blake3::Hash::from_bytes(blake3::derive_key(CAPABILITY, &self.0)).to_hex().to_string()
     }
@@ -59,7 +59,7 @@ impl ServerToken {
         self.capability().as_bytes().ct_eq(given).into()
     }
 
-    /// The token of this home; made when there is none.
+    /// The token of this home; created if there is none.
     pub(crate) fn of(home: &Home) -> Result<Self, TokenError> {
         make_private(home.path())?;
         let path = home.token();
@@ -73,7 +73,7 @@ impl ServerToken {
     }
 }
 
-/// Makes the home when it is missing, and closes it to others.
+/// Creates the home if it is missing, and makes it private.
 fn make_private(home: &Path) -> Result<(), TokenError> {
     let failed = |what| move |source| TokenError::File { what, path: home.to_path_buf(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed("make"))?;
@@ -112,8 +112,8 @@ fn read(path: &Path) -> Result<ServerToken, TokenError> {
     Ok(ServerToken::new(token))
 }
 
-/// Written whole beside its place and linked into it: a start that is killed leaves no half token,
-/// and a token that someone else made meanwhile is not replaced.
+/// Written to a temporary file and then linked: a killed start leaves no half token, and a token that another start
+/// created meanwhile is not replaced.
 fn create(home: &Home, path: &Path) -> Result<(), TokenError> {
     let failed = |source| TokenError::File { what: "make", path: path.to_path_buf(), source };
     // Two random UUIDs have 244 random bits.

@@ -1,4 +1,4 @@
-//! Cache breakpoints of a request: how many it has, and where one more may stand.
+//! Cache breakpoints of a request: how many it has, and where one more may be added.
 
 use bethink_transcript::json::with_member;
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use crate::envelope::with_element;
 /// Breakpoints that one request of the Messages API may have.
 const MAX_BREAKPOINTS: usize = 4;
 
-/// An entry that lasts longer has to stand before one that lasts five minutes.
+/// An entry that lasts longer must come before one that lasts five minutes.
 const HOUR: &str = r#"{"type":"ephemeral","ttl":"1h"}"#;
 const MINUTES: &str = r#"{"type":"ephemeral"}"#;
 

@@ -66,7 +66,7 @@ impl GatewayService {
         Ok(ReceivedAnswer { message, mark })
     }
 
-    /// The session has gone on, or is no longer at hand. Another answer to the same words is a fork.
+    /// The session has continued, or is no longer loaded. Another answer to the same messages is a fork.
     async fn keep_elsewhere(&self, sent: &TicketState, answer: ReceivedAnswer) -> Result<()> {
         let _one = self.cache.stripe(sent.mark).lock().await;
         if self.cache.longest(sent.scope, &[answer.mark]).is_some()
@@ -109,7 +109,7 @@ impl ReceivedAnswer {
     }
 }
 
-/// The provider's own id, where providers have such: local servers of the other wire number all answers alike.
+/// The provider's own ID. Not used for OpenAI's format, because local servers give all answers the same number.
 fn provider_id(sent: &TicketState, raw: &Bytes) -> Option<MessageId> {
     if sent.entrance != "anthropic" {
         return None;

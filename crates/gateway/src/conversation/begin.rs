@@ -25,7 +25,7 @@ const EXPLORATION: &str = "exploration";
 enum SessionOrigin {
     /// Its own.
     Free,
-    /// The one that the key stands for from now on.
+    /// The session that the key refers to from now on.
     Keyed(ClientKey),
     /// Another entrance has made it already, and nothing was said in it.
     Waiting(SessionId),
@@ -155,7 +155,7 @@ impl ReadRequest {
     }
 }
 
-/// Of the first text that a person typed.
+/// From the first text that a person typed.
 fn title(messages: &[Message]) -> Option<String> {
     let users = messages.iter().filter(|message| message.role == Role::User);
     users.flat_map(|message| &message.blocks).find_map(|block| typed::title(&block.text()))

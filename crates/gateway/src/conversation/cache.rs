@@ -30,7 +30,7 @@ pub(super) struct CachedConversation {
     pub(super) is_simple: bool,
     pub(super) model: ModelSpec,
     pub(super) queue: Arc<StorageQueue>,
-    /// What stands around its messages, as one number.
+    /// A hash of what surrounds its messages.
     pub(super) frame: Option<u64>,
     pub(super) touched: u64,
 }
@@ -45,7 +45,7 @@ pub(super) struct SharedPrefix {
     pub(super) is_whole: bool,
 }
 
-/// The session that a client's key stands for.
+/// The session that a client's key refers to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyClaim {
     pub(super) session: SessionId,
@@ -167,7 +167,7 @@ impl ConversationCache {
         marks.flatten().unwrap_or_default()
     }
 
-    /// Notes what stands around a conversation's messages; whether it is news.
+    /// Records what surrounds a conversation's messages. Returns whether it changed.
     pub(super) fn framed(&self, session: SessionId, frame: u64) -> bool {
         let mut state = self.state();
         let Some(conversation) = state.conversations.get_mut(&session) else { return false };
@@ -236,7 +236,7 @@ impl ConversationCache {
         self.claim(&key).is_none_or(|claim| claim.session == known.session)
     }
 
-    /// Notes what a key stands for; what stands there already, if it is another agent's.
+    /// Records which session a key refers to. Returns the recorded one if it belongs to another agent.
     pub(super) fn set_claim(&self, key: &ClientKey, claim: KeyClaim) -> Option<KeyClaim> {
         let mut state = self.state();
         if let Some(before) = state.claims.get(key).filter(|c| c.is_agent || !claim.is_agent) {

@@ -1,4 +1,4 @@
-//! A view as the client's own messages, where they stand in it as they came, and as texts of ours elsewhere.
+//! A view as a list of parts: the client's own messages where they are unchanged, and our texts elsewhere.
 
 use bethink_context::History;
 use bethink_transcript::{
@@ -57,7 +57,7 @@ impl PromptSources<'_> {
         (index < self.request.messages.len()).then_some(index)
     }
 
-    /// `{role, content}`, with a breakpoint where the client had one in what stands here.
+    /// `{role, content}`, with a breakpoint if the client had one in this part.
     fn written(&self, message: &PromptMessage) -> Bytes {
         let marked = message.blocks.iter().rev().find_map(|block| {
             let index = match block.origin {

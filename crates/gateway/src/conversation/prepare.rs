@@ -16,7 +16,7 @@ use super::working_dir::spoken_dir;
 
 /// Bytes of one conversation that may wait to be stored; a request that brings more waits itself.
 const MAX_WAITING: usize = 16 * 1024 * 1024;
-/// Tokens that an image or a document may cost beyond its bytes, since it may be named by an address alone.
+/// Tokens that an image or a document may cost beyond its bytes, since a request may contain only its URL.
 const MEDIA_TOKENS: u64 = 3_000;
 /// The part of the system prompt that a client's own is.
 const SYSTEM: &str = "system";

@@ -16,7 +16,7 @@ use super::read_request::ReadRequest;
 pub(super) enum StorageTask {
     Begin(Box<NewSession>, Lineage, Option<ClientSession>),
     Model(ModelSpec),
-    /// What stands around the messages.
+    /// What surrounds the messages.
     Frame(Arc<ReadRequest>),
     Append {
         /// The messages that are there before.
@@ -42,7 +42,7 @@ impl StorageTask {
 #[derive(Debug, Default)]
 pub(super) struct StorageQueue {
     waiting: Mutex<QueueState>,
-    /// Held by who stores.
+    /// Held by the task that stores.
     pub(super) storing: AsyncMutex<()>,
 }
 

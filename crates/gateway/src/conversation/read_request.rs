@@ -31,7 +31,7 @@ pub(super) struct ReadRequest {
     pub(super) scope: ChainScope,
     /// System and tools, as one number.
     pub(super) frame: u64,
-    /// By its bytes alone it is under every threshold, and nothing is to be added to it.
+    /// Its size in bytes proves that it is under every threshold, and nothing has to be added to it.
     pub(super) surely_fits: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read_all(messages: &[Bytes]) -> Result<Vec<MessageReading>> {
 }
 
 impl ReadRequest {
-    /// What tells conversations apart before the first answer.
+    /// What distinguishes conversations before the first answer.
     pub(super) fn setting(&self) -> [&str; 2] {
         [&self.model.name, &self.parts.tools]
     }

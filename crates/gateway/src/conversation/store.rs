@@ -47,7 +47,7 @@ impl GatewayService {
     async fn store_task(&self, session: SessionId, task: StorageTask) -> Result<()> {
         match task {
             StorageTask::Begin(new, lineage, claim) => {
-                // An agent that came meanwhile stands for the key.
+                // The key now refers to an agent that came meanwhile.
                 let claim = claim.filter(|claim| self.cache.stands_for(claim));
                 self.cx.store().begin_session(*new, lineage, claim).await?;
                 self.cx.hub().announce_session(session, "created");
