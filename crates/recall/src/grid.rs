@@ -1,15 +1,15 @@
-//! Messages of several sessions side by side, by one index.
+//! Messages of several sessions with consecutive indexes.
 
 use std::ops::Range;
 
 use crate::rank::SessionExtent;
 
-/// Longest stretch, in messages: work without a pause is cut into parts of about a screenful of turns.
+/// The longest stretch, in messages: work without a pause is split into parts of about a screenful of turns.
 const LONGEST: usize = 64;
 
-/// Indexes of messages: a session after the other, each from its place 1 on.
+/// Indexes of messages, one session after the other.
 pub(crate) struct Grid {
-    /// Where each session begins, and at last where all end.
+    /// Where each session begins, and at the end where all end.
     starts: Vec<usize>,
 }
 
@@ -29,7 +29,7 @@ impl Grid {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// `None` for a place that is not there.
+    /// `None` if there is no such message.
     pub(crate) fn index(&self, session: u32, seq: u32) -> Option<usize> {
         let start = *self.starts.get(session as usize)?;
         let end = *self.starts.get(session as usize + 1)?;
@@ -85,9 +85,9 @@ impl Stretches {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// Number of the stretch that holds `at`, which is not before stretch `from`.
+    /// Number of the stretch that contains `at`, which is not before stretch `from`.
     pub(crate) fn of(&self, at: usize, from: usize) -> usize {
-        // Mostly the same or the next one; behind a gap anywhere.
+        // Usually the same or the next one; after a gap, any.
         (from..from + 2)
             .find(|number| self.bounds.get(number + 1).is_some_and(|end| at < *end))
             .unwrap_or_else(|| self.bounds.partition_point(|bound| *bound <= at).saturating_sub(1))

@@ -1,12 +1,12 @@
-//! Finds again what a session said: index terms of a message, what is asked, which messages answer, the
-//! part of a text that does; and of a memory directory the topics that a question is about.
+//! Search in history and memory: index terms of messages, parsing of questions, ranking, snippets; and the topics
+//! of a memory directory that a question is about.
 //!
-//! Owns the analysis, which must be the same for what is indexed and what is asked, and the ranking.
-//! Leaves to the store where terms stand, and to the daemon what to do with a hit.
+//! Owns the text analysis, which must be the same for messages and questions, and the ranking. The store knows where
+//! terms occur, and the daemon decides what to do with a hit.
 //!
 //! Reading order: `stem` → [`terms`] → [`fields`] → [`marks`] ([`days`]) → [`question`]
 //! ([`query`]) → [`rank`] (`grid`, [`weights`]) → [`mod@phrase`] →
-//! [`snippet`], and apart from them [`topics`].
+//! [`snippet`]; separately [`topics`].
 
 pub mod fields;
 mod grid;

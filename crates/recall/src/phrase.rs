@@ -1,14 +1,14 @@
-//! Words that stand together: what is asked in one breath is often said in one.
+//! Scores for words that occur together as in the question.
 
 use crate::terms::for_each_term;
 
-/// Score of each pair of neighbouring words of a question that are neighbours in a message, too, in the
-/// units of [`rank`](crate::rank()).
+/// Score for each pair of neighbouring words of a question that are also neighbours in a message, in the units of
+/// [`rank`](crate::rank()).
 const PAIR: f32 = 0.9;
-/// Score of each phrase of a question that a message holds as it stands: about that of a rare word.
+/// Score for each phrase of a question that a message contains verbatim: about that of a rare word.
 const PHRASE: f32 = 4.0;
 
-/// What a message that was read adds to its score for words that stand together as they were asked.
+/// The additional score of a message for words that are neighbours as in the question.
 pub fn together(text: &str, terms: &[String]) -> f32 {
     let mut found = vec![false; terms.len()];
     let mut before: Option<usize> = None;
@@ -24,20 +24,20 @@ pub fn together(text: &str, terms: &[String]) -> f32 {
     found.iter().filter(|found| **found).map(|_| PAIR).sum()
 }
 
-/// What is in quotes in a question, in lower case: to be found as it stands.
+/// Quoted phrases of a question, in lower case, which must be found verbatim.
 pub fn quoted(question: &str) -> Vec<String> {
     let parts: Vec<&str> = question.split('"').collect();
-    // A quote that is not closed quotes nothing.
+    // A quote that is not closed is ignored.
     let closed = parts[..parts.len() - 1].iter().skip(1).step_by(2);
     closed.map(|inside| folded(inside)).filter(|phrase| phrase.contains(' ')).collect()
 }
 
-/// Whether a text holds every phrase, however it is spaced and whichever case it has.
+/// Whether a text contains every phrase, ignoring spacing and case.
 pub fn holds(text: &str, phrases: &[String]) -> bool {
     phrases.len() == count_held(text, phrases)
 }
 
-/// What a message that was read adds to its score for the phrases that it holds.
+/// The additional score of a message for the phrases it contains.
 pub fn held(text: &str, phrases: &[String]) -> f32 {
     count_held(text, phrases) as f32 * PHRASE
 }

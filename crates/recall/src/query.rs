@@ -2,14 +2,14 @@
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// Most terms that are searched for: a pasted log is a question about its rarest words.
+/// The most terms to search for: of a pasted log, only the rarest words count.
 pub const MAX_QUERY_TERMS: usize = 12;
 
-/// The rarest-looking distinct terms of a question, in its order; none where it holds only stop words.
+/// The distinct terms of a question that look rarest, in its order; none if it has only stop words.
 pub fn query_terms(question: &str) -> Vec<String> {
     let mut terms: Vec<(String, usize)> = Vec::new();
     for_each_shaped_term(question, |term, shape, _| {
-        // Twice what is kept per question, and then some, so that a pasted file costs no square.
+        // Bounded well above what is kept, so that a pasted file does not take quadratic time.
         if terms.len() < 64 * MAX_QUERY_TERMS && !terms.iter().any(|(seen, _)| seen == term) {
             terms.push((term.to_owned(), rarity(term, shape)));
         }

@@ -1,36 +1,36 @@
-//! What is asked, taken apart.
+//! Parses a question.
 
 use crate::phrase::quoted;
 use crate::query::query_terms;
 use bethink_names::words::for_each_word;
 
-/// Most words that are taken for keywords rather than for a question.
+/// A query with at most this many words is keywords rather than a question.
 const KEYWORDS: usize = 2;
-/// Letters that two words of one family share at their beginning, and by how many their lengths differ.
+/// How many leading letters words of one family share, and how much their lengths may differ.
 const FAMILY_BYTES: usize = 5;
 pub const FAMILY_SPREAD: usize = 4;
-/// After `what` or `which`, these only ask: `what kind of`. Elsewhere they are words like others, so they can't be stop
+/// After `what` or `which` these only ask (`what kind of`). Elsewhere they are ordinary words, so they cannot be stop
 /// words of the index.
 const KINDS: [&str; 8] = ["kind", "kinds", "sort", "sorts", "type", "types", "way", "ways"];
-/// Words of a question that may name who spoke.
+/// How many words of a question may name a speaker.
 const MOST_NAMES: usize = 16;
 
 /// A question: what to look up, and how to weigh what is found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     pub terms: Vec<String>,
-    /// Beginnings that other words share with a term, by the number of the term.
+    /// Beginnings that other words share with a term, with the term's number.
     pub families: Vec<(usize, String)>,
-    /// What stands in quotes, in lower case.
+    /// Quoted phrases, in lower case.
     pub phrases: Vec<String>,
-    /// A hit holds the phrases. Where a sentence asks, they are titles and names, which may well be
-    /// said otherwise: a hit that holds them only comes first.
+    /// A hit must contain the phrases. In a full question they are titles and names, which may be worded
+    /// differently, so hits with them only come first.
     pub needs_phrases: bool,
     /// Its words in lower case: one of them may be the name of a speaker.
     pub words: Vec<String>,
-    /// A few words and no sentence: wanted are the places that hold them.
+    /// A few words rather than a sentence: find messages that contain them.
     pub is_keywords: bool,
-    /// It asks when something was, or how long it took.
+    /// Whether it asks when something was, or how long it took.
     pub asks_when: bool,
 }
 
@@ -71,7 +71,7 @@ impl Question {
     }
 }
 
-/// Without the words that only ask, since they are no terms of the question.
+/// The question without words that only ask, which are not search terms.
 fn without_frame(question: &str) -> String {
     let mut out = String::with_capacity(question.len());
     let mut copied = 0;
@@ -88,13 +88,13 @@ fn without_frame(question: &str) -> String {
     out
 }
 
-/// Whether a sentence asks, rather than only what it quotes.
+/// Whether the sentence itself asks, not only its quotes.
 fn asks_around_quotes(text: &str, asks: bool) -> bool {
     let asked_outside = text.split('"').step_by(2).any(|outside| outside.contains('?'));
     asked_outside || (asks && !text.contains('?') && !text.trim_start().starts_with('"'))
 }
 
-/// `paint` of `painting` and `painter`. Names with digits and other scripts have no such kin.
+/// `paint` of `painting` and `painter`. Names with digits and other scripts have no families.
 fn families(terms: &[String]) -> Vec<(usize, String)> {
     let is_plain = |term: &&String| term.bytes().all(|byte| byte.is_ascii_lowercase());
     let start = |term: &String| Some(term.get(..FAMILY_BYTES)?.to_owned());

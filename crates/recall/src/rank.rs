@@ -1,26 +1,24 @@
-//! Which messages answer a question, from where its terms stand.
+//! Ranks messages for a question, from where its terms occur.
 //!
-//! A message has the evidence of its own words (BM25), some of that of its neighbours, more of it behind
-//! a question, and some of the stretch around it, which is scored like one long message. To this comes
-//! what fits the kind of question: the speaker who is asked about, words of time for a question of time.
-//! Structure is worth more than any tuning: the constants lie on broad optima, found on conversations
-//! other than the ones they were judged on.
+//! A message's score combines its own words (BM25), a share of its neighbours' scores, a larger one after a
+//! question, and a share of the stretch around it, which is scored like one long message. To this it adds evidence
+//! for the kind of question: the speaker it asks about, or words of time if it asks when. This structure matters
+//! more than tuning: the constants are at broad optima, and were validated on other conversations.
 //!
-//! Work grows with the postings and with the number of messages; no message is read.
+//! The work is linear in the number of postings and messages; no message is read.
 
 use crate::grid::{Grid, Stretches};
 use crate::weights::Weights;
 
-/// Who speaks less often than in one message of so many is no party to the conversation.
+/// A speaker with fewer than one in this many messages does not count as a participant.
 const PARTY: usize = 50;
-/// A tool's output matters less than what was said, for it is seldom about one thing.
+/// Tool output counts less than what was said, because it is rarely about one thing.
 const FIELDS: [f32; 4] = [1.0, 1.0, 0.9, 0.7];
-/// Shares of what a question weighs that a place must hold, below which nothing fits: its rare words are
-/// elsewhere. Of questions that have an answer one in sixty falls below, of those from other
-/// conversations half.
+/// The share of a question's weight that some place must contain, or nothing fits because its rare words are
+/// missing. One in sixty questions with an answer falls below it, and half of those from other conversations.
 const FITS: f32 = 0.2;
 
-/// A posting as the ranking sees it.
+/// A posting as the ranking uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Occurrence {
     pub session: u32,
@@ -33,36 +31,36 @@ pub struct Occurrence {
 
 #[derive(Clone, Copy, Debug)]
 pub struct SessionExtent {
-    /// Highest place in it.
+    /// The highest seq in it.
     pub last: u32,
-    /// Messages indexed, and their terms together.
+    /// The number of indexed messages, and of their terms.
     pub messages: u64,
     pub terms: u64,
 }
 
-/// All that is known about a question. Lists ascend by session and seq; one that is `None` was too long
-/// to be read, and says nothing.
+/// The postings for a question. Lists are sorted by session and seq; `None` means that a list was too long to read,
+/// and is ignored.
 #[derive(Debug)]
 pub struct Evidence<'a, P> {
     pub sessions: &'a [SessionExtent],
     pub terms: Vec<Option<&'a [P]>>,
-    /// Of words that begin as a term does, and are not it.
+    /// For other words with the same beginning as a term.
     pub families: Vec<&'a [P]>,
     pub begins: &'a [P],
     pub asks: &'a [P],
     pub ends_asking: &'a [P],
-    /// Where it is asked when something was.
+    /// Messages that say when something was, if the question asks that.
     pub tells_when: &'a [P],
-    /// Of each word that may name a speaker.
+    /// For each word that may name a speaker.
     pub speakers: Vec<&'a [P]>,
-    /// Messages of the days that are named.
+    /// Messages of the named days.
     pub days: Vec<&'a [P]>,
-    /// Those of each day of the week after, in order: if a named day has none, the first that has some
-    /// may tell of it.
+    /// Messages of each day of the following week, in order: if a named day has none, the first day that has some may
+    /// be about it.
     pub days_after: Vec<&'a [P]>,
-    /// A hit holds a word itself, rather than stand beside one that does.
+    /// A hit must contain a word itself, not just be next to a message that does.
     pub literal: bool,
-    /// A hit is in one list of each of these.
+    /// A hit must be in one list of each of these.
     pub filters: Vec<Vec<&'a [P]>>,
 }
 
@@ -145,7 +143,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         marked
     }
 
-    /// What each message has in its own words, and the weight of each term.
+    /// The score of each message's own words, and the weight of each term.
     fn own(&self) -> (Vec<f32>, Vec<f32>) {
         let sessions = self.evidence.sessions;
         let messages = to_float(sessions.iter().map(|session| session.messages).sum()).max(1.0);
@@ -175,7 +173,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         }
     }
 
-    /// Whether some place holds enough of what is asked: a message with its neighbours.
+    /// Whether some message with its neighbours contains enough of the question.
     fn fits(&self, weights: &[f32]) -> bool {
         let whole: f32 = weights.iter().sum();
         let mut lists: Vec<(f32, &[P])> = weights
@@ -206,7 +204,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         false
     }
 
-    /// What each stretch has, as if it were one message.
+    /// The score of each stretch, as if it were one message.
     fn around(&self, stretches: &Stretches) -> Vec<f32> {
         let Weights { stretch_repeats: repeats, stretch_length, family, .. } = *self.weights;
         let count = to_float(stretches.len() as u64);
@@ -265,7 +263,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
 struct Extras {
     asks: Vec<bool>,
     added: Vec<(f32, Vec<bool>)>,
-    /// Where a hit may be; everywhere if absent.
+    /// Which messages may be hits; all if `None`.
     allowed: Option<Vec<bool>>,
 }
 
@@ -275,7 +273,7 @@ impl Extras {
     }
 }
 
-/// A message's own evidence with the shares of its neighbours in the stretch.
+/// A message's own score plus the shares of its neighbours in the stretch.
 fn near(
     weights: &Weights,
     own: &[f32],
@@ -307,13 +305,13 @@ fn to_float(number: u64) -> f32 {
     number as f32
 }
 
-/// The best so many, best first; of equals the older one, which has the lower index.
+/// The best hits, best first; among equals the older, which has the lower index.
 fn best_of(mut found: Vec<(usize, f32)>, limit: usize) -> Vec<(usize, f32)> {
     let order = |one: &(usize, f32), other: &(usize, f32)| {
         other.1.total_cmp(&one.1).then(one.0.cmp(&other.0))
     };
     if found.len() > limit {
-        // In linear time: sorting all of a long history would not be.
+        // Selection takes linear time, unlike sorting a long history.
         found.select_nth_unstable_by(limit, order);
         found.truncate(limit);
     }

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::terms::for_each_term;
 
-/// Stands for text that was left out.
+/// Marks text that was left out.
 const GAP: char = '…';
 
-/// The stretch of at most `max_chars` characters that holds the most of `terms`, on one line, without
-/// control characters, cut between words. The start of the text where nothing hits.
+/// The part of at most `max_chars` characters that contains the most of `terms`, on one line, without control
+/// characters, cut between words. The beginning of the text if no term occurs.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     let flat = flatten(text);
     let starts: Vec<usize> = flat.char_indices().map(|(at, _)| at).collect();
@@ -31,7 +31,7 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     cut(&flat, byte_at(window.start)..byte_at(window.end), byte_at(best.0)..byte_at(best.1))
 }
 
-/// Where words with these terms stand in a text, start and end in characters, in order and apart.
+/// The ranges of words with these terms, in characters, in order and without overlaps.
 pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for_each_term(text, |term, range| {
@@ -57,7 +57,7 @@ struct SnippetHit {
     end: usize,
 }
 
-/// From the first to the last hit of the stretch with the most different terms, then the most hits.
+/// The range from the first to the last hit of the part with the most different terms, then the most hits.
 fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
     let mut best = ((0, 0), (0, 0));
     let mut first = 0;
@@ -77,10 +77,10 @@ fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
     best.1
 }
 
-/// Hits looked at in one stretch: beyond them it is a list of the same words.
+/// The most hits considered in one part: with more it is a list of the same words.
 const MAX_COUNTED: usize = 32;
 
-/// Spreads the room that is left to both sides.
+/// Distributes the remaining room to both sides.
 fn widen((start, end): (usize, usize), room: usize, length: usize) -> Range<usize> {
     let spare = room.saturating_sub(end - start);
     let from = start.saturating_sub(spare / 2).min(length - room.min(length));
@@ -142,7 +142,7 @@ fn flatten(text: &str) -> String {
     out
 }
 
-/// Marks that reorder or hide what a terminal shows.
+/// Characters that reorder or hide text in a terminal.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }

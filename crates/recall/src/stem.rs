@@ -1,8 +1,8 @@
 //! English words to stems, so that `painting` finds `painted`.
 //!
 //! The rules are Porter's second set (https://snowballstem.org/algorithms/english/stemmer.html).
-//! Forms that no rule makes (`went`, `children`) are in a small table. A whole name put together from
-//! words is stemmed like the word that someone types for it in small letters.
+//! Irregular forms (`went`, `children`) are in a small table. A name composed of words is stemmed like the word
+//! that someone types for it in lower case.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Stems that the rules of today would make otherwise. Indexes that were written before hold these.
+/// Stems that the current rules would form differently; existing indexes contain these.
 #[rustfmt::skip]
 const PINNED: [(&str, &str); 13] = [
     ("andes", "and"), ("atlas", "atla"), ("cosmos", "cosmo"), ("earring", "ear"),
@@ -18,8 +18,7 @@ const PINNED: [(&str, &str); 13] = [
     ("howe", "how"), ("idly", "id"), ("singly", "sing"), ("skies", "ski"), ("sky", "ski"),
 ];
 
-/// Stems of words that the rules don't know or would make otherwise. Each line of the file is a word with its irregular
-/// forms.
+/// Stems of words that the rules do not know or get wrong. Each line of the file is a word with its irregular forms.
 static KNOWN: LazyLock<HashMap<&str, Cow<'_, str>>> = LazyLock::new(|| {
     let lines = include_str!("stem/irregular.txt").lines();
     let irregular = lines
@@ -28,9 +27,9 @@ static KNOWN: LazyLock<HashMap<&str, Cow<'_, str>>> = LazyLock::new(|| {
     irregular.chain(PINNED.map(|(word, stem)| (word, Cow::Borrowed(stem)))).collect()
 });
 
-/// Stem of a word in lower-case ASCII letters; anything else comes back as it is.
+/// The stem of a word in lower-case ASCII letters; anything else is returned unchanged.
 pub(crate) fn stem(word: &str) -> Cow<'_, str> {
-    // The `s` of `analysis` and `redis` is no plural.
+    // The `s` of `analysis` and `redis` is not a plural.
     let is_bare = word.len() < 3 || word.ends_with("is");
     if is_bare || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// In lower case and in the form before endings are stripped.
+/// In lower case, before stemming.
 const STOP: &str = include_str!("stop.txt");
 
 const LONGEST: usize = 8;
@@ -22,7 +22,7 @@ static TABLE: LazyLock<[&str; BUCKETS]> = LazyLock::new(|| {
     table
 });
 
-/// Whether a word of at least two bytes, in lower case, is one of them.
+/// Whether a word of at least two bytes, in lower case, is a stop word.
 pub(crate) fn is_stop(word: &str) -> bool {
     if word.len() > LONGEST || word.len() < 2 {
         return false;

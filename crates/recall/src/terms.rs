@@ -1,4 +1,4 @@
-//! Words to index terms: lower case, split where names are put together, endings stripped.
+//! Turns words into index terms: lower case, compound names split, endings stripped.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,8 +10,8 @@ use bethink_names::words::{
     CLASS, DIGIT, LETTER, LOWER, NameWord, UNDERSCORE, UPPER, WIDE, for_each_word, is_blob, is_hex,
 };
 
-/// Most times that one term counts in one field of one message: a fourth mention says nothing new,
-/// and logs would otherwise fill the index.
+/// How often one term counts in one field of one message: a fourth mention says nothing new, and logs would
+/// otherwise fill the index.
 pub const MAX_REPEATS: u8 = 3;
 
 /// Shortest term, except in scripts where one letter is a word.

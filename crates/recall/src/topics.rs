@@ -1,7 +1,7 @@
-//! Which topics of a memory directory a question is about, and whether any is.
+//! Finds the topics of a memory directory that a question is about, if any.
 //!
-//! Owns the catalog of a directory (postings, no text), the ranking with its refusal, the rule about tools in
-//! recent use, and what a model is shown to choose from. Leaves files, ages and what is done with a pick to others.
+//! Owns the catalog of a directory (postings, no text), the ranking with its threshold, the rule about recently used
+//! tools, and the list from which a model chooses. Files, ages and the use of a pick belong to others.
 
 mod ask;
 pub mod card;

@@ -1,36 +1,34 @@
 //! How much each kind of evidence counts.
 
-/// Constants of the ranking. They are fitted by `figures --only ranking`, which also judges each
-/// conversation by constants fitted on the others; they lie on broad optima.
+/// Constants of the ranking, fitted by `figures --only ranking`, which also validates each conversation with
+/// constants fitted on the others; they are at broad optima.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
-    /// How soon a repeated word says nothing new in a message, and in a stretch (`k1` of BM25).
+    /// How soon repetitions of a word stop counting in a message, and in a stretch (`k1` of BM25).
     pub repeats: f32,
     pub stretch_repeats: f32,
-    /// Share of the length's weight (`b` of BM25) of a message, in terms, and of a stretch, in
-    /// messages.
+    /// How much length matters (`b` of BM25) for a message, in terms, and for a stretch, in messages.
     pub length: f32,
     pub stretch_length: f32,
-    /// Weight of the stretch beside that of the message.
+    /// Weight of the stretch relative to the message.
     pub stretch: f32,
-    /// Share of the weight of a word that only begins alike.
+    /// Weight of a word that only has the same beginning.
     pub family: f32,
-    /// Shares of the evidence of the message after, before, the second after, and the second before.
+    /// Shares of the scores of the message after, before, the second after, and the second before.
     pub next: f32,
     pub before: f32,
     pub second_next: f32,
     pub second_before: f32,
-    /// The share of the message before is so much larger if that asks something: this may be the
-    /// answer.
+    /// Factor for the share of the message before if it asks something: this may be the answer.
     pub answers: f32,
-    /// Added to the turns of the one speaker who is asked about, in units of the weight of a term,
-    /// which is about 1 for one in a third of all messages and 6 for one in a few hundred.
+    /// Added to messages of the speaker that the question is about, in units of a term's weight, which is about 1 for a
+    /// term in a third of all messages and 6 for one in a few hundred.
     pub speaker: f32,
-    /// Added to a message that tells when where that is asked.
+    /// Added to a message that says when, if the question asks that.
     pub when: f32,
-    /// Added to messages of a day that is named: as much as a rare word, for who names a day means it.
+    /// Added to messages of a named day: as much as a rare word, because people name a day on purpose.
     pub named_day: f32,
-    /// Taken from a message that ends with a question.
+    /// Subtracted from a message that ends with a question.
     pub asking: f32,
 }
 

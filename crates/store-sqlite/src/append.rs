@@ -1,8 +1,8 @@
-//! Appends: planned together, so that a request that must be refused is refused alone, and written together.
+//! Appends: planned together and written together, so that an invalid request is rejected without the others.
 //!
-//! A statement is a hop to the connection's thread, dearer than a row: the rows of a group go as one list of JSON,
-//! their bytes as one blob beside it, and the transaction as one text. Where the writer knows how long each session
-//! is, nothing is asked first: the table itself refuses a message that is stored already, and only then it is asked.
+//! A statement costs a hop to the connection's thread, which is more than a row: the rows of a group are sent as one
+//! JSON list, their bytes as one blob, and the transaction as one text. If the writer knows the length of each session,
+//! it makes no query first: the table rejects a message that is already stored, and only then the writer queries.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -42,19 +42,19 @@ const INSERT: &str = "
     FROM json_each(?) AS touched
     WHERE sessions.id = unhex(touched.value ->> 0);";
 
-/// The transaction of a group, without receipts and with them: each statement of the text answers on its own, and that
-/// wakes the writer.
+/// The transaction of a group, without receipts and with them. Fewer statements are better, because each one wakes the
+/// writer.
 static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
 
-/// Sessions whose end the writer knows, at most. One that is not among them costs a query.
+/// For how many sessions the writer keeps the end. Any other session costs a query.
 const MOST_ENDS: usize = 4096;
 
-/// The last message of each session that was appended to since anything else was written.
+/// The last message of each session that was appended to since the last other write.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
-/// The answer to an append as it is kept under its receipt.
+/// The answer to an append as it is stored with its receipt.
 #[derive(Serialize, Deserialize)]
 struct KeptAnswer {
     appended_to: SessionId,
@@ -74,7 +74,7 @@ pub(crate) async fn append_group(
         Ok((outcomes, known)) => {
             *ends = known;
             for ((_, answer), outcome) in group.into_iter().zip(outcomes) {
-                // A caller that went away has lost only the answer.
+                // If the caller is gone, only the answer is lost.
                 let _ = answer.send(outcome);
             }
             return;
@@ -88,7 +88,7 @@ pub(crate) async fn append_group(
         }
         return;
     }
-    // A message may be stored already, or one request be to blame: the others must not suffer.
+    // A message may already be stored, or one request may be invalid: the others must not fail with it.
     let size = if all_asked { 1 } else { group.len() };
     while !group.is_empty() {
         let rest = group.split_off(size.min(group.len()));
@@ -131,7 +131,7 @@ async fn try_append(
     Ok((outcomes, ends))
 }
 
-/// What a write of messages finds, and what it is to write.
+/// What a write of messages has found, and what it will write.
 #[derive(Default)]
 pub(crate) struct WritePlan {
     sessions: SessionEnds,
@@ -146,7 +146,7 @@ pub(crate) struct WritePlan {
 }
 
 impl WritePlan {
-    /// Finds the sessions, and those of the messages that are stored already.
+    /// Finds the sessions, and which messages are already stored.
     pub(crate) async fn ask(
         &mut self,
         db: &mut SqliteConnection,
@@ -248,14 +248,14 @@ fn repeated(
     Ok(AppendResult { places, last_seq, repeated: true })
 }
 
-/// Adds the bytes of a row to those of all; where they begin, as `substr` counts, and how many they are.
+/// Appends the bytes of a row; returns where they begin (as `substr` counts) and their length.
 pub(crate) fn join(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
     let start = all.len() + 1;
     all.extend_from_slice(bytes);
     (start, bytes.len())
 }
 
-/// Of what makes a message itself; 63 bits are plenty against decay.
+/// Checksum of a message's identity and content; 63 bits are enough to detect corruption.
 pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]) -> i64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.0.as_bytes());

@@ -1,4 +1,4 @@
-//! Calls of models: rows that are only added, and their sums.
+//! Model calls: rows that are only added, and their sums.
 
 use bethink_store::{
     LedgerStore, MOST_OF_A_CALL, ModelCall, StoreFuture, StoreResult, UsageFilter, UsageSum,
@@ -52,13 +52,13 @@ impl LedgerStore for SqliteStore {
             .bind(call.cache_write.min(MOST_OF_A_CALL))
             .bind(call.cost.map(|cost| cost.min(MOST_OF_A_CALL)))
             .bind(call.outcome);
-        let conflict = move || format!("the call {} is written down already", call.id);
+        let conflict = move || format!("the call {} is already recorded", call.id);
         self.write(move |db| Box::pin(add.insert(db, conflict)))
     }
 
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>> {
         let since = filter.since.unwrap_or(UnixMicros(i64::MIN));
-        // A condition that may be absent would find no index.
+        // A condition on an optional parameter would not use an index.
         let of_session = if filter.session.is_some() { "AND session = ?3" } else { "" };
         let sums = sql(AssertSqlSafe(format!("{SUM} {of_session} {GROUPS}")));
         self.all(sums.bind(filter.by_session).bind(since).bind(filter.session), sum)

@@ -1,4 +1,4 @@
-//! Looking the whole file over while it serves.
+//! Checks the whole file while it is in use.
 
 use bethink_store::{StoreError, StoreResult};
 use sqlx::SqliteConnection;
@@ -18,8 +18,8 @@ const MESSAGES: &str = "
     LIMIT 256";
 
 impl SqliteStore {
-    /// Checks the structure of the file and every message and line against its checksum, on a
-    /// reading connection. Answers with the first fault; the next start then recovers the file.
+    /// Checks the structure of the file, and every message and line against its checksum, on a reading
+    /// connection. Returns the first problem; the next start then recovers the file.
     pub async fn check(&self) -> StoreResult<Option<String>> {
         let mut connection = self.readers.acquire().await.map_err(from_sqlx)?;
         let fault = match find_fault(&mut connection).await {
@@ -39,10 +39,10 @@ async fn find_fault(connection: &mut SqliteConnection) -> StoreResult<Option<Str
         return Ok(Some(fault));
     }
     if let Some(number) = first_spoiled(connection, MESSAGES, message_is_whole).await? {
-        return Ok(Some(format!("message number {number} is not what was written")));
+        return Ok(Some(format!("message number {number} is corrupted")));
     }
     let record = first_spoiled(connection, RECORDS, record_is_whole).await?;
-    Ok(record.map(|number| format!("record number {number} is not what was written")))
+    Ok(record.map(|number| format!("record number {number} is corrupted")))
 }
 
 async fn first_spoiled(

@@ -1,4 +1,4 @@
-//! Spans of sessions with the texts that stand for them, staged and committed.
+//! Spans of sessions with the texts that replace them, staged and committed.
 
 use bethink_store::{CollapseRecord, NewDecision, StoreError, StoreResult};
 use bethink_transcript::SessionId;
@@ -67,7 +67,7 @@ pub(crate) async fn put(
     Ok(())
 }
 
-/// What is only staged gives way; what was shown does not.
+/// Removes staged spans that are in the way; committed ones are a conflict.
 async fn make_room(
     db: &mut SqliteConnection,
     session: SessionId,
@@ -79,7 +79,7 @@ async fn make_room(
     let shown: u64 = sharing(IN_THE_WAY).value(db).await?;
     if shown > 0 {
         return Err(StoreError::Conflict(format!(
-            "messages {} to {} are in part shown as a text already",
+            "some of the messages {} to {} are already collapsed",
             span.first_seq, span.last_seq
         )));
     }

@@ -1,4 +1,4 @@
-//! Boundaries of a session, made and undone.
+//! Compactions of a session, made and undone.
 
 use bethink_store::{CompactionRecord, NewDecision, StoreResult};
 use bethink_transcript::{CompactionId, SessionId, UnixMicros};
@@ -56,7 +56,7 @@ pub(crate) async fn add(
         .bind(new.detail)
         .bind(new.created_at)
         .bind(new.undone_at);
-    insert.insert(db, || format!("there is a compaction {} already", new.id)).await
+    insert.insert(db, || format!("compaction {} already exists", new.id)).await
 }
 
 pub(crate) async fn undo(

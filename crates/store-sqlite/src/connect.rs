@@ -1,4 +1,4 @@
-//! Connections: one that writes, a few that read.
+//! Connections: one writer and a few readers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::sql::sql;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
-/// Waiting for a lock that another process holds (a backup, a person with a shell).
+/// How long to wait for a lock held by another process (a backup, a person with a shell).
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Newest schema that this program knows.
+/// The newest schema that this program knows.
 pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
-/// Brings the schema up to a version.
+/// Migrates the schema to a version.
 pub(crate) async fn migrate(
     connection: &mut SqliteConnection,
     version: i64,
@@ -49,7 +49,7 @@ async fn writer(path: &Path, max_pages: Option<u32>) -> sqlx::Result<SqliteConne
     options.connect().await
 }
 
-/// An empty database of this schema, its log carried over.
+/// Creates an empty database with this schema, checkpointed.
 pub(crate) async fn make_empty(path: &Path, schema: i64) -> Result<SqliteConnection, OpenError> {
     files::create(path)?;
     let mut connection = connect(path, None).await?;
@@ -75,7 +75,7 @@ pub(crate) async fn connect(
     Ok(connection)
 }
 
-/// Opened when first needed: a start does not wait for them.
+/// Readers are opened when first needed, so that a start does not wait for them.
 pub(crate) fn readers(path: &Path) -> SqlitePool {
     let options = basics(path)
         .pragma("query_only", "ON")
@@ -88,12 +88,12 @@ pub(crate) fn readers(path: &Path) -> SqlitePool {
         .connect_lazy_with(options)
 }
 
-/// For looking at a file without changing a byte of it.
+/// A connection that does not change a byte of the file.
 pub(crate) async fn looker(path: &Path) -> sqlx::Result<SqliteConnection> {
     basics(path).read_only(true).connect().await
 }
 
-/// The version of SQLite that is linked, and whether it is one to trust a file to.
+/// The linked version of SQLite, and whether it is safe to use.
 async fn engine(connection: &mut SqliteConnection) -> Result<(String, bool), StoreError> {
     let version: String = sql("SELECT sqlite_version()").value(connection).await?;
     let sound = parse_version(&version).is_some_and(|version| version >= OLDEST_SQLITE);
@@ -108,7 +108,7 @@ fn parse_version(version: &str) -> Option<(u32, u32, u32)> {
 fn basics(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
-        // The writer keeps references whole; checking them again would cost lookups on every append.
+        // The writer keeps references valid; checking them would cost lookups on every append.
         .foreign_keys(false)
         .busy_timeout(BUSY)
         .statement_cache_capacity(STATEMENTS)

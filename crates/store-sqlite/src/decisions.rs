@@ -1,4 +1,4 @@
-//! What was decided about how history is shown.
+//! Decisions about how history is shown.
 
 use bethink_store::{DecisionRecord, NewDecision, StoreResult};
 use bethink_transcript::SessionId;

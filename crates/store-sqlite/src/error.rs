@@ -1,4 +1,4 @@
-//! SQLite's result codes in the words of the port.
+//! Maps SQLite's result codes to the port's errors.
 
 use bethink_store::StoreError;
 
@@ -35,12 +35,12 @@ pub(crate) fn from_io(error: &std::io::Error) -> StoreError {
     }
 }
 
-/// Two unequal rows under one key: the caller says what that means.
+/// A different row already has this key; the caller decides what that means.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-/// The trouble is the disk's or the file's: the same request alone would meet it again.
+/// Whether the disk or the file caused the error, so that retrying the request by itself would not help.
 pub(crate) fn is_of_the_disk(error: &StoreError) -> bool {
     !matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Failed(_))
 }
@@ -50,7 +50,7 @@ fn from_code(code: u32, message: String) -> StoreError {
         FULL => StoreError::Full,
         READONLY | PERM | AUTH | CANTOPEN => StoreError::ReadOnly(message),
         CORRUPT | NOTADB => StoreError::Damaged(message),
-        IOERR => StoreError::Failed(format!("the disk did not take it: {message}")),
+        IOERR => StoreError::Failed(format!("disk I/O error: {message}")),
         _ => StoreError::Failed(message),
     }
 }

@@ -1,12 +1,12 @@
-//! The database's file and what lies beside it.
+//! The database file and the files next to it.
 //!
 //! | name | what |
 //! |---|---|
 //! | `NAME`, `NAME-wal`, `NAME-shm` | SQLite's own |
-//! | `NAME.clean` | the last stop was clean; holds size and time of the file then |
+//! | `NAME.clean` | the last stop was clean; has the size and time of the file then |
 //! | `NAME.suspect` | a check found damage: recover at the next start |
-//! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, thrown away at the next start |
-//! | `NAME.recovered` | finished, on its way to become `NAME` |
+//! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, removed at the next start |
+//! | `NAME.recovered` | finished, will be renamed to `NAME` |
 //! | `NAME.damaged-TIME` | copies of damaged files, never removed |
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use bethink_transcript::UnixMicros;
 
 const UNFINISHED: [&str; 3] = [".new", ".recovering", ".salvage"];
-/// What SQLite keeps beside a database.
+/// Suffixes of the files that SQLite keeps next to a database.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -27,7 +27,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A directory for this user's eyes only, unless it is there already.
+/// Creates a directory that only this user can access, unless it exists.
 pub(crate) fn make_home(path: &Path) -> io::Result<()> {
     let Some(home) = path.parent().filter(|home| !home.as_os_str().is_empty()) else {
         return Ok(());
@@ -35,12 +35,12 @@ pub(crate) fn make_home(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
-/// An empty file for this user's eyes only. SQLite gives its companions the same mode.
+/// Creates an empty file that only this user can access. SQLite gives its companions the same mode.
 pub(crate) fn create(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
 
-/// Whether the file may be written, found out without writing.
+/// Checks that the file is writable, without writing.
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path).map(drop)
 }
@@ -69,7 +69,7 @@ pub(crate) fn clean_size(path: &Path) -> Option<u64> {
     clean_stamp(path).map(|(size, _)| size)
 }
 
-/// The file is as the last clean stop left it: nobody else wrote into it since.
+/// Whether the file is as the last clean stop left it, so that nobody else has written to it.
 pub(crate) fn is_untouched(path: &Path) -> bool {
     clean_stamp(path).is_some_and(|left| stamp(path).is_ok_and(|now| now == left))
 }
@@ -88,7 +88,7 @@ fn stamp(path: &Path) -> io::Result<(u64, i128)> {
     Ok((meta.len(), changed))
 }
 
-/// Before the first write: from now on a stop is unclean until it is clean.
+/// Called before the first write: from now on a stop counts as unclean.
 pub(crate) fn unmark_clean(path: &Path) -> io::Result<()> {
     remove(&beside(path, ".clean"))?;
     sync_directory(path)
@@ -107,7 +107,7 @@ pub(crate) fn remove_unfinished(path: &Path) -> io::Result<()> {
     UNFINISHED.iter().try_for_each(|suffix| remove_database(&beside(path, suffix)))
 }
 
-/// A database with its companions.
+/// Removes a database with its companions.
 pub(crate) fn remove_database(path: &Path) -> io::Result<()> {
     for companion in COMPANIONS {
         remove(&beside(path, companion))?;
@@ -115,7 +115,7 @@ pub(crate) fn remove_database(path: &Path) -> io::Result<()> {
     remove(path)
 }
 
-/// Copies the file and its companions to a name of their own, and answers with that name.
+/// Copies the file and its companions to a new name, and returns that name.
 pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
     let name = (0..u32::MAX)
         .map(|again| match again {
@@ -129,7 +129,7 @@ pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
     Ok(name)
 }
 
-/// What there is of a database, companions included.
+/// Copies the files of a database that exist, companions included.
 pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
     for end in ["", "-wal", "-shm"] {
         let source = beside(from, end);
@@ -140,7 +140,7 @@ pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A finished database takes the name that it was made for. Companions of its own it has none.
+/// Renames a finished database, which has no companions, to its final name.
 pub(crate) fn rename_finished(from: &Path, to: &Path) -> io::Result<()> {
     File::open(from)?.sync_all()?;
     for companion in COMPANIONS {
@@ -150,14 +150,14 @@ pub(crate) fn rename_finished(from: &Path, to: &Path) -> io::Result<()> {
     sync_directory(to)
 }
 
-/// Puts a recovered database, if there is one, in the place of the damaged one. Done again after a
-/// crash at any point, it ends the same.
+/// Replaces the damaged database with the recovered one, if there is one. Can be repeated after a crash at any
+/// point.
 pub(crate) fn swap_in_recovered(path: &Path) -> io::Result<()> {
     let recovered = beside(path, ".recovered");
     if !recovered.exists() {
         return Ok(());
     }
-    // The damaged file's log must not be taken for the new file's.
+    // The damaged file's WAL must not be applied to the new file.
     for companion in COMPANIONS {
         remove(&beside(path, companion))?;
     }
@@ -189,7 +189,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A name is as durable as its directory.
+/// Makes renames durable.
 fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent().filter(|home| !home.as_os_str().is_empty()) {
         Some(home) => File::open(home)?.sync_all(),

@@ -1,5 +1,4 @@
-//! Which session a client means by an id of its own, and which one a request continues: marks of the beginnings of
-//! conversations.
+//! Sessions by client id, and by the marks of conversation prefixes, to find the session that a request continues.
 
 use bethink_store::{
     ClientSession, GatewayStore, Lineage, NewSession, Relative, StoreError, StoreFuture,
@@ -13,10 +12,11 @@ use crate::sessions;
 use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
 
-/// Marks looked up at once, from the longest beginning down: a request that goes on is found by its newest.
+/// How many marks are looked up at once, from the longest prefix down: a request that continues a session usually
+/// matches one of its newest.
 const STRETCH: usize = 48;
 
-/// Sessions told of one beginning.
+/// How many sessions are returned for one prefix.
 const FOUND: i64 = 8;
 
 const FIND: &str = "

@@ -1,4 +1,4 @@
-//! How far transcripts of clients were read, and which memories conversations were given.
+//! How far client transcripts have been read, and which memories conversations have received.
 
 use bethink_store::{DeliveredMemories, HookStore, StoreFuture, TranscriptPosition};
 use bethink_transcript::SessionId;

@@ -90,7 +90,7 @@ async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> StoreResult<()
     }
 }
 
-/// The row of a record, its message placed and its bytes joined to those of the others.
+/// Prepares the row of a record: places its message and appends its bytes to those of the others.
 fn place(
     plan: &mut WritePlan,
     session: SessionId,

@@ -1,4 +1,4 @@
-//! Terms, which come after their messages, and the mark that tells from where they are still to come.
+//! Index terms, which are added after their messages, and the mark of how far the index is complete.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const LAGGING: &str = "
     ORDER BY updated_at DESC
     LIMIT ?";
 
-/// No further than to what is there: what comes later is not indexed by this.
+/// Never beyond the messages that are stored: later ones are not indexed by this.
 const MOVE: &str = "
     UPDATE sessions
     SET indexed_seq = max(indexed_seq, min(?2, last_seq))
@@ -97,7 +97,7 @@ impl IndexStore for SqliteStore {
     }
 }
 
-/// A batch sorted by term, so that the writer has little left to do.
+/// A batch sorted by term, so that the writer has less to do.
 struct Sorted {
     session: SessionId,
     through: Seq,
@@ -106,12 +106,12 @@ struct Sorted {
     terms: BTreeMap<String, Vec<(u32, Counts, u8)>>,
 }
 
-/// Takes the time that sorting takes; call it before the writer is asked.
+/// Sorting takes time, so call this before the writer is involved.
 fn sorted(batch: IndexBatch) -> Sorted {
     let IndexBatch { session, entries, through } = batch;
     let mut sorted = Sorted { session, through, lengths: Vec::new(), terms: BTreeMap::new() };
     for (seq, terms) in &entries {
-        // Postings hold 32 bits of it; nobody says four billion things in a session.
+        // Postings have 32 bits for it; no session has four billion messages.
         if let Ok(seq) = u32::try_from(seq.0) {
             add_message(&mut sorted, seq, terms);
         }
@@ -171,13 +171,13 @@ async fn index(db: &mut SqliteConnection, sorted: Sorted) -> StoreResult<bool> {
     Ok(segments::due(&segments::live(db).await?).is_some())
 }
 
-/// The last message that is indexed, and the last that is stored.
+/// The last indexed message, and the last stored one.
 async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> StoreResult<(Seq, Seq)> {
     let marks = sql(MARKS).bind(id).optional(db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
     marks.ok_or_else(|| not_found("session", id))
 }
 
-/// The number of the session in postings, with what was indexed now counted.
+/// The session's number in postings; also counts what was indexed now.
 async fn know(
     db: &mut SqliteConnection,
     session: SessionId,
@@ -187,5 +187,5 @@ async fn know(
     sql(KNOW).bind(session).run(&mut *db).await?;
     let number: i64 = sql(COUNT).bind(session).bind(messages).bind(terms).value(db).await?;
     u32::try_from(number)
-        .map_err(|_| StoreError::Failed(format!("the index knows no session number {number}")))
+        .map_err(|_| StoreError::Failed(format!("the index has no session number {number}")))
 }

@@ -1,4 +1,4 @@
-//! Background work as rows: leased, with owner, heartbeat and watermark.
+//! Background jobs, with a lease: owner, heartbeat and watermark.
 
 use bethink_store::{
     JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress, StoreError, StoreFuture,
@@ -87,7 +87,7 @@ impl JobStore for SqliteStore {
             .bind(new.payload)
             .bind(new.background)
             .bind(new.created_at);
-        let conflict = move || format!("there is a job {} already", new.id);
+        let conflict = move || format!("job {} already exists", new.id);
         self.write(move |db| Box::pin(insert.insert(db, conflict)))
     }
 
@@ -151,7 +151,7 @@ async fn read(db: impl Executor<'_, Database = Sqlite>, id: JobId) -> StoreResul
     found.ok_or_else(|| not_found("job", id))
 }
 
-/// An import notes its progress together with what it imported.
+/// Records an import's progress in the same transaction as what it imported.
 pub(crate) async fn note_progress(
     db: &mut SqliteConnection,
     id: JobId,
@@ -166,12 +166,12 @@ pub(crate) async fn note_progress(
     if note.run(db).await? == 0 { Err(not_found("job", id)) } else { Ok(()) }
 }
 
-/// Why a job could not be worked on under this name.
+/// Why this owner does not hold the job.
 async fn not_held(db: &mut SqliteConnection, id: JobId, owner: &str) -> StoreError {
     match read(db, id).await {
         Err(error) => error,
         Ok(JobRecord { state: JobState::Running, owner: Some(other), .. }) => {
-            StoreError::Conflict(format!("the job {id} is leased to {other}, not to {owner}"))
+            StoreError::Conflict(format!("job {id} is leased to {other}, not to {owner}"))
         }
         Ok(job) => StoreError::Conflict(format!(
             "the job {id} is {:?}, not running under {owner}",

@@ -1,9 +1,9 @@
-//! Messages on pages to which the way is lost.
+//! Recovers messages from pages that are no longer reachable.
 //!
-//! When an inner page of the table is damaged, SQLite can't reach the sound leaves below it. Here
-//! every page is looked at for itself, https://www.sqlite.org/fileformat.html#b_tree_pages, and what
-//! reads as a message with the right checksum is one. Only messages of sessions that were recovered
-//! count: pages that are free may still hold those of a deleted session.
+//! If an inner page of the table is damaged, SQLite cannot reach the intact leaves below it. Here every page
+//! is read by itself (https://www.sqlite.org/fileformat.html#b_tree_pages), and whatever parses as a message
+//! with the right checksum is one. Only messages of recovered sessions count: free pages may still have those
+//! of a deleted session.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -79,7 +79,7 @@ async fn insert(
         .await
 }
 
-/// Messages whose cells begin on this page, counted from 0.
+/// Messages whose cells begin on this page; pages count from 0.
 fn messages_on(file: &File, page: u64) -> Vec<SalvagedMessage> {
     let Some(bytes) = read_page(file, page) else { return Vec::new() };
     if bytes[0] != TABLE_LEAF {
@@ -101,7 +101,7 @@ fn read_page(file: &File, page: u64) -> Option<Vec<u8>> {
 
 fn read_cell(file: &File, mut cell: &[u8]) -> Option<SalvagedMessage> {
     let length = usize::try_from(varint(&mut cell)?).ok()?;
-    // A damaged length, or a chain that bites its tail, must end somewhere.
+    // A damaged length or a cyclic chain must end somewhere.
     if length as u64 > file.metadata().ok()?.len() {
         return None;
     }
@@ -109,7 +109,7 @@ fn read_cell(file: &File, mut cell: &[u8]) -> Option<SalvagedMessage> {
     read_message(number, &read_payload(file, cell, length)?)
 }
 
-/// A payload that does not fit its page goes on in a chain of pages.
+/// Reads a payload, which continues in a chain of pages if it does not fit its page.
 fn read_payload(file: &File, cell: &[u8], length: usize) -> Option<Vec<u8>> {
     const MOST: usize = PAGE_BYTES - 35;
     const LEAST: usize = (PAGE_BYTES - 12) * 32 / 255 - 23;
@@ -133,7 +133,7 @@ fn page_number(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?))
 }
 
-/// A record is the types of its columns, then the columns. The first, the key, is not among them.
+/// A record has the types of its columns, then the columns. The key is not among them.
 fn read_message(number: i64, payload: &[u8]) -> Option<SalvagedMessage> {
     let mut rest = payload;
     let types_length = usize::try_from(varint(&mut rest)?).ok()?;
@@ -181,7 +181,7 @@ fn integer((kind, bytes): (i64, &[u8])) -> Option<i64> {
     }
 }
 
-/// Seven bits a byte, the highest first; a ninth byte holds eight.
+/// Seven bits per byte, the highest first; a ninth byte has eight.
 fn varint(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0_u64;
     for place in 0..9 {

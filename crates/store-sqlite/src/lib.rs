@@ -1,11 +1,11 @@
-//! Sessions in one SQLite file: the [`bethink_store::Store`] port through sqlx.
+//! Stores sessions in one SQLite file: the [`bethink_store::Store`] port, with sqlx.
 //!
-//! Owns the file with its schema, the one connection that writes, the few that read, what happens to
-//! a file that is damaged, newer or on a full disk. Leaves to others what the rows mean.
+//! Owns the file with its schema, the one writing connection, the few reading ones, and the handling of a
+//! file that is damaged, newer or on a full disk. The meaning of the rows belongs to others.
 //!
-//! An answer means fsynced. One task owns the connection that writes; it takes what waits and commits it
-//! together, so that concurrent appends share an fsync. Readers use connections of their own, which WAL mode
-//! never makes wait.
+//! A write is answered after its fsync. One task owns the writing connection; it takes all waiting requests and
+//! commits them together, so that concurrent appends share an fsync. Readers have their own connections, which
+//! never wait in WAL mode.
 //!
 //! Reading order: `open`, `sql`, `store`, `writer`, `append`; then one file for each group of tables.
 

@@ -1,4 +1,4 @@
-//! Versions of memory files, and what extraction, consolidation and instructions know of a project.
+//! Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 
 use bethink_store::{
     ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
@@ -17,7 +17,7 @@ const ADD: &str = "
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     RETURNING number";
 
-/// Of a file or a whole directory: a condition that may be absent would find no index.
+/// For a file or a whole directory: a condition on an optional parameter would not use an index.
 const VERSIONS: &str = "
     SELECT number, directory, file, hash, length(content) AS bytes, author, session, note, at
     FROM memory_versions
@@ -25,7 +25,7 @@ const VERSIONS: &str = "
       AND number < ?3
       AND (?4 IS NULL OR session = ?4)";
 
-/// The newest `?3` stay.
+/// Keeps the newest `?3`.
 const TRIM: &str = "
     DELETE FROM memory_versions
     WHERE directory = ?1
@@ -38,7 +38,7 @@ const TRIM: &str = "
           ORDER BY number DESC
           LIMIT 1 OFFSET ?3
       )";
-/// Counting thousands of rows is not worth it at each write.
+/// Trimming counts thousands of rows, so it does not run at each write.
 const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "
@@ -95,7 +95,7 @@ const PUT_LAST_DREAM: &str = "
     SET at    = excluded.at,
         dream = excluded.dream";
 
-/// Changes nothing where there is a name, and answers with it.
+/// Returns the existing name, if there is one.
 const LOCK_NAME: &str = "
     INSERT INTO lock_names (number, name)
     VALUES (1, ?)
@@ -267,7 +267,7 @@ impl MemoryStore for SqliteStore {
     }
 }
 
-/// The session's, if it has one; the session must be there.
+/// Deletes the session's plan, if it has one; the session must exist.
 async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> StoreResult<()> {
     sessions::must_exist(&mut *db, session).await?;
     for statement in DELETE_PLAN {

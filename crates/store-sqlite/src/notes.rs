@@ -1,4 +1,4 @@
-//! What is known of each session's notes: one row, replaced whole.
+//! The record of each session's notes: one row, replaced as a whole.
 
 use bethink_store::{NotesRecord, NotesStore, StoreFuture, StoreResult};
 use bethink_transcript::SessionId;

@@ -1,4 +1,4 @@
-//! Opening: look first, refuse or recover if need be, then serve.
+//! Opens the database: checks it first, recovers it or fails if necessary.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::recover;
 use crate::store::SqliteStore;
 
 impl SqliteStore {
-    /// Opens the store at `path`, made if it is not there. Call within a Tokio runtime.
+    /// Opens the store at `path`, or creates it. Call within a Tokio runtime.
     pub async fn open(path: &Path, options: Options) -> Result<(Self, OpenReport), OpenError> {
         files::make_home(path)?;
         files::swap_in_recovered(path)?;
@@ -27,11 +27,11 @@ impl SqliteStore {
     }
 }
 
-/// Sees to it that there is a sound file.
+/// Ensures that there is an intact file.
 async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError> {
     if files::size(path)?.is_none() {
         if files::wal_size(path)? > 0 {
-            return repair(path, options, "the file is gone, its log is here".into()).await;
+            return repair(path, options, "the file is missing, but its WAL exists".into()).await;
         }
         make_new(path).await?;
         return Ok(OpenReport { new: true, ..OpenReport::default() });
@@ -48,7 +48,7 @@ async fn repair(path: &Path, options: Options, reason: String) -> Result<OpenRep
     Ok(OpenReport { damage: Some(damage), ..OpenReport::default() })
 }
 
-/// Made under another name first: an empty file under the right name then always means damage.
+/// Created under another name first, so that an empty file with the final name always means damage.
 async fn make_new(path: &Path) -> Result<(), OpenError> {
     let unfinished = files::beside(path, ".new");
     make_empty(&unfinished, known_schema()).await?.close().await.map_err(from_sqlx)?;

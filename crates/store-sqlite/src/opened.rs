@@ -1,4 +1,4 @@
-//! What comes of opening a store: what was found, or why it could not be.
+//! The result of opening a store: what was found, or why it failed.
 
 use std::path::PathBuf;
 
@@ -12,17 +12,17 @@ pub struct OpenReport {
     /// There was no file.
     pub new: bool,
     pub damage: Option<Damage>,
-    /// The last stop was not clean and the file is too large to be checked before serving: call
-    /// [`SqliteStore::check`](crate::SqliteStore::check) when there is time.
+    /// The last stop was not clean and the file is too large to check before serving: call
+    /// [`SqliteStore::check`](crate::SqliteStore::check) in the background.
     pub check_due: bool,
 }
 
-/// What became of a damaged file.
+/// How a damaged file was recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// What was wrong, as far as the first look saw.
+    /// What was wrong, according to the first check.
     pub reason: String,
-    /// Copy of the damaged file; its `-wal` and `-shm`, if any, lie beside it.
+    /// Copy of the damaged file, next to copies of its `-wal` and `-shm`, if any.
     pub copy: PathBuf,
     pub recovered: Vec<RecoveredTable>,
 }
@@ -30,13 +30,13 @@ pub struct Damage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredTable {
     pub table: &'static str,
-    /// Rows that are whole.
+    /// Intact rows.
     pub rows: u64,
-    /// Rows that could be read but whose bytes are not what was written.
+    /// Rows that were readable but corrupted.
     pub spoiled: u64,
 }
 
-/// Why a store could not be opened. Nothing was changed then.
+/// Why a store could not be opened. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
@@ -44,17 +44,17 @@ pub enum OpenError {
          {known}); use that one, or another home"
     )]
     Newer { found: i64, known: i64 },
-    #[error("{0} is a database, but not one of bethink's; move it away, or use another home")]
+    #[error("{0} is a database of another program; move it away, or use another home")]
     Foreign(PathBuf),
-    #[error("the database can't be written: {0}")]
+    #[error("the database is not writable: {0}")]
     ReadOnly(String),
     #[error("the disk is full")]
     Full,
-    #[error("SQLite {0} can damage a database in use; build with 3.51.3 or later")]
+    #[error("SQLite {0} can corrupt a database in use; build with 3.51.3 or later")]
     Engine(String),
-    #[error("the database could not be brought up to date")]
+    #[error("could not migrate the database")]
     Migrate(#[from] sqlx::migrate::MigrateError),
-    #[error("the database could not be opened: {0}")]
+    #[error("could not open the database: {0}")]
     Failed(String),
 }
 

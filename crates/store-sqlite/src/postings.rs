@@ -1,8 +1,8 @@
-//! How postings lie in pages.
+//! The format of postings in pages.
 //!
 //! A page is a run of entries: length of the term, term, number of postings, length of their bytes,
 //! and those bytes. A posting is the distance from the one before it (the first one from zero), its
-//! counts and its length code; lengths and distances are of 7 bits a byte, lowest first.
+//! counts and its length code; lengths and distances have 7 bits per byte, lowest first.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const ENTRY_BYTES: usize = 3_600;
 /// Longest term that is kept, in bytes.
 pub(crate) const TERM_BYTES: usize = 220;
 
-/// Session and place: ordered as both are.
+/// Session and place, in this order.
 pub(crate) type Doc = u64;
 
 pub(crate) fn doc(session: u32, seq: u32) -> Doc {
@@ -35,7 +35,7 @@ pub(crate) struct PostingPage {
     pub(crate) body: Vec<u8>,
 }
 
-/// Where in the order of keys a term's posting of this message stands.
+/// The sort key of a term's posting for this message.
 pub(crate) fn key(term: &[u8], doc: Doc) -> Vec<u8> {
     let mut key = Vec::with_capacity(term.len() + 9);
     key.extend_from_slice(term);
@@ -44,12 +44,12 @@ pub(crate) fn key(term: &[u8], doc: Doc) -> Vec<u8> {
     key
 }
 
-/// The zero byte ends a term in a key.
+/// Whether a term can be indexed: the zero byte ends a term in a key.
 pub(crate) fn can_be_kept(term: &str) -> bool {
     !term.is_empty() && term.len() <= TERM_BYTES && !term.as_bytes().contains(&0)
 }
 
-/// Takes terms in order, and gives pages in order.
+/// Builds pages from terms in ascending order.
 #[derive(Default)]
 pub(crate) struct Writer {
     pages: Vec<PostingPage>,
@@ -101,7 +101,7 @@ impl Writer {
     }
 }
 
-/// An entry of a page, its postings not read yet.
+/// An entry of a page, before its postings are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageEntry<'a> {
     pub(crate) term: &'a [u8],
@@ -146,7 +146,7 @@ impl PageEntry<'_> {
     }
 }
 
-/// All postings of several segments in one, but for those of sessions that are gone.
+/// Merges the postings of several segments, without those of deleted sessions.
 pub(crate) fn merge(
     segments: &[Vec<Vec<u8>>],
     is_kept: impl Fn(u32) -> bool,
@@ -167,7 +167,7 @@ pub(crate) fn merge(
                 }
             })?;
         }
-        // Segments are in order of time, so of one session they follow each other nearly always.
+        // Segments are in order of time, so this is nearly always sorted already.
         occurrences.sort_by_key(|occurrence| occurrence.doc);
         writer.add(term, &occurrences);
     }
@@ -185,7 +185,7 @@ pub(crate) fn place(doc: Doc) -> u32 {
 }
 
 fn unreadable() -> StoreError {
-    StoreError::Damaged("a page of the index can't be read".into())
+    StoreError::Damaged("a page of the index is unreadable".into())
 }
 
 fn push_number(to: &mut Vec<u8>, mut number: u64) {

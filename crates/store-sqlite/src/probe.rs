@@ -1,4 +1,4 @@
-//! Looking at a file before trusting it, without changing a byte of it.
+//! Checks a file before it is used, without changing a byte of it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use crate::opened::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 use crate::sql::sql;
 
-/// Tables in which rows are kept, each with its key.
+/// All tables with rows that are recovered.
 pub(crate) const TABLES: [&str; 26] = [
     "sessions",
     "messages",
@@ -43,15 +43,15 @@ pub(crate) const TABLES: [&str; 26] = [
     "jobs",
     "receipts",
 ];
-/// Tables of older schemas that hold rows which later ones hold elsewhere.
+/// Tables of older schemas, whose rows are elsewhere in later ones.
 pub(crate) const FORMER_TABLES: [&str; 1] = ["kept"];
-/// Tables of the index, which is made anew rather than recovered.
+/// Tables of the index, which is rebuilt rather than recovered.
 const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "index_sessions"];
 
 #[derive(Debug)]
 pub(crate) enum ProbeVerdict {
     Sound {
-        /// Too large to be checked before serving, after a stop that was not clean.
+        /// The last stop was unclean, and the file is too large to check before use.
         check_due: bool,
     },
     Damaged(String),
@@ -63,7 +63,7 @@ struct DatabaseHeader {
     pages: u64,
 }
 
-/// What SQLite said may mean damage; what we found for ourselves does not.
+/// Errors from SQLite may mean damage; our own errors do not.
 #[derive(Debug, thiserror::Error)]
 enum LookError {
     #[error(transparent)]
@@ -83,7 +83,7 @@ pub(crate) async fn look(path: &Path) -> Result<ProbeVerdict, OpenError> {
     match examine(path).await {
         Ok(check_due) => Ok(ProbeVerdict::Sound { check_due }),
         Err(LookError::Store(StoreError::Damaged(why))) => Ok(ProbeVerdict::Damaged(why)),
-        // A schema that lacks what it must have, or says what can't be understood.
+        // A schema that is incomplete or invalid.
         Err(LookError::Store(StoreError::Failed(why))) if names_the_schema(&why) => {
             Ok(ProbeVerdict::Damaged(why))
         }
@@ -92,7 +92,7 @@ pub(crate) async fn look(path: &Path) -> Result<ProbeVerdict, OpenError> {
     }
 }
 
-/// Answers whether a check is due.
+/// Returns whether a check is due.
 async fn examine(path: &Path) -> Result<bool, LookError> {
     if let Some(why) = files::suspicion(path) {
         return damaged(why);
@@ -107,23 +107,23 @@ fn damaged<T>(why: impl Into<String>) -> Result<T, LookError> {
     Err(LookError::Store(StoreError::Damaged(why.into())))
 }
 
-/// What can be seen without SQLite.
+/// Checks that need no SQLite.
 fn outside(path: &Path) -> Result<Option<String>, OpenError> {
     let size = files::size(path)?.unwrap_or_default();
     let wal = files::wal_size(path)?;
     let Some(header) = read_header(path)? else {
         let why = match size {
             0 => "the file is empty",
-            _ => "the file does not begin as a SQLite database does",
+            _ => "the file does not have the header of a SQLite database",
         };
         return Ok(Some(why.to_owned()));
     };
     if let Some(was) = files::clean_size(path)
         && was != size
     {
-        return Ok(Some(format!("the file has {size} bytes, at its last use it had {was}")));
+        return Ok(Some(format!("the file has {size} bytes, but had {was} when last used")));
     }
-    // With a log beside it, a file may be shorter than it says: the rest is in the log.
+    // With a WAL, a file may be shorter than its header says: the rest is in the WAL.
     let needed = header.pages * header.page_size;
     let cut_off = wal == 0 && size < needed;
     Ok(cut_off.then(|| format!("the file has {size} bytes of {needed}")))
@@ -133,7 +133,7 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
     let seen = sql(SCHEMA).optional(&mut *db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
     let (objects, ours): (i64, i64) = seen.unwrap_or_default();
     if objects == 0 {
-        return damaged("the file holds no tables");
+        return damaged("the file has no tables");
     }
     if ours == 0 {
         return Err(OpenError::Foreign(path.to_owned()).into());
@@ -143,7 +143,7 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
     let known = known_schema();
     match found {
         Some(found) if found > known => return Err(OpenError::Newer { found, known }.into()),
-        // An older schema has other tables; SQLite's own check is what is left.
+        // An older schema has other tables, so only SQLite's own check is possible.
         Some(found) if found == known => reach_ends(&mut *db).await?,
         _ => {}
     }
@@ -160,7 +160,7 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
     }
 }
 
-/// The end of each table is reached through its root: a cheap sign that both are there.
+/// Reads the last row of each table, which is a cheap check that its root and its end exist.
 async fn reach_ends(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let end = |table: &&str| format!("(SELECT max(number) FROM {table})");
     let ends: Vec<_> = TABLES.iter().chain(&INDEX_TABLES).map(end).collect();
@@ -168,7 +168,7 @@ async fn reach_ends(db: &mut SqliteConnection) -> Result<(), StoreError> {
     sql(ends).value::<Option<i64>>(db).await.map(drop)
 }
 
-/// The first fault that SQLite finds in the structure of the file.
+/// The first problem that SQLite finds in the structure of the file.
 pub(crate) async fn quick_check(db: &mut SqliteConnection) -> Result<Option<String>, StoreError> {
     let line: String = sql("PRAGMA quick_check(1)").value(db).await?;
     Ok((line != "ok").then_some(line))
@@ -197,6 +197,6 @@ fn parse_header(bytes: &[u8; 100]) -> Option<DatabaseHeader> {
     let counted = bytes[24..28] == bytes[92..96];
     let pages = u32::from_be_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]);
     let sane = bytes.starts_with(MAGIC) && page_size.is_power_of_two() && page_size >= 512;
-    // A count that is older than the last change says nothing.
+    // A page count that is older than the last change is not valid.
     sane.then_some(DatabaseHeader { page_size, pages: if counted { u64::from(pages) } else { 0 } })
 }

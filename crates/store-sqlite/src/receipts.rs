@@ -1,4 +1,4 @@
-//! Answers kept under their idempotency key.
+//! Answers stored with their idempotency keys.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) const READ: &str = "
     FROM receipts
     WHERE key = ?";
 
-/// Lets old ones go with it.
+/// Also deletes old ones.
 pub(crate) const KEEP: &str = "
     INSERT INTO receipts (key, fingerprint, answer, created_at)
     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
@@ -29,7 +29,7 @@ pub(crate) const KEEP: &str = "
     DELETE FROM receipts
     WHERE created_at < ?;";
 
-/// The oldest that are still honoured when one is kept `at` a time.
+/// The age limit of receipts at the time `at`.
 pub(crate) fn oldest_kept(at: UnixMicros) -> UnixMicros {
     UnixMicros(at.0.saturating_sub(RECEIPT_MICROS))
 }
@@ -49,7 +49,7 @@ pub(crate) fn stored(row: &Row) -> StoreResult<StoredReceipt> {
     Ok(StoredReceipt { fingerprint: row.get("fingerprint")?, answer: row.get("answer")? })
 }
 
-/// The answer given under this key, if the request is the same; another request is a conflict.
+/// The answer stored for this key, if the request is the same; a different request is a conflict.
 pub(crate) async fn honoured(
     db: &mut SqliteConnection,
     receipt: &Receipt,
@@ -61,7 +61,7 @@ pub(crate) async fn honoured(
     }
 }
 
-/// Keeping the same receipt again changes nothing.
+/// Storing the same receipt again changes nothing.
 pub(crate) async fn put(
     db: &mut SqliteConnection,
     receipt: Receipt,

@@ -1,9 +1,8 @@
-//! Making a whole database of what is whole in a damaged one.
+//! Recovers a damaged database into a new one.
 //!
-//! The damaged file is copied aside first and never touched again by us. Rows go into a fresh file
-//! as they can be read; those whose checksum tells that their bytes changed are left out; the index
-//! is marked as still to be made. A place in a session that was lost stays empty: numbers that were
-//! handed out keep their meaning, so a recovered session may have gaps in its `seq`.
+//! The damaged file is copied aside first and the copy is never changed. All readable rows are copied to a new
+//! file; those with a wrong checksum are left out; the index is marked to be rebuilt. Lost messages leave gaps:
+//! existing numbers keep their meaning, so a recovered session may have gaps in its `seq`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -38,7 +37,7 @@ const REMAKE_SESSIONS: &str = "
       AND length(session) = 16
     GROUP BY session";
 
-/// A number that was handed out is not handed out again, even if its message is lost.
+/// A number that was assigned is not assigned again, even if its message is lost.
 const RECOUNT_SESSIONS: &str = "
     UPDATE sessions
     SET last_seq = max(
@@ -48,7 +47,7 @@ const RECOUNT_SESSIONS: &str = "
         coalesce((SELECT max(made_after) FROM compactions WHERE session = sessions.id), 0)
     )";
 
-/// The index is not recovered: all of it comes from the messages again.
+/// The index is not recovered but rebuilt from the messages.
 const MARK_SESSIONS: &str = "
     UPDATE sessions
     SET indexed_seq = 0";
@@ -72,7 +71,7 @@ pub(crate) async fn recover(
     Ok(Damage { reason, copy, recovered })
 }
 
-/// Rows go into the schema that they come from, and are brought up to date there as any older database is.
+/// Copies rows into their original schema, which is then migrated like any older database.
 async fn fill(
     target: &mut SqliteConnection,
     path: &Path,

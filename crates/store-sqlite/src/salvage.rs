@@ -1,4 +1,4 @@
-//! Reading rows past damage.
+//! Reads rows around damage.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -16,20 +16,19 @@ use crate::files;
 use crate::opened::OpenError;
 use crate::sql::{Row, sql};
 
-/// Rows copied at once while nothing is wrong.
+/// How many rows are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
-/// A stretch that can't be read is halved until it is this small a part of the table's range: a
-/// short range to single rows, a long one to what can be tried in seconds.
+/// An unreadable range is halved until it is this small a part of the table's range: a short range down to single
+/// rows, a long one to what can be tried in seconds.
 const PARTS: i64 = 65_536;
-/// No row takes less than this on disk, so a file's size bounds its row numbers when nothing else
-/// does.
+/// Every row takes at least this many bytes, so the file's size limits row numbers if nothing else does.
 const SMALLEST_ROW: u64 = 64;
-/// Page size of every database that we make.
+/// Page size of every database that we create.
 pub(crate) const PAGE_BYTES: usize = 4096;
-/// Rows looked at again at once.
+/// How many copied rows are checked at once.
 const PAGE: i64 = 256;
 
-/// A line is checked whole, with the bytes that its message holds.
+/// A line is checked as a whole, with the bytes of its message.
 pub(crate) const RECORDS: &str = "
     SELECT records.number,
            records.session,
@@ -45,7 +44,7 @@ pub(crate) const RECORDS: &str = "
     ORDER BY records.number
     LIMIT 256";
 
-/// In an empty database each table is one page: all others continue the schema.
+/// In an empty database each table is one page; all other pages belong to the schema.
 const ROOTS: &str = "
     SELECT rootpage
     FROM sqlite_schema
@@ -58,8 +57,8 @@ const HAS_TABLE: &str = "
 
 const SCHEMA: &str = "SELECT max(version) FROM source._sqlx_migrations";
 
-/// Attaches the damaged database to `target` as `source`, with a new first page if its own can't be
-/// read. Answers with its schema; `None` if there is nothing to be read at all.
+/// Attaches the damaged database to `target` as `source`, with a new first page if its own is unreadable. Returns
+/// its schema; `None` if nothing is readable.
 pub(crate) async fn attach(
     target: &mut SqliteConnection,
     path: &Path,
@@ -69,7 +68,7 @@ pub(crate) async fn attach(
     if let Ok(schema) = attach_file(target, &scratch).await {
         return Ok(Some(schema));
     }
-    // Which schema to lend is known once the table of migrations can be read: its page is the same in all.
+    // The right schema is known once the table of migrations is readable: its page is the same in all.
     let mut lent = known_schema();
     loop {
         let _ = detach(target).await;
@@ -91,7 +90,7 @@ pub(crate) async fn detach(target: &mut SqliteConnection) -> Result<(), OpenErro
     Ok(())
 }
 
-/// Answers with the schema of the file; where that can't be read, it counts as the newest.
+/// Returns the schema of the file, or the newest if that is unreadable.
 async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
     let name = path.to_string_lossy().into_owned();
     sql("ATTACH ? AS source").bind(name).run(&mut *target).await?;
@@ -102,9 +101,8 @@ async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, 
     Ok(schema.ok().flatten().unwrap_or(i64::MAX).clamp(1, known_schema()))
 }
 
-/// The first page and those that continue it hold the way to every table. A database made by the same
-/// migrations has the same ones, but for the header's counts, so it can lend its own; and where the
-/// file ends too early, its empty tables.
+/// The first page and its continuations lead to every table. A database made by the same migrations has the same
+/// pages, except for the header's counts, so its pages are used; also its empty tables, if the file is truncated.
 async fn graft_schema(path: &Path, scratch: &Path, schema: i64) -> Result<(), OpenError> {
     let lender = files::beside(path, ".new");
     let mut connection = make_empty(&lender, schema).await?;
@@ -127,7 +125,7 @@ async fn graft_schema(path: &Path, scratch: &Path, schema: i64) -> Result<(), Op
     Ok(())
 }
 
-/// Copies every row of a table that can be read. Answers whether all could.
+/// Copies every readable row of a table. Returns whether all were readable.
 pub(crate) async fn copy_rows(
     target: &mut SqliteConnection,
     table: &'static str,
@@ -162,7 +160,7 @@ pub(crate) async fn copy_rows(
     Ok(complete)
 }
 
-/// A database of an older schema lacks the tables that came later.
+/// Whether the database has the table: an older schema lacks later ones.
 pub(crate) async fn has_table(
     target: &mut SqliteConnection,
     table: &str,
@@ -192,7 +190,7 @@ pub(crate) async fn count(target: &mut SqliteConnection, table: &str) -> Result<
     Ok(count.value(target).await?)
 }
 
-/// Removes copied rows that are not what was written.
+/// Removes copied rows that are corrupted.
 pub(crate) async fn drop_spoiled(
     target: &mut SqliteConnection,
     table: &'static str,
@@ -218,7 +216,7 @@ pub(crate) async fn drop_spoiled(
     }
 }
 
-/// Messages and lines carry a checksum; of other rows at least the text must be text and the ids ids.
+/// Messages and lines have a checksum; in other rows, text must be valid text and ids must be valid.
 fn is_whole(table: &str, row: &Row) -> bool {
     match table {
         "messages" => message_is_whole(row).unwrap_or(false),

@@ -1,4 +1,4 @@
-//! Where terms stand.
+//! Looks up where terms occur.
 
 use bethink_store::{
     Counts, Family, IndexLookup, IndexedSession, Posting, SearchScope, StoreError, StoreResult,
@@ -11,8 +11,8 @@ use sqlx::SqlitePool;
 use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
 use crate::sql::{not_found, sql};
 
-/// In one row: a project may have a thousand sessions, and as many rows take longer to hand over than
-/// all else that a search reads.
+/// All in one row: a project may have a thousand sessions, and passing that many rows takes longer than the rest of
+/// a search.
 const SCOPE: &str = "
     SELECT json_group_array(
                json_array(
@@ -31,7 +31,7 @@ const SCOPE: &str = "
         SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
 
-/// For each term the pages from the one that holds its first key, or would, to the one with its last.
+/// For each term the pages from the one where its first key belongs to the one with its last.
 const PAGES: &str = "
     SELECT asked.key AS term, index_pages.body
     FROM json_each(?1) AS asked
@@ -74,8 +74,7 @@ pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> StoreRe
     Ok(TermPlaces { sessions: scope, lists, families })
 }
 
-/// The sessions, and for those that the index knows their number there with their place in the list, by
-/// number.
+/// The sessions, and for indexed ones their number in the index with their position in the list, sorted by number.
 async fn scope(
     readers: &SqlitePool,
     scope: &SearchScope,
@@ -101,15 +100,14 @@ async fn scope(
     Ok((sessions.collect(), numbers))
 }
 
-/// The first and the last key that each term and each family can have here, as JSON, in hexadecimal
-/// digits.
+/// The first and the last possible key of each term and family, as hexadecimal JSON strings.
 fn asked(lookup: &IndexLookup, first: u32, last: u32) -> String {
     let nothing = || ["00".to_owned(), String::new()];
     let terms = lookup.terms.iter().map(|term| match can_be_kept(term) {
         true => [doc(first, 0), doc(last, u32::MAX)].map(|doc| hex(&key(term.as_bytes(), doc))),
         false => nothing(),
     });
-    // No byte of a term is this high.
+    // No byte of a term is this large.
     let families = lookup.families.iter().map(|family| match can_be_kept(&family.start) {
         true => [hex(family.start.as_bytes()), hex(&[family.start.as_bytes(), &[0xff]].concat())],
         false => nothing(),
@@ -125,7 +123,7 @@ fn hex(bytes: &[u8]) -> String {
 
 type List = Option<Vec<Posting>>;
 
-/// Lists of terms and of families.
+/// Reads the lists of terms and of families.
 fn read_lists(
     lookup: &IndexLookup,
     pages: &[(usize, Vec<u8>)],
@@ -167,15 +165,15 @@ fn is_in(family: &Family, term: &[u8]) -> bool {
         && family.lengths.contains(&term.len())
 }
 
-/// Places of sessions in the scope, by their number in the index.
+/// Positions of sessions in the scope, by their number in the index.
 struct SessionPlaces {
     first: u32,
-    /// `None` for a session of another scope.
+    /// `None` for a session outside the scope.
     by_number: Vec<Option<u32>>,
 }
 
 impl SessionPlaces {
-    /// Four bytes a session of the index: in a project, every posting asks.
+    /// A plain table, because in a project every posting looks up its session.
     fn new(numbers: &[(u32, u32)]) -> Self {
         let first = numbers.first().map_or(0, |number| number.0);
         let count = numbers.last().map_or(0, |last| (last.0 - first) as usize + 1);
@@ -192,7 +190,7 @@ impl SessionPlaces {
     }
 }
 
-/// Postings of sessions in `places`, in order of them.
+/// Postings of sessions in `places`, in that order.
 fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<Vec<Posting>> {
     let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
     for entry in entries {
@@ -207,9 +205,9 @@ fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<V
             }
         })?;
     }
-    // By place in the scope, which for a project is by number: segments come in order of time.
+    // By position in the scope, which in a project is by number: segments are in order of time.
     list.sort_by_key(|posting| (posting.session, posting.seq));
-    // A family has several terms; a term has a message once.
+    // The terms of a family may occur in the same message.
     list.dedup_by(|next, kept| {
         let same = (next.session, next.seq) == (kept.session, kept.seq);
         if same {

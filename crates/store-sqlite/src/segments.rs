@@ -1,4 +1,4 @@
-//! Segments of the index: written once, merged when many are small, swept away when replaced.
+//! Segments of the index: written once, merged when many are small, removed when replaced.
 
 use bethink_store::StoreResult;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use crate::append::join;
 use crate::postings::PostingPage;
 use crate::sql::sql;
 
-/// So many segments of one size are merged into one of the next: more, and a search has more places to
-/// look at; fewer, and every posting is written more often.
+/// This many segments of one size are merged into one of the next. With more, a search has more places to look at;
+/// with fewer, every posting is rewritten more often.
 const FAN: usize = 8;
-/// Largest segment that is made, in pages (32 MiB): a merge holds it in memory once.
+/// The largest segment, in pages (32 MiB): a merge holds it in memory once.
 const MOST_PAGES: u64 = 8_192;
 
-/// Those that may hold something of the session.
+/// Segments that may have postings of the session.
 pub(crate) const MARK_STALE: &str = "
     UPDATE index_segments
     SET stale = 1
@@ -53,7 +53,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Its size as a power of the fan.
+    /// The size class: its logarithm to base `FAN`.
     fn class(&self) -> u32 {
         self.pages.max(1).ilog(FAN as u64)
     }
@@ -73,7 +73,7 @@ pub(crate) async fn live(db: impl Executor<'_, Database = Sqlite>) -> StoreResul
         .await
 }
 
-/// Segments that are to become one, the smallest first: a stale one alone loses what is gone.
+/// Segments to merge, the smallest first; a stale one by itself is rewritten without deleted sessions.
 pub(crate) fn due(live: &[Segment]) -> Option<Vec<Segment>> {
     for class in 0..=MOST_PAGES.ilog(FAN as u64) {
         let mut pages = 0;
@@ -95,7 +95,7 @@ pub(crate) fn due(live: &[Segment]) -> Option<Vec<Segment>> {
     live.iter().find(|segment| segment.stale).map(|segment| vec![segment.clone()])
 }
 
-/// A segment of one session, searched at once.
+/// Adds a segment of one session, which is searchable at once.
 pub(crate) async fn add(
     db: &mut SqliteConnection,
     pages: Vec<PostingPage>,

@@ -1,4 +1,4 @@
-//! Sessions themselves.
+//! Session rows.
 
 use bethink_store::{
     Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
@@ -56,7 +56,7 @@ pub(crate) const PROJECTS: &str = "
     GROUP BY project_dir
     ORDER BY project_dir";
 
-/// In this order: lines of other sessions' files take the bytes of messages that go with them.
+/// In this order: lines of other sessions' files first take over the bytes of deleted messages.
 const DELETE: [&str; 16] = [
     "UPDATE records
      SET raw = messages.raw,
@@ -90,7 +90,7 @@ pub(crate) async fn create(
     if let Some(receipt) = &receipt
         && let Some(id) = receipts::honoured(db, receipt).await?
     {
-        // If it was deleted since, that is `NotFound`.
+        // If it has been deleted since, this returns `NotFound`.
         let id = id.parse().map_err(|_| reused(&receipt.key))?;
         return Ok(Created { session: read(db, id).await?, repeated: true });
     }
@@ -106,7 +106,7 @@ pub(crate) async fn create(
         .bind(new.model)
         .bind(new.content_hash)
         .bind(new.created_at);
-    insert.insert(&mut *db, || format!("there is a session {id} already")).await?;
+    insert.insert(&mut *db, || format!("session {id} already exists")).await?;
     if let Some(receipt) = receipt {
         receipts::put(db, receipt, id.to_string(), new.created_at).await?;
     }
@@ -121,7 +121,7 @@ pub(crate) async fn read(
     found.ok_or_else(|| not_found("session", id))
 }
 
-/// An empty answer about a session that is not there is `NotFound`.
+/// `NotFound` if the session does not exist.
 pub(crate) async fn must_exist(
     db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
@@ -197,7 +197,7 @@ fn session(row: &Row) -> StoreResult<SessionRecord> {
     })
 }
 
-/// Place in the list: `updated_at` and id of the last session shown.
+/// The position in the list: `updated_at` and id of the last session shown.
 fn write_cursor(session: &SessionRecord) -> String {
     format!("{}.{}", session.updated_at.0, hex(session.id))
 }
@@ -208,7 +208,7 @@ fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
         .and_then(|(at, id)| Some((UnixMicros(at.parse().ok()?), id.parse::<SessionId>().ok()?)));
     ours.ok_or_else(|| {
         StoreError::Conflict(format!(
-            "{cursor:?} is not a cursor of this list; begin again without one"
+            "{cursor:?} is not a valid cursor for this list; start again without one"
         ))
     })
 }

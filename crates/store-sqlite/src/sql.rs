@@ -1,4 +1,4 @@
-//! Statements in the port's types: what is bound, what is read, and what fails.
+//! Statements with the port's types for parameters, columns and errors.
 
 use bethink_api::{MemoryAuthor, parse_word};
 use bethink_store::{JobState, ProposalState, StoreError, StoreResult};
@@ -25,12 +25,12 @@ impl Statement {
         Self(self.0.bind(value.store()))
     }
 
-    /// Answers with the number of rows that were changed.
+    /// Returns the number of changed rows.
     pub(crate) async fn run(self, db: impl Executor<'_, Database = Sqlite>) -> StoreResult<u64> {
         Ok(self.0.execute(db).await.map_err(from_sqlx)?.rows_affected())
     }
 
-    /// Inserts; where the key is taken, that is a `Conflict` in these words.
+    /// Inserts a row; if the key exists, returns a `Conflict` with this message.
     pub(crate) async fn insert(
         self,
         db: impl Executor<'_, Database = Sqlite>,
@@ -77,7 +77,7 @@ impl Row {
         T::read(self.0.try_get(column).map_err(from_sqlx)?)
     }
 
-    /// From a column of JSON; `what` is named where it holds something else.
+    /// Reads a JSON column; `what` names it in the error if it is invalid.
     pub(crate) fn json<T: DeserializeOwned>(
         &self,
         column: impl ColumnIndex<SqliteRow>,
@@ -88,7 +88,7 @@ impl Row {
     }
 }
 
-/// A type of the port, and the type that SQLite keeps it in.
+/// A type of the port, and the SQLite type it is stored as.
 pub(crate) trait Column: Sized {
     type Stored: Type<Sqlite>
         + for<'q> Encode<'q, Sqlite>
@@ -112,7 +112,7 @@ impl<T: Column> Column for Option<T> {
     }
 }
 
-/// A line for each type: it, what SQLite keeps, and the ways there and back.
+/// One line per type: the type, the stored type, and the conversions.
 macro_rules! columns {
     ($($type:ty, $stored:ty, $store:expr, $read:expr;)*) => {$(
         impl Column for $type {
@@ -155,7 +155,7 @@ columns! {
     ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
 }
 
-// Kept as their place here, so the order must stay.
+// Stored as the index in these arrays, so the order must not change.
 const ROLES: [Role; 2] = [Role::User, Role::Assistant];
 const JOB_STATES: [JobState; 4] =
     [JobState::Queued, JobState::Running, JobState::Done, JobState::Failed];
@@ -179,12 +179,12 @@ fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
     Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("an id: {error}")))
 }
 
-/// As SQLite's `unhex` takes it, in lists of JSON.
+/// For SQLite's `unhex`, in JSON lists.
 pub(crate) fn hex(id: SessionId) -> String {
     id.0.simple().to_string()
 }
 
-/// SQLite's integers are signed; a number beyond them can't have been handed out.
+/// SQLite's integers are signed; larger numbers are never assigned.
 pub(crate) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
-//! The store's handle: writes go to the writer, reads to the readers. Sessions are served here, all else in the file of
-//! its tables.
+//! The store's handle: writes go to the writer, reads to the readers. Session methods are here, the others in the
+//! files of their tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::sql::{Row, Statement, sql};
 use crate::writer::{WriteRequest, Writer};
 use crate::{collapses, compactions, decisions, messages, receipts, sessions};
 
-/// Sessions in one SQLite file. Clones are handles of the same store.
+/// Sessions in one SQLite file. Clones are handles to the same store.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     writer: Writer,
     pub(crate) readers: SqlitePool,
     pub(crate) path: PathBuf,
-    /// Held by who merges segments of the index.
+    /// Held while segments of the index are merged.
     pub(crate) tidying: Arc<Mutex<()>>,
 }
 
@@ -33,7 +33,7 @@ impl SqliteStore {
         Self { writer, readers, path, tidying: Arc::default() }
     }
 
-    /// Does `work` in the next transaction.
+    /// Runs `work` in the next transaction.
     pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
@@ -47,7 +47,7 @@ impl SqliteStore {
         self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
     }
 
-    /// The same of a session, which must be there.
+    /// The same for a session, which must exist.
     pub(crate) fn run_of(&self, id: SessionId, statement: Statement) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
@@ -65,7 +65,7 @@ impl SqliteStore {
         Box::pin(statement.all(&self.readers, read))
     }
 
-    /// The same of a session, which must be there.
+    /// The same for a session, which must exist.
     pub(crate) fn all_of<T: Send + 'static>(
         &self,
         id: SessionId,
@@ -197,7 +197,7 @@ impl SessionStore for SqliteStore {
 impl Store for SqliteStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            // Readers first: a checkpoint can't empty the WAL under an open read.
+            // Readers first: a checkpoint cannot empty the WAL during a read.
             self.readers.close().await;
             self.writer.close().await
         })

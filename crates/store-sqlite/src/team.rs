@@ -1,4 +1,4 @@
-//! What a team shares: proposals, bases of its files, and where its memory lies.
+//! What a team shares: proposals, bases of its files, and the location of its memory.
 
 use bethink_store::{
     MemorySource, ProposalFilter, StoreFuture, StoreResult, StoredProposal, TeamBase, TeamStore,

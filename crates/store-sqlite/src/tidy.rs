@@ -1,7 +1,7 @@
-//! Merging segments of the index, beside those who read and write.
+//! Merges segments of the index, concurrently with readers and writers.
 //!
-//! The new segment is written page by page in transactions of its own, and no search sees it until one
-//! transaction puts it in the place of the old ones. Broken off anywhere, it is swept and begun again.
+//! The new segment is written page by page in separate transactions, and no search sees it until one transaction
+//! replaces the old ones with it. If it is interrupted, it is removed and started again.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::segments::{self, SEARCHED, Segment, WRITING};
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
-/// Pages written or removed in one transaction: a few milliseconds of the writer.
+/// Pages written or removed in one transaction: a few milliseconds for the writer.
 const STEP: usize = 96;
 
 const PAGES: &str = "
@@ -45,7 +45,7 @@ const REPLACE: &str = "
     WHERE number = ?1
        OR number IN (SELECT value FROM json_each(?2))";
 
-/// `&mut` is the promise that nobody else merges.
+/// `&mut` guarantees that nobody else is merging.
 pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bool> {
     sweep(store).await?;
     let live = segments::live(&store.readers).await?;
@@ -88,7 +88,7 @@ async fn put_in_place(
     store.write(move |db| Box::pin(replace(db, new, group))).await
 }
 
-/// A session that was deleted since its postings were read has marked the old segments, not the new one.
+/// If a session was deleted after its postings were read, only the old segments are marked as stale.
 async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> StoreResult<()> {
     let numbers: Vec<i64> = group.iter().map(|segment| segment.number).collect();
     let live = segments::live(&mut *db).await?;
@@ -100,7 +100,7 @@ async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> St
     replace.run(db).await.map(drop)
 }
 
-/// Removes what no search sees: what was replaced, and what was never finished.
+/// Removes segments that no search sees: replaced and unfinished ones.
 async fn sweep(store: &SqliteStore) -> StoreResult<()> {
     while store.write(|db| Box::pin(sweep_step(db))).await? {}
     Ok(())

@@ -1,4 +1,5 @@
-//! The writer: a task with the one connection that writes. It takes what waits, commits it together and answers.
+//! The writer: a task with the one writing connection. It takes all waiting requests, commits them together and
+//! answers them.
 
 use std::path::PathBuf;
 
@@ -12,12 +13,12 @@ use crate::files;
 use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
 use crate::sql::sql;
 
-/// How often those who were just answered are let go first, so that their next requests come together.
+/// How often to yield to callers that were just answered, so that their next requests arrive together.
 const PATIENCE: usize = 3;
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
 
-/// A write that runs inside a transaction and is answered when that is committed.
+/// A write that runs in a transaction and is answered after the commit.
 type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, ()> + Send>;
 
 pub(crate) enum WriteRequest {
@@ -27,12 +28,12 @@ pub(crate) enum WriteRequest {
     Close(Answer<()>),
 }
 
-/// The way to the writer. Clones lead to the same one.
+/// A handle to the writer. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
 
 impl Writer {
-    /// Call within a Tokio runtime. The writer ends when all clones are dropped, or one asked it to close.
+    /// Call within a Tokio runtime. The writer ends when all clones are dropped, or one has closed it.
     pub(crate) fn start(db: SqliteConnection, path: PathBuf) -> Self {
         let (requests, waiting) = mpsc::channel(QUEUE);
         tokio::spawn(serve(db, path, waiting));
@@ -60,7 +61,7 @@ impl Writer {
         self.ask(WriteRequest::Close).await
     }
 
-    /// The answer to a request, after its commit. A request that was taken is carried out even if the caller goes away.
+    /// The answer to a request, after its commit. An accepted request is carried out even if the caller is gone.
     pub(crate) async fn ask<T>(
         &self,
         request: impl FnOnce(Answer<T>) -> WriteRequest,
@@ -88,7 +89,7 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
         }
         serve_group(&mut db, &mut ends, group, &mut closing).await;
         if !closing.is_empty() {
-            // Lets nobody in any more, and serves those who are.
+            // Accepts no more requests, and serves the queued ones.
             waiting.close();
         }
     }
@@ -101,7 +102,7 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
     }
 }
 
-/// Answers all of a group, in order of arrival, but those who wait for the end. Neighbours share a transaction.
+/// Serves a group in order of arrival, except for requests to close. Neighbours share a transaction.
 async fn serve_group(
     db: &mut SqliteConnection,
     ends: &mut SessionEnds,
@@ -123,7 +124,7 @@ async fn serve_group(
             }
             WriteRequest::Work(work, answer) => {
                 append_group(db, ends, std::mem::take(&mut appends)).await;
-                // It may append, too, or delete a session.
+                // Other work may append too, or delete a session.
                 ends.clear();
                 works.push((work, answer));
             }
@@ -134,7 +135,7 @@ async fn serve_group(
     append_group(db, ends, appends).await;
 }
 
-/// One transaction for all; a write that is refused is undone alone.
+/// One transaction for all; a write that fails is rolled back by itself.
 async fn work_group(db: &mut SqliteConnection, group: Vec<(WriteWork, Answer<()>)>) {
     if group.is_empty() {
         return;
@@ -175,13 +176,13 @@ async fn work_all(
     Ok(outcomes)
 }
 
-/// After a failure: ends the transaction, if there still is one.
+/// Ends the transaction after a failure, if there still is one.
 pub(crate) async fn roll_back(db: &mut SqliteConnection) {
-    // SQLite has often rolled back by itself, and then says that there is nothing to roll back.
+    // SQLite often has rolled back already, and then this fails.
     let _ = sql("ROLLBACK").run(db).await;
 }
 
-/// Carries the WAL over and leaves the mark that says so.
+/// Checkpoints the WAL and writes the mark of a clean stop.
 async fn close(mut db: SqliteConnection, path: PathBuf) -> StoreResult<()> {
     sql("PRAGMA wal_checkpoint(TRUNCATE)").run(&mut db).await?;
     db.close().await.map_err(from_sqlx)?;

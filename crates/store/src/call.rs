@@ -2,22 +2,22 @@ use bethink_transcript::{CallId, SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// The ledger: what calls of models cost.
+/// The ledger: what model calls cost.
 pub trait LedgerStore {
-    /// Writes down a call; of a session that is gone, too. The same id again is `Conflict`.
+    /// Records a call, even of a session that is gone. A repeated id is a `Conflict`.
     fn add_model_call(&self, call: ModelCall) -> StoreFuture<'_, ()>;
-    /// Sums of calls, those with the newest call first.
+    /// Sums of calls, ordered by their newest call, newest first.
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>>;
 }
 
-/// Larger figures of one call are a provider's fault, and count as this: sums of millions of calls stay
-/// far from overflow.
+/// Larger figures for one call are a provider's error, and count as this, so that sums of millions of calls do
+/// not overflow.
 pub const MOST_OF_A_CALL: u64 = 1 << 40;
 
-/// One call of a model, answered or not.
+/// One model call, answered or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelCall {
-    /// A UUIDv7, so that ids go with time.
+    /// A UUIDv7, so that ids are in order of time.
     pub id: CallId,
     pub session: Option<SessionId>,
     /// `summary`, `notes`, `collapse`, …
@@ -26,12 +26,12 @@ pub struct ModelCall {
     pub model: String,
     pub started_at: UnixMicros,
     pub millis: u64,
-    /// Tokens that no cache held.
+    /// Tokens that were not cached.
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// Millionths of a US dollar; `None` where the model has no known price.
+    /// Millionths of a US dollar; `None` if the model has no known price.
     pub cost: Option<u64>,
     /// `ok`, or the class of the error.
     pub outcome: String,
@@ -41,13 +41,13 @@ pub struct ModelCall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageFilter {
     pub session: Option<SessionId>,
-    /// Calls that began then or later.
+    /// Only calls that began then or later.
     pub since: Option<UnixMicros>,
-    /// Sums of each session apart; otherwise over all sessions, and `session` of a sum is `None`.
+    /// Sum each session separately; otherwise all sessions together, with `session` `None`.
     pub by_session: bool,
 }
 
-/// Calls of one purpose and model together.
+/// The sum of calls with one purpose and model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageSum {
     pub session: Option<SessionId>,
@@ -59,9 +59,9 @@ pub struct UsageSum {
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// Of the calls that have a price.
+    /// Cost of the calls that have a price.
     pub cost: u64,
-    /// Calls that used tokens and have no price.
+    /// Calls that used tokens but have no price.
     pub unpriced: u64,
     /// When the newest of them began.
     pub last_at: UnixMicros,

@@ -1,31 +1,33 @@
 use std::pin::Pin;
 
-/// Why a store could not do what it was asked.
+/// Errors of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no {what} {id}")]
+    #[error("{what} {id} not found")]
     NotFound { what: &'static str, id: String },
-    /// Something else holds the place: another owner, another request under the same key.
+    /// Something else is there: another owner, or another request with the same key.
     #[error("{0}")]
     Conflict(String),
-    /// Disk full or quota reached; reads go on, and writes again when space is back.
+    /// Disk full or quota reached; reads still work, and writes will when there is space again.
     #[error("the disk is full")]
     Full,
     #[error("the store is read-only: {0}")]
     ReadOnly(String),
-    /// Bytes on disk are not what was written.
+    /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// Written by a newer bethink; left untouched.
-    #[error("the database has schema {found}, this bethink knows up to {known}")]
+    #[error(
+        "the database has schema {found}, but this version of bethink only knows up to {known}: install a newer version"
+    )]
     Newer { found: i64, known: i64 },
     #[error("the store is closed")]
     Closed,
-    /// Anything else that the engine below said.
-    #[error("the store failed: {0}")]
+    /// Any other error of the database engine.
+    #[error("database error: {0}")]
     Failed(String),
 }
 
 pub type StoreResult<T> = std::result::Result<T, StoreError>;
-/// How a store answers.
+/// The result of a store's method.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = StoreResult<T>> + Send + 'a>>;

@@ -4,7 +4,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::error::StoreFuture;
 
-/// What hooks of clients brought, and were given.
+/// What client hooks have sent and received.
 pub trait HookStore {
     fn transcript_position(
         &self,
@@ -17,9 +17,9 @@ pub trait HookStore {
         path: String,
         position: TranscriptPosition,
     ) -> StoreFuture<'_, ()>;
-    /// Whether any transcript of this session was read.
+    /// Whether any transcript of this session has been read.
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool>;
-    /// What a client's conversation was given, by the client's name and its own id of the conversation.
+    /// The memories given to a client's conversation, by the client's name and its own id for it.
     fn delivered_memories(
         &self,
         client: String,
@@ -34,12 +34,12 @@ pub trait HookStore {
     fn delete_delivered_memories(&self, client: String, key: String) -> StoreFuture<'_, ()>;
 }
 
-/// How far a client's transcript was read.
+/// How far a client's transcript has been read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscriptPosition {
-    /// Through the end of a line.
+    /// Up to the end of a line.
     pub bytes: u64,
-    /// Of all bytes before.
+    /// Hash of all bytes before that.
     pub hash: String,
     /// The newest message of the session that came from this transcript.
     pub through: Seq,
@@ -47,11 +47,11 @@ pub struct TranscriptPosition {
     pub elsewhere: bool,
 }
 
-/// Memories that a conversation was given, so that none is given twice.
+/// Memories that a conversation has received, so that none is sent twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveredMemories {
     /// Scope and name of each.
     pub names: BTreeSet<String>,
-    /// Of their texts together.
+    /// Total size of their texts.
     pub bytes: usize,
 }

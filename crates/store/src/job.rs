@@ -3,16 +3,16 @@ use bethink_transcript::{JobId, SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// Background work as rows: leased, with owner, heartbeat and watermark.
+/// Background jobs, with a lease: owner, heartbeat and watermark.
 pub trait JobStore {
     fn enqueue(&self, new: NewJob) -> StoreFuture<'_, ()>;
     fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord>;
-    /// The newest, at most so many.
+    /// The newest jobs, up to a limit.
     fn jobs(&self, limit: usize) -> StoreFuture<'_, Vec<JobRecord>>;
-    /// Takes the oldest job that is queued, or whose lease ran out before `now`; one in the background
-    /// only if asked for, and when there is no other.
+    /// Takes the oldest job that is queued, or whose lease expired before `now`; a background job only if
+    /// requested, and if there is no other.
     fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>>;
-    /// Extends the lease and notes progress. `Conflict` if another owner has it.
+    /// Extends the lease and records progress. `Conflict` if another owner has it.
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()>;
     fn finish(
         &self,
@@ -21,7 +21,7 @@ pub trait JobStore {
         outcome: JobOutcome,
         at: UnixMicros,
     ) -> StoreFuture<'_, ()>;
-    /// Hands unfinished work of this owner back, so that the next daemon need not wait for a lease.
+    /// Releases unfinished jobs of this owner, so that the next daemon need not wait for leases to expire.
     fn release(&self, owner: String) -> StoreFuture<'_, ()>;
 }
 
@@ -30,7 +30,7 @@ pub struct Progress {
     pub done: u64,
     pub total: u64,
     pub unit: String,
-    /// JSON that the work needs to go on from here after a crash.
+    /// JSON that the job needs to continue after a crash.
     pub watermark: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub struct NewJob {
     pub session: Option<SessionId>,
     /// JSON.
     pub payload: String,
-    /// Nobody waits for it: all other work goes first.
+    /// Nobody waits for it: all other jobs come first.
     pub background: bool,
     pub created_at: UnixMicros,
 }
@@ -64,11 +64,11 @@ pub struct JobRecord {
     pub updated_at: UnixMicros,
 }
 
-/// Who works on it, and until when without a sign of life.
+/// The owner of a job, and when the lease expires without a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub owner: String,
-    /// Also work in the background, if there is no other.
+    /// Also take background jobs, if there are no others.
     pub background: bool,
     pub now: UnixMicros,
     pub until: UnixMicros,

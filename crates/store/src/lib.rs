@@ -1,17 +1,17 @@
-//! The port through which the daemon keeps sessions: what a store promises, not how it keeps it.
+//! The port through which the daemon stores sessions: what a store guarantees, not how.
 //!
-//! Promises that every implementation makes, and that the suite in `tests/store-conformance` checks:
+//! Guarantees of every implementation, which the suite in `tests/store-conformance` checks:
 //!
-//! * What was answered is durable: it survives `kill -9` and power loss.
+//! * Acknowledged writes are durable: they survive `kill -9` and power loss.
 //! * History is append-only: no method changes or removes a stored message of a living session.
-//! * `seq` is given by the store, from 1, without gaps, in order of commit.
-//! * A message id is stored once a session; a [`Receipt`] is honoured once.
-//! * An append is searchable when it is answered: what the index lacks is marked in the append's own
-//!   transaction, and a search finishes the index first. That is two calls, `unindexed` and `index`,
-//!   which the one who searches makes: only he can analyse a message. An import is marked likewise.
-//! * The index holds nothing that history does not: it can be made anew at any time, and ranks nothing.
+//! * The store assigns `seq`: from 1, without gaps, in commit order.
+//! * A message id is stored once per session; a [`Receipt`] is applied once.
+//! * An append is searchable as soon as it is acknowledged: its transaction marks what is not indexed yet,
+//!   and a search finishes the index first. The searcher makes these two calls, `unindexed` and `index`,
+//!   because only it can analyze messages. The same holds for imports.
+//! * The index contains nothing that is not in history: it can be rebuilt at any time, and does no ranking.
 //! * Readers never wait for the writer.
-//! * Every method is all or nothing.
+//! * Every method is atomic.
 
 mod call;
 mod error;
@@ -49,7 +49,7 @@ pub use session::{
 };
 pub use team::{ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore};
 
-/// Where sessions live: one trait for each service.
+/// The storage of sessions, with one trait for each service.
 pub trait Store:
     SessionStore
     + ImportStore

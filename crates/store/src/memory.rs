@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreFuture;
 
-/// Versions of memory files, and what extraction, consolidation and instructions know of a project.
+/// Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 pub trait MemoryStore {
-    /// One transaction. The newest [`VERSIONS_OF_A_FILE`] of each file stay. Versions outlive the session that they came from.
+    /// One transaction. The newest [`VERSIONS_OF_A_FILE`] of each file are kept. Versions outlive their session.
     fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()>;
     /// Newest first, without their contents.
     fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>>;
@@ -39,29 +39,28 @@ pub trait MemoryStore {
     /// Real paths of files that a project's instructions may import, in order.
     fn import_approvals(&self, project: String) -> StoreFuture<'_, Vec<String>>;
     fn approve_import(&self, project: String, path: String, at: UnixMicros) -> StoreFuture<'_, ()>;
-    /// Whether there was an approval to revoke.
+    /// Returns whether there was an approval to revoke.
     fn revoke_import(&self, project: String, path: String) -> StoreFuture<'_, bool>;
 }
 
-/// Versions kept of one file, at least; older ones go. Somebody who saves every minute of a working day has them
-/// for a month.
+/// At least this many versions of a file are kept. Saving every minute of a working day, they last for a month.
 pub const VERSIONS_OF_A_FILE: usize = 10_000;
 
-/// What a memory file held at a time.
+/// The content of a memory file at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemoryVersion {
     /// Project and scope, as the daemon names its directories.
     pub directory: String,
     pub file: String,
-    /// Of the content; empty where the file was removed.
+    /// Hash of the content; empty if the file was removed.
     pub hash: String,
-    /// `None`: the file was removed.
+    /// `None` if the file was removed.
     pub content: Option<Bytes>,
-    /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for what stood there before.
+    /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for existing content.
     pub author: MemoryAuthor,
     /// The session that it came from.
     pub session: Option<SessionId>,
-    /// Why, in words; may be empty.
+    /// The reason as text; may be empty.
     pub note: String,
     pub at: UnixMicros,
 }
@@ -69,12 +68,12 @@ pub struct NewMemoryVersion {
 /// A version without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionRecord {
-    /// In order of time, over all files.
+    /// In order of time, across all files.
     pub number: i64,
     pub directory: String,
     pub file: String,
     pub hash: String,
-    /// `None`: the file was removed.
+    /// `None` if the file was removed.
     pub bytes: Option<u64>,
     pub author: MemoryAuthor,
     pub session: Option<SessionId>,
@@ -86,7 +85,7 @@ pub struct VersionRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryVersionFilter {
     pub directory: String,
-    /// `None`: of all files.
+    /// `None` for all files.
     pub file: Option<String>,
     pub session: Option<SessionId>,
     /// Only those with smaller numbers.
@@ -94,14 +93,14 @@ pub struct MemoryVersionFilter {
     pub limit: usize,
 }
 
-/// What an extraction is about to write, kept until all of it is written.
+/// What an extraction will write, stored until all of it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtractionPlan {
     pub strategy: String,
     /// The session's extraction mark when the plan is carried out.
     pub through: Seq,
     pub writes: Vec<PlannedWrite>,
-    /// Topics that are proposed to the team.
+    /// Topics to propose to the team.
     pub proposals: Vec<PlannedWrite>,
 }
 
@@ -109,20 +108,20 @@ pub struct ExtractionPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedWrite {
     pub name: String,
-    /// Hash of the topic that it replaces; `None`: there must be none.
+    /// Hash of the topic that it replaces; `None` if there must not be one.
     pub over: Option<String>,
     pub text: String,
-    /// The user's own words, and the message that holds them.
+    /// The user's own words, and their message.
     pub sentence: Option<String>,
     pub seq: Option<Seq>,
 }
 
-/// A statement that is not learnt again, by what it means.
+/// A statement that must not be added again, by its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedStatement {
     /// Stems of its words.
     pub words: BTreeSet<String>,
-    /// It forbids or denies.
+    /// Whether it forbids or denies something.
     pub negative: bool,
 }
 
@@ -130,9 +129,9 @@ pub struct RefusedStatement {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LastDream {
-    /// When it was requested; set back if it fails. Jobs of earlier versions call it `last`.
+    /// When it was requested; reset if it fails. Jobs of earlier versions call it `last`.
     #[serde(rename = "last")]
     pub at: Option<UnixMicros>,
-    /// The note of the versions that it wrote.
+    /// The id recorded with its versions.
     pub id: Option<String>,
 }

@@ -1,14 +1,14 @@
 use bethink_transcript::{Message, MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
-/// Words to index a message under, already analysed: lower case, split, separated by spaces.
+/// The index terms of a message: lower case, split, separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     pub user: String,
     pub assistant: String,
     pub tool_input: String,
     pub tool_result: String,
-    /// What is known about the message rather than said in it, as terms of their own.
+    /// What is known about the message but not said in it, as separate terms.
     pub marks: String,
 }
 
@@ -18,7 +18,7 @@ pub struct NewMessage {
     pub role: Role,
     /// The message object exactly as it arrived.
     pub raw: Bytes,
-    /// It is the copy of a message that came in an imported file.
+    /// Whether it is a copy of a message from an imported file.
     pub recorded: bool,
     pub created_at: UnixMicros,
 }
@@ -41,11 +41,11 @@ pub struct Append {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendResult {
-    /// Seq of every message of the request, in its order, and whether it was new.
+    /// Seq of every message of the request, in order, and whether it was new.
     pub places: Vec<(Seq, bool)>,
     /// Newest seq of the session after the append.
     pub last_seq: Seq,
-    /// The receipt had been honoured before; `places` are those given then.
+    /// The receipt was used before; `places` are those returned then.
     pub repeated: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct StoredMessage {
     pub id: MessageId,
     pub role: Role,
     pub raw: Bytes,
-    /// The message came in an imported file, as its recorder wrote it.
+    /// Whether the message came from an imported file, as its recorder wrote it.
     pub recorded: bool,
     pub created_at: UnixMicros,
 }
@@ -80,7 +80,7 @@ impl SeqRange {
     }
 }
 
-/// An `Idempotency-Key` with the fingerprint of the request that it came with.
+/// An `Idempotency-Key` with the fingerprint of its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub key: String,

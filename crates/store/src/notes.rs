@@ -4,20 +4,20 @@ use crate::error::StoreFuture;
 
 /// Notes of sessions.
 pub trait NotesStore {
-    /// What is known of a session's notes; `None` before the first.
+    /// The record of a session's notes; `None` before the first.
     fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>>;
-    /// Replaces them whole.
+    /// Replaces the whole record.
     fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()>;
 }
 
-/// What the daemon knows of a session's notes, beside the file that a person edits.
+/// What the daemon stores about a session's notes, besides the file that a person edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRecord {
     pub session: SessionId,
     /// What the daemon wrote last.
     pub text: String,
-    /// Hash of the file that this replaced; empty if there was none. A file with this hash was not
-    /// written yet when the daemon was killed.
+    /// Hash of the file that this replaced; empty if there was none. If the file still has this hash, the daemon
+    /// was killed before it wrote the new one.
     pub replaced: String,
     /// JSON of the daemon's own lines; its shape belongs to the engine that merges.
     pub written: String,

@@ -16,22 +16,21 @@ pub trait ImportStore {
         after_line: u64,
         limit: usize,
     ) -> StoreFuture<'_, Vec<StoredRecord>>;
-    /// The session that was imported from a file with this content hash, if it still lives.
+    /// The session that was imported from a file with this content hash, if it still exists.
     fn imported(&self, content_hash: &str) -> StoreFuture<'_, Option<SessionId>>;
 }
 
-/// One line of an imported file, cut around the message that it carries, so that
-/// `head + message.raw + tail` is the line again, its end included. A line without a message is all
-/// head.
+/// One line of an imported file, split around its message, so that `head + message.raw + tail` is the line
+/// again, including its line end. A line without a message is all head.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
     /// From 1.
     pub line: u64,
     pub head: Bytes,
     pub tail: Bytes,
-    /// The session that the message belongs to: the file's own, or a child made from a sidechain. It has no terms yet:
-    /// indexing takes longer than storing, and nobody waits for it. Until [`index`](crate::Store::index) has brought
-    /// them, [`unindexed`](crate::Store::unindexed) tells of it.
+    /// The message and its session: the file's own, or a child made from a sidechain. It has no terms yet, because
+    /// indexing takes longer than storing. Until [`index`](crate::Store::index) adds them,
+    /// [`unindexed`](crate::Store::unindexed) returns it.
     pub message: Option<(SessionId, NewMessage)>,
 }
 
@@ -46,7 +45,7 @@ pub struct StoredRecord {
     pub message: Option<(SessionId, Seq)>,
 }
 
-/// A stretch of an import. Messages that repeat an id of their session are kept as a record alone.
+/// A batch of an import. Messages that repeat an id of their session are kept only as records.
 #[derive(Clone, Debug)]
 pub struct ImportBatch {
     /// The session that owns the file.

@@ -6,35 +6,35 @@ use bethink_transcript::{Seq, SessionId};
 use crate::error::StoreFuture;
 use crate::message::{SeqRange, Terms};
 
-/// The index, made after the messages.
+/// The index, which is updated after the messages are stored.
 pub trait IndexStore {
     /// The end of the history that is not indexed yet, without a limit.
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>>;
-    /// Sessions that have such an end, at most so many.
+    /// Sessions with an unindexed end, up to a limit.
     fn lagging(&self, limit: usize) -> StoreFuture<'_, Vec<SessionId>>;
-    /// One transaction: the entries, and the mark. Done twice it is done once. Answers whether
-    /// [`tidy`](Self::tidy) has something to do.
+    /// One transaction: the entries, and the mark. Idempotent. Returns whether [`tidy`](Self::tidy) has something
+    /// to do.
     fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool>;
-    /// Where terms stand, in what is indexed: the answer tells what is not.
+    /// Where terms occur in what is indexed; the result says what is not.
     fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces>;
-    /// Forgets what is indexed of a session: all of it is to be indexed again.
+    /// Drops a session from the index, so that all of it is indexed again.
     fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()>;
-    /// One step of keeping the index quick to read, in transactions of a few milliseconds. Answers
-    /// whether there is more to do. Broken off, it is begun again.
+    /// One step of optimizing the index, in transactions of a few milliseconds. Returns whether there is more to
+    /// do. If it is interrupted, it starts again.
     fn tidy(&self) -> StoreFuture<'_, bool>;
 }
 
-/// Terms of messages that are stored: they come without, so that nobody waits for an analysis.
+/// Terms of stored messages, which are stored without terms so that nobody waits for the analysis.
 #[derive(Clone, Debug)]
 pub struct IndexBatch {
     pub session: SessionId,
-    /// In ascending order of seq. Those of messages that are indexed already are left out.
+    /// In ascending order of seq. Messages that are already indexed are skipped.
     pub entries: Vec<(Seq, Terms)>,
-    /// All messages up to here count as indexed from now on, those without an entry as wordless.
+    /// All messages up to here count as indexed from now on; those without an entry have no terms.
     pub through: Seq,
 }
 
-/// Where to look.
+/// Where to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchScope {
     Session(SessionId),
@@ -44,62 +44,62 @@ pub enum SearchScope {
     All,
 }
 
-/// What a search asks the index: where each of these terms stands.
+/// A query to the index: where each of these terms occurs.
 #[derive(Clone, Debug)]
 pub struct IndexLookup {
     pub scope: SearchScope,
     pub terms: Vec<String>,
     pub families: Vec<Family>,
-    /// Postings read at most, of the rarest terms first: a term whose postings do not fit any more
-    /// says too little to be waited for, and is answered with `None`.
+    /// The most postings to read, rarest terms first: a term whose postings no longer fit says too little, and gets
+    /// `None`.
     pub most: usize,
 }
 
-/// All terms that begin alike, as one: each message once, with what it has of all of them.
+/// All terms with the same beginning, combined: each message once, with the counts of all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
     pub start: String,
-    /// The one that is looked up for itself.
+    /// The term that is looked up separately.
     pub except: String,
-    /// Shortest and longest of them, in bytes.
+    /// Minimum and maximum length of the terms, in bytes.
     pub lengths: RangeInclusive<usize>,
 }
 
-/// Where the terms stand.
+/// Where the terms occur.
 #[derive(Clone, Debug, Default)]
 pub struct TermPlaces {
-    /// All sessions of the scope; postings name them by their place in this list.
+    /// All sessions of the scope; postings refer to them by their index in this list.
     pub sessions: Vec<IndexedSession>,
-    /// One for each term asked, in that order; each ascending by session and seq.
+    /// One list for each requested term, in that order; each ascending by session and seq.
     pub lists: Vec<Option<Vec<Posting>>>,
-    /// One for each family asked, likewise.
+    /// The same for each requested family.
     pub families: Vec<Option<Vec<Posting>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedSession {
     pub session: SessionId,
-    /// Indexed up to here; less than `last` where the index has to be finished first.
+    /// Indexed up to here; less than `last` if the index has to be finished first.
     pub indexed: Seq,
     pub last: Seq,
-    /// Messages indexed, and their terms together.
+    /// The number of indexed messages, and of their terms.
     pub messages: u64,
     pub terms: u64,
 }
 
-/// A message that holds a term.
+/// A message that contains a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
-    /// Place in [`Found::sessions`].
+    /// Index in [`TermPlaces::sessions`].
     pub session: u32,
     pub seq: u32,
-    /// How often the term stands in each field.
+    /// How often the term occurs in each field.
     pub counts: Counts,
-    /// Terms in the message, coarsely: see [`length_of`](Self::length_of).
+    /// The approximate number of terms in the message: see [`length_of`](Self::length_of).
     pub length: u8,
 }
 
-/// By code: a search asks for hundreds of thousands of them.
+/// Lengths by code, precomputed because a search looks up hundreds of thousands.
 static LENGTHS: LazyLock<[f32; 256]> = LazyLock::new(|| {
     let mut lengths = [0.0; 256];
     for (code, length) in (0..=u8::MAX).zip(&mut lengths) {
@@ -109,9 +109,9 @@ static LENGTHS: LazyLock<[f32; 256]> = LazyLock::new(|| {
 });
 
 impl Posting {
-    /// A length in a byte, in steps of a ninth: what is ranked by it needs no more.
+    /// A length encoded in a byte, in steps of about 9%, which is precise enough for ranking.
     pub fn length_code(terms: usize) -> u8 {
-        // 32 octaves of 8 steps hold any count of terms that a message can have.
+        // 32 octaves of 8 steps cover any number of terms that a message can have.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -140,7 +140,7 @@ impl Counts {
         (self.0 >> (2 * field)) & Self::MOST
     }
 
-    /// With those of another term of the same message.
+    /// The sum with the counts of another term in the same message.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let both = |field| (self.of(field) + other.of(field)).min(Self::MOST);

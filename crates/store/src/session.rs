@@ -4,12 +4,12 @@ use bethink_transcript::{CollapseId, CompactionId, Seq, SessionId, UnixMicros};
 use crate::error::StoreFuture;
 use crate::message::{Append, AppendResult, Receipt, SeqRange, StoredMessage};
 
-/// Sessions, their history and what was decided about it.
+/// Sessions, their history and the decisions about it.
 pub trait SessionStore {
     // sessions
     fn create_session(&self, new: NewSession, receipt: Option<Receipt>)
     -> StoreFuture<'_, Created>;
-    /// A deleted session is `NotFound`.
+    /// Returns `NotFound` for a deleted session.
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord>;
     /// Newest first, by `updated_at` then id.
     fn sessions(
@@ -23,10 +23,9 @@ pub trait SessionStore {
         change: SessionChange,
     ) -> StoreFuture<'_, SessionRecord>;
     /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes,
-    /// index entries, extraction mark and plan, transcript positions and the ids that clients know it by.
-    /// What models were paid for it stays.
+    /// index entries, extraction mark and plan, transcript positions and client ids. Its rows in the ledger stay.
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()>;
-    /// Distinct project directories with the number of their sessions, in order of name.
+    /// All project directories with their number of sessions, in order of name.
     fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>>;
 
     // history
@@ -34,7 +33,7 @@ pub trait SessionStore {
     fn append(&self, append: Append) -> StoreFuture<'_, AppendResult>;
     /// In ascending order of seq.
     fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>>;
-    /// Those of the messages asked for that are there, in the order asked.
+    /// The requested messages that exist, in the order requested.
     fn messages_at(
         &self,
         places: Vec<(SessionId, Seq)>,
@@ -43,15 +42,15 @@ pub trait SessionStore {
     // decisions and compactions
     fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>>;
     fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()>;
-    /// Oldest first, undone ones included.
+    /// Oldest first, including undone ones.
     fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>>;
-    /// One transaction: the boundary with all that belongs to it, and the decisions made with it.
+    /// One transaction: the compaction with its boundary, and the decisions made with it.
     fn add_compaction(
         &self,
         compaction: CompactionRecord,
         with: Vec<NewDecision>,
     ) -> StoreFuture<'_, ()>;
-    /// One transaction, with the decisions that say so. Undoing what is undone changes nothing and answers the same.
+    /// One transaction, with the decisions that record it. Undoing again changes nothing and returns the same.
     fn undo_compaction(
         &self,
         session: SessionId,
@@ -63,9 +62,9 @@ pub trait SessionStore {
     // collapsed spans
     /// In order of their messages, staged and committed.
     fn collapses(&self, id: SessionId) -> StoreFuture<'_, Vec<CollapseRecord>>;
-    /// One transaction: the spans, new or newly committed, and the decisions that show them. Of a span
-    /// that is there only the commit is taken. Staged spans that share a message with a new one go; a
-    /// committed one is `Conflict`.
+    /// One transaction: the spans, new or newly committed, and the decisions that show them. For an existing span
+    /// only the commit is updated. Staged spans that overlap a new one are removed; a committed one is a
+    /// `Conflict`.
     fn put_collapses(
         &self,
         id: SessionId,
@@ -73,12 +72,12 @@ pub trait SessionStore {
         with: Vec<NewDecision>,
     ) -> StoreFuture<'_, ()>;
 
-    // idempotency of what is neither an append nor a new session
+    // idempotency of other requests than appends and new sessions
     fn receipt(&self, key: String) -> StoreFuture<'_, Option<StoredReceipt>>;
     fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()>;
 }
 
-/// The answer that was given under a key.
+/// The answer stored for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredReceipt {
     pub fingerprint: String,
@@ -93,15 +92,15 @@ pub struct NewSession {
     pub tags: Vec<String>,
     pub parent: Option<SessionId>,
     pub forked_at: Option<Seq>,
-    /// JSON of the model that the session talks to.
+    /// JSON of the session's model.
     pub model: String,
     pub created_at: UnixMicros,
-    /// Hash of the file that it is imported from.
+    /// Hash of the imported file.
     pub content_hash: Option<String>,
 }
 
 impl NewSession {
-    /// One of its own, without a title.
+    /// A new session without a parent or a title.
     pub fn new(id: SessionId, project_dir: String, model: String, created_at: UnixMicros) -> Self {
         let (title, tags, parent) = (None, Vec::new(), None);
         let (forked_at, content_hash) = (None, None);
@@ -112,7 +111,7 @@ impl NewSession {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     pub session: SessionRecord,
-    /// The receipt had been honoured before; `session` is the one made then.
+    /// The receipt was used before; `session` is the one created then.
     pub repeated: bool,
 }
 
@@ -121,7 +120,7 @@ pub struct SessionRecord {
     pub id: SessionId,
     pub project_dir: String,
     pub title: Option<String>,
-    /// The title was given or changed by a person, so an export must carry it.
+    /// The title was set by a person, so an export must include it.
     pub titled: bool,
     pub tags: Vec<String>,
     pub parent: Option<SessionId>,
@@ -135,7 +134,7 @@ pub struct SessionRecord {
     pub updated_at: UnixMicros,
 }
 
-/// What is `Some` changes.
+/// Changes the fields that are `Some`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionChange {
     pub title: Option<String>,
@@ -159,11 +158,11 @@ pub struct SessionFilter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     pub limit: usize,
-    /// As handed out; one that is not ours is `Conflict`.
+    /// A cursor from a previous page; an invalid one is a `Conflict`.
     pub cursor: Option<String>,
 }
 
-/// A decision record: how something of the history is shown from now on.
+/// A decision record: how a part of the history is shown from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionRecord {
     pub id: i64,
@@ -205,7 +204,7 @@ pub struct CompactionRecord {
     pub undone_at: Option<UnixMicros>,
 }
 
-/// A span of a session and the text that stands for it, or may.
+/// A span of a session and the text that replaces it, or may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollapseRecord {
     pub id: CollapseId,
@@ -213,7 +212,7 @@ pub struct CollapseRecord {
     pub first_seq: Seq,
     pub last_seq: Seq,
     pub text: String,
-    /// Of its messages as the prompt showed them, and of the text.
+    /// Tokens of its messages as the prompt showed them, and of the text.
     pub tokens_before: u64,
     pub tokens: u64,
     /// Which strategy wrote the text.
@@ -221,7 +220,7 @@ pub struct CollapseRecord {
     /// Newest message when the text was written.
     pub staged_after: Seq,
     pub staged_at: UnixMicros,
-    /// Since when prompts show the text: newest message, and time. `None` while it is staged.
+    /// When prompts began to show the text: newest message, and time. `None` while it is staged.
     pub committed: Option<(Seq, UnixMicros)>,
 }
 

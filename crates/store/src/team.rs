@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use crate::error::StoreFuture;
 
-/// What a team shares: topics that wait for a person, and where its memory lies.
+/// What a team shares: proposals that wait for a person, and the location of its memory.
 pub trait TeamStore {
-    /// Adds a proposal. Of one that is there, only the state and the time of the decision change.
+    /// Adds a proposal. For an existing one, only the state and the time of the decision change.
     fn put_proposal(&self, proposal: StoredProposal) -> StoreFuture<'_, ()>;
     fn proposal(&self, id: Uuid) -> StoreFuture<'_, Option<StoredProposal>>;
     /// Oldest first.
@@ -23,7 +23,7 @@ pub trait TeamStore {
     fn put_team_place(&self, project: String, dir: String) -> StoreFuture<'_, ()>;
 }
 
-/// A topic that is proposed for a team's memory.
+/// A topic proposed for a team's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredProposal {
     /// A UUIDv7, so that ids are in order of time.
@@ -50,10 +50,10 @@ pub struct ProposalFilter {
     pub state: Option<ProposalState>,
 }
 
-/// What a team file was last made from, where the commit that was last synced doesn't tell.
+/// The base of a team file, if it is not the one in the last synced commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamBase {
     pub file: String,
-    /// Object id of the blob; `None` where there was no file.
+    /// Object id of the blob; `None` if there was no file.
     pub blob: Option<String>,
 }

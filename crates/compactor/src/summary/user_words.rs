@@ -126,6 +126,6 @@ mod tests {
         list(&mut page, &[&said[0]], 2_000, ONE_MESSAGE_PERCENT);
         let text = page.finish();
         assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");
-        assert!(text.len() <= 2_000 && text.contains("bytes left out here"), "{text}");
+        assert!(text.len() <= 2_000 && text.contains("bytes left out"), "{text}");
     }
 }

@@ -94,5 +94,5 @@ fn the_users_words_stand_there_as_they_were_said() {
     let history = history(&[say(words), answer("ok"), say(&giant), answer("read")]);
     let text = write(&history, 4, 3_000);
     assert!(text.contains(words), "{text}");
-    assert!(text.contains("bytes left out here") && text.contains("[3] paste"), "{text}");
+    assert!(text.contains("bytes left out") && text.contains("[3] paste"), "{text}");
 }

@@ -238,7 +238,7 @@ fn a_summary_at_the_beginning_stays_whatever_goes() {
         "{first}"
     );
     assert_eq!((once.marks[0], first.matches("SUMMARY").count()), (summary, 1));
-    assert!(!first.contains("begin") && first.contains("are left out here"), "{first}");
+    assert!(!first.contains("begin") && first.contains("are left out:"), "{first}");
     // The marker of the last cut goes, the summary stays.
     if let Some(twice) = drop_rounds(&once, 1, None) {
         assert!(said(&twice).contains("SUMMARY") && twice.weight() < once.weight());

@@ -1,4 +1,4 @@
-//! A question as words with what each of them tells.
+//! A question as words, each with its information.
 
 use super::Field;
 use super::catalog::Catalog;
@@ -17,15 +17,15 @@ pub(crate) struct QuestionWord {
     pub(crate) asked: String,
     /// As the question spells it.
     pub(crate) written: String,
-    /// Terms of the catalog that answer it, with how well. None where it occurs nowhere.
+    /// Terms of the catalog that match it, with how well. Empty if it occurs nowhere.
     pub(crate) terms: Vec<(u32, f32)>,
-    /// What it tells: 0 is nothing, 1 a word that no topic holds.
+    /// Its information: 0 is none, 1 is that of a word in no topic.
     pub(crate) information: f32,
-    /// Its part of the question, where all of them are 1.
+    /// Its share of the question; all shares sum to 1.
     pub(crate) share: f32,
 }
 
-/// The telling words of a question, the most telling first.
+/// The informative words of a question, the most informative first.
 pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
     let mut words: Vec<QuestionWord> = Vec::new();
     for text in ends(question) {
@@ -54,7 +54,7 @@ pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
     words
 }
 
-/// Neighbours written as one: `roll back` may stand there as `rollback`.
+/// Neighbouring words joined: `roll back` may be written `rollback`.
 fn joined(text: &str) -> Vec<String> {
     let mut before = String::new();
     let mut joined = Vec::new();
@@ -68,7 +68,7 @@ fn joined(text: &str) -> Vec<String> {
     joined
 }
 
-/// The parts of a long text in which something is asked: how it begins, and how it ends.
+/// The parts of a long text that usually contain the question: its beginning and its end.
 fn ends(question: &str) -> Vec<&str> {
     if question.len() <= HEAD_BYTES + TAIL_BYTES {
         return vec![question];
@@ -81,7 +81,7 @@ fn ends(question: &str) -> Vec<&str> {
 fn word(catalog: &Catalog, term: &str, written: &str, shape: TermShape) -> Option<QuestionWord> {
     let exact = catalog.find(term);
     if exact.is_none() && shape == TermShape::Joined {
-        // Its parts are words of the question, too.
+        // Its parts are already words of the question.
         return None;
     }
     let telling = telling(term);
@@ -113,7 +113,7 @@ fn most(catalog: &Catalog, number: u32, telling: f32) -> f32 {
     if telling == HABITUAL && !is_subject() { COMMON } else { telling }
 }
 
-/// What the mere fact tells that a topic holds this term: 0 where all do, 1 where none does.
+/// The information in the fact that a topic contains this term: 0 if all do, 1 if none does.
 pub(crate) fn rarity(catalog: &Catalog, number: u32) -> f32 {
     let all = catalog.len() as f32 + IMAGINED_TOPICS + 1.0;
     let holding = catalog.postings[number as usize].len() as f32 + 1.0;

@@ -1,16 +1,16 @@
-//! A topic as the catalog sees it: terms, the parts they stand in, and the passages that share them.
+//! A topic as the catalog stores it: terms, the parts they occur in, and the passages that share them.
 
 use std::collections::HashMap;
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// Passages of a body that are told apart, besides the header. They are what a posting has bits for.
+/// How many passages of a body are distinguished, besides the header. A posting has that many bits.
 const PASSAGES: usize = 15;
-/// Bytes of a passage, where there are few enough: about a paragraph.
+/// Minimum size of a passage in bytes: about a paragraph.
 const PASSAGE_BYTES: usize = 280;
-/// Longest bold words that are a title. A sentence in bold stresses something.
+/// Longer bold text is not a title but an emphasized sentence.
 const TITLE_BYTES: usize = 60;
-/// Bytes of a body that are taken. A topic as long as a book is about its beginning.
+/// How many bytes of a body are indexed: a topic as long as a book is about its beginning.
 const MOST_BODY_BYTES: usize = 64 * 1024;
 
 /// Parts of a topic, as bits of a posting.
@@ -39,17 +39,17 @@ impl Field {
     }
 }
 
-/// What a topic says of itself.
+/// The metadata of a topic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Card<'a> {
-    /// Of its file, without `.md`.
+    /// The file name without `.md`.
     pub name: &'a str,
-    /// The name that its front matter gives, if it has one.
+    /// The name in its front matter, if any.
     pub title: &'a str,
     pub description: &'a str,
 }
 
-/// What is known of one term in one topic.
+/// The occurrences of one term in one topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TermMark {
     /// Bits of [`Field`].
@@ -63,7 +63,7 @@ pub(crate) struct TermMark {
 #[derive(Debug, Default)]
 pub(crate) struct TopicTerms {
     pub(crate) marks: HashMap<String, TermMark>,
-    /// Terms of its body, repeats counted.
+    /// Number of terms in its body, with repetitions.
     pub(crate) length: u32,
 }
 
@@ -105,7 +105,7 @@ impl TopicTerms {
     }
 }
 
-/// Bytes at the start of a line that stand out: all of a heading, or the words in bold that people use instead.
+/// How many bytes at the start of a line are prominent: all of a heading, or bold words that people use instead.
 fn prominent_bytes(line: &str) -> usize {
     let text = line.trim_start_matches([' ', '\t', '>']);
     let text = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! The topics of a directory as postings: what is asked of them, without their text.
+//! The topics of a directory as postings, without their text.
 
 use std::collections::HashMap;
 
@@ -9,11 +9,11 @@ use super::tools::manual;
 use super::words::telling;
 use crate::terms::for_each_term;
 
-/// Whoever keeps the topics numbers them.
+/// A topic's number, assigned by the owner of the topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicId(pub u32);
 
-/// Where one term stands in one topic. Eight bytes: a directory of 100,000 topics has millions.
+/// Where one term occurs in one topic. Eight bytes, because a directory of 100,000 topics has millions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TopicPosting {
     pub(crate) slot: u32,
@@ -23,11 +23,11 @@ pub(crate) struct TopicPosting {
 #[derive(Debug)]
 pub(crate) struct CatalogTopic {
     pub(crate) id: TopicId,
-    /// Terms of its body, repeats counted.
+    /// Number of terms in its body, with repetitions.
     pub(crate) length: u32,
-    /// Terms of the name of its file, and of its title.
+    /// Terms of its file name, and of its title.
     pub(crate) names: [Box<[u32]>; 2],
-    /// What it says of itself, if it only tells how something is used.
+    /// Its name and description, if it only explains how something is used.
     pub(crate) manual: Option<Box<str>>,
     pub(crate) is_gone: bool,
 }
@@ -38,17 +38,17 @@ pub struct Catalog {
     ids: HashMap<TopicId, u32>,
     pub(crate) topics: Vec<CatalogTopic>,
     terms: HashMap<Box<str>, u32>,
-    /// By number of the term; by slot within.
+    /// By term number, then by slot.
     pub(crate) postings: Vec<Vec<TopicPosting>>,
-    /// By number of the term: what it tells, wherever it stands.
+    /// The general information of each term, by number.
     telling: Vec<f32>,
-    /// Terms in alphabetical order with their numbers: where words are looked up that occur nowhere.
+    /// Terms in alphabetical order with their numbers, to look up words that occur nowhere.
     vocabulary: Vec<(Box<str>, u32)>,
     gone: usize,
 }
 
 impl Catalog {
-    /// Takes a topic in, in place of what had its number. After the last of a batch comes [`Catalog::settle`].
+    /// Adds a topic, or replaces the one with its number. Call [`Catalog::settle`] after a batch.
     pub fn put(&mut self, id: TopicId, card: &Card<'_>, body: &str) {
         self.remove(id);
         let terms = terms(card, body);
@@ -68,7 +68,7 @@ impl Catalog {
         });
     }
 
-    /// From now on it is never picked. After the last of a batch comes [`Catalog::settle`].
+    /// Removes a topic, which is never picked from now on. Call [`Catalog::settle`] after a batch.
     pub fn remove(&mut self, id: TopicId) {
         if let Some(slot) = self.ids.remove(&id) {
             self.topics[slot as usize].is_gone = true;
@@ -76,8 +76,8 @@ impl Catalog {
         }
     }
 
-    /// Lets go of what was removed, and looks up words that came. One pass over all postings, so that a batch of
-    /// changes costs the same as one; until then, words of removed topics count as more common than they are.
+    /// Drops what was removed, and updates the vocabulary. One pass over all postings, so that a batch of changes costs
+    /// as much as one; until then, words of removed topics count as more common than they are.
     pub fn settle(&mut self) {
         if self.gone > 0 {
             self.sweep();
@@ -106,7 +106,7 @@ impl Catalog {
         self.telling[number as usize]
     }
 
-    /// Number of a term that some topic holds.
+    /// The number of a term that occurs in some topic.
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
         let number = *self.terms.get(term)?;
         (!self.postings[number as usize].is_empty()).then_some(number)
@@ -142,7 +142,7 @@ impl Catalog {
         number
     }
 
-    /// Closes the gaps: living topics move up, in order, and their postings with them.
+    /// Closes the gaps: remaining topics move up in order, with their postings.
     fn sweep(&mut self) {
         let mut places = Vec::with_capacity(self.topics.len());
         let mut living = 0_u32;
@@ -163,14 +163,14 @@ impl Catalog {
     }
 }
 
-/// People put the type before the name of a file, to sort by it: `feedback_tests`.
+/// Removes a type prefix, which people use for sorting: `feedback_tests`.
 fn without_kind(name: &str) -> &str {
     let kinds = MemoryKind::ALL.map(MemoryKind::as_str);
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));
     rest.and_then(|rest| rest.strip_prefix(['_', '-'])).unwrap_or(name)
 }
 
-/// Growth leaves as much room again; a list that has come to rest needs little.
+/// Frees the room that growth leaves in a list.
 fn shrink(postings: &mut Vec<TopicPosting>) {
     if postings.capacity() > postings.len() + postings.len() / 4 + 4 {
         postings.shrink_to(postings.len() + postings.len() / 16);

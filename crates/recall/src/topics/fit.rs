@@ -1,4 +1,4 @@
-//! How well a topic fits a question, from where its words stand.
+//! How well a topic fits a question, from where the words occur.
 
 use super::Field;
 use super::ask::{QuestionWord, rarity};
@@ -10,20 +10,20 @@ use super::weights::{
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TopicFit {
-    /// Share of the question that the topic is about, by where the words stand in it.
+    /// Share of the question that the topic is about, judged by where the words occur.
     pub(crate) covered: f32,
     /// Share of the question in its best passage.
     pub(crate) together: f32,
-    /// The same beside the most telling word of that passage.
+    /// The same without the most informative word of that passage.
     pub(crate) joint: f32,
-    /// Share of its name that the question says.
+    /// Share of its name that occurs in the question.
     pub(crate) named: f32,
     /// Information covered, whatever the question's is.
     pub(crate) evidence: f32,
 }
 
 impl TopicFit {
-    /// Means the same in every directory: 1 is a topic by the name that was asked for.
+    /// Has the same meaning in every directory: 1 is a topic with exactly the name in the question.
     pub(crate) fn score(&self) -> f32 {
         let evident = (self.evidence / FULL_EVIDENCE).min(1.0);
         let score = COVERED * self.covered
@@ -39,7 +39,7 @@ impl TopicFit {
     }
 }
 
-/// How surely a topic is about a word, from where it stands: 0 to 1.
+/// How likely a topic is about a word, from where it occurs: 0 to 1.
 pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     let relative = 1.0 - LENGTH_SHARE + LENGTH_SHARE * length as f32 / PLAIN_LENGTH;
     let mentions = f32::from(posting.mark.mentions);
@@ -58,7 +58,7 @@ pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     1.0 - doubt
 }
 
-/// The close look at one topic: `matches` are words of the question with where they stand in it.
+/// Scores one topic in detail: `matches` are the words of the question with their occurrences.
 pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> TopicFit {
     let topic = &catalog.topics[slot as usize];
     let mut fit = TopicFit::default();

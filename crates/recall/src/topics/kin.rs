@@ -1,4 +1,4 @@
-//! Words that stand for one another: what somebody asks for may have been written down in another word.
+//! Related words: the question and the topic may use different words for the same thing.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,21 +7,21 @@ use super::catalog::Catalog;
 use super::words::WORDS;
 use crate::stem::stem;
 
-/// The same thing, shorter or spelt otherwise.
+/// The same thing, abbreviated or spelled differently.
 pub(crate) const SHORT: f32 = 0.95;
 /// Nearly the same thing.
 pub(crate) const NEAR: f32 = 0.6;
-/// One letter wrong, or another ending than the rules strip.
+/// One wrong letter, or an ending that the rules do not strip.
 pub(crate) const MISSPELT: f32 = 0.7;
 
-/// Letters that a word shares at its beginning with another of its family, and by how many they differ at the end.
+/// How many leading letters words of a family share, and how many they may differ in at the end.
 const FAMILY_LETTERS: usize = 5;
 const FAMILY_SPREAD: usize = 4;
 /// Shorter words have too many neighbours one letter away.
 const MISSPELT_LETTERS: usize = 5;
 const MOST_NEIGHBOURS: usize = 4;
 
-/// Terms that stand for a term, with how well.
+/// Related terms, with how well they match.
 pub(crate) fn kin(term: &str) -> &'static [(String, f32)] {
     KIN.get(term).map_or(&[], Vec::as_slice)
 }
@@ -44,7 +44,7 @@ static KIN: LazyLock<HashMap<String, Vec<(String, f32)>>> = LazyLock::new(|| {
     table
 });
 
-/// Terms of a catalog that a word which occurs nowhere may have meant.
+/// Terms of a catalog that an unknown word may mean.
 pub(crate) fn neighbours(catalog: &Catalog, term: &str) -> Vec<u32> {
     if !term.bytes().all(|byte| byte.is_ascii_lowercase()) || term.len() < MISSPELT_LETTERS {
         return Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn neighbours(catalog: &Catalog, term: &str) -> Vec<u32> {
     found
 }
 
-/// One letter more, less, another, or two that changed places.
+/// Whether one letter is added, missing or different, or two are swapped.
 fn is_one_off(left: &[u8], right: &[u8]) -> bool {
     let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     if long.len() - short.len() > 1 {

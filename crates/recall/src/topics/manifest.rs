@@ -1,16 +1,16 @@
-//! What a model is shown to choose from, and how its choice is read.
+//! The list from which a model chooses, and how its choice is parsed.
 
 use bethink_memdir::{MemoryKind, Name, Scope};
 
-/// Topics that a model is shown (specification, section 7).
+/// The most topics shown to a model (specification, section 7).
 pub const MOST_ROWS: usize = 200;
-/// Topics that it may choose (specification, section 7).
+/// The most topics it may choose (specification, section 7).
 pub const MOST_PICKS: usize = 5;
-/// Characters of a description that are shown.
+/// Limit for a description, in characters.
 const MOST_DESCRIPTION: usize = 200;
-/// Characters of what the user said that are shown: its beginning and its end.
+/// Limit for the user's message, in characters: its beginning and its end are shown.
 const MOST_QUESTION: usize = 4_000;
-/// Said for "none fits".
+/// The answer for "none fits".
 const NONE: &str = "none";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,21 +23,21 @@ pub struct ManifestRow {
     pub description: String,
 }
 
-/// The topics that a choice is read against.
+/// The topics from which a model chooses.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     rows: Vec<ManifestRow>,
 }
 
-/// An answer that names no topic of the manifest and does not say that none fits.
+/// An answer that neither names a topic of the manifest nor says that none fits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the answer names none of the topics that were listed: {begins:?}")]
+#[error("the answer names none of the listed topics: {begins:?}")]
 pub struct UnknownTopic {
     pub begins: String,
 }
 
 impl Manifest {
-    /// The first [`MOST_ROWS`] of them: the likeliest come first.
+    /// Keeps the first [`MOST_ROWS`]: the likeliest come first.
     pub fn new(mut rows: Vec<ManifestRow>) -> Self {
         rows.truncate(MOST_ROWS);
         Self { rows }
@@ -47,7 +47,7 @@ impl Manifest {
         &self.rows
     }
 
-    /// Name, type, age and description, a line each.
+    /// One line per topic: name, type, age and description.
     pub fn text(&self) -> String {
         self.rows.iter().map(line).collect()
     }
@@ -68,7 +68,7 @@ pub fn question(manifest: &Manifest, said: &str, recent_tools: &[String]) -> Str
     )
 }
 
-/// The rows that an answer names, in its order, [`MOST_PICKS`] at most. Only names that stand in the manifest count.
+/// The rows that an answer names, in its order, at most [`MOST_PICKS`]. Only names in the manifest count.
 pub fn read_pick(answer: &str, manifest: &Manifest) -> Result<Vec<usize>, UnknownTopic> {
     let names = named(answer);
     let mut picks = Vec::new();
@@ -91,7 +91,7 @@ fn line(row: &ManifestRow) -> String {
     format!("{} ({kind}, {}): {description}\n", key(row), plain(&row.age))
 }
 
-/// A private topic by its name, one of the team's with its directory before it.
+/// The name of a private topic; one of the team's has its directory as a prefix.
 fn key(row: &ManifestRow) -> String {
     match row.scope {
         Scope::Private => plain(row.name.as_str()),
@@ -99,7 +99,7 @@ fn key(row: &ManifestRow) -> String {
     }
 }
 
-/// One line without marks that end a list or hide.
+/// One line without characters that end the list or hide text.
 fn plain(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -119,7 +119,7 @@ fn shortened(said: &str) -> String {
     format!("{head}\n[…]\n{tail}")
 }
 
-/// Names in an answer: of its JSON array, else a line each.
+/// Names in an answer: from its JSON array, else one per line.
 fn named(answer: &str) -> Vec<String> {
     if let Some(array) = array(answer) {
         return array;

@@ -10,7 +10,7 @@ use super::weights::{BESIDE_BEST, CLOSE_LOOK};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CatalogQuery<'a> {
     pub question: &'a str,
-    /// Names of tools that were lately used: how to use them need not be told.
+    /// Names of recently used tools, whose usage need not be explained.
     pub recent_tools: &'a [String],
     pub exclude: &'a [TopicId],
     pub limit: usize,
@@ -24,13 +24,13 @@ pub struct Pick {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
-    /// Words as the question spells them, with the parts of the topic they stand in; the most telling first.
+    /// Words as the question spells them, with the parts of the topic they occur in; the most informative first.
     pub terms: Vec<(String, Vec<Field>)>,
     /// 0 to 1, the same in every directory.
     pub score: f32,
 }
 
-/// Topics that a question is about, the best first; none where nothing fits.
+/// Topics that a question is about, the best first; none if nothing fits.
 pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
     let words = words(catalog, ask.question);
     let mut fits: Vec<(u32, TopicFit)> = candidates(catalog, &words)
@@ -47,7 +47,7 @@ pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
     fits.into_iter().map(|(slot, fit)| pick(catalog, &words, slot, &fit)).collect()
 }
 
-/// All topics that say anything of it, the best first, without refusal: what a model chooses from.
+/// All topics with any match, the best first, without a threshold, for a model to choose from.
 pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
     let words = words(catalog, ask.question);
     let slots = candidates(catalog, &words).into_iter();
@@ -55,7 +55,7 @@ pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
     wanted.map(|slot| catalog.topics[slot as usize].id).collect()
 }
 
-/// What of a question this topic holds, whether or not it would be picked for it.
+/// What this topic matches of a question, whether or not it would be picked.
 pub fn why(catalog: &Catalog, question: &str, id: TopicId) -> Option<Why> {
     let slot = catalog.slot(id)?;
     let words = words(catalog, question);
@@ -63,7 +63,7 @@ pub fn why(catalog: &Catalog, question: &str, id: TopicId) -> Option<Why> {
     Some(pick(catalog, &words, slot, &fit).why)
 }
 
-/// Whether a topic only tells how to use one of these tools.
+/// Whether a topic only explains how to use one of these tools.
 pub fn is_manual(catalog: &Catalog, id: TopicId, tools: &[String]) -> bool {
     let topic = catalog.slot(id).and_then(|slot| catalog.topics.get(slot as usize));
     topic.is_some_and(|topic| tools.iter().any(|tool| is_manual_of(topic.manual.as_deref(), tool)))
@@ -78,8 +78,8 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
 
 /// Topics by how much of the question they cover, the most first.
 ///
-/// The most telling words come first. Once what is left of the question could not make a topic fit that has none
-/// of it so far, no further topics are taken in: the long lists of common words then only add to what is there.
+/// The most informative words come first. Once the remaining words could not make a new topic fit, no further topics
+/// are added: the long lists of common words then only add to existing ones.
 fn candidates(catalog: &Catalog, words: &[QuestionWord]) -> Vec<u32> {
     let mut covered = vec![0.0_f32; catalog.topics.len()];
     let mut found: Vec<u32> = Vec::new();
@@ -105,7 +105,7 @@ fn candidates(catalog: &Catalog, words: &[QuestionWord]) -> Vec<u32> {
     found
 }
 
-/// Whether a topic that answers only the words that are left could be picked, however well it does.
+/// Whether a topic that matches only the remaining words could be picked at all.
 fn could_fit(share_left: f32, evidence_left: f32) -> bool {
     let left = TopicFit {
         covered: share_left,
@@ -117,7 +117,7 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
     left.is_enough()
 }
 
-/// Topics that hold a word, with how surely they are about it; only those `found` unless it `admits` more.
+/// Topics with a word, with how likely they are about it; only those already `found` unless it `admits` more.
 fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
     let mut answers = Vec::new();
     for (number, worth) in &word.terms {
@@ -133,14 +133,14 @@ fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) 
         }
     }
     if word.terms.len() > 1 {
-        // Of several terms for one word, the best counts.
+        // If several terms match one word, the best counts.
         answers.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         answers.dedup_by_key(|(slot, _)| *slot);
     }
     answers
 }
 
-/// Looking one topic up in a list costs about as much as passing over so many.
+/// Looking up one topic in a list costs about as much as scanning this many.
 const SEARCH_COST: usize = 16;
 
 fn look_up(postings: &[TopicPosting], slot: u32) -> Option<&TopicPosting> {

@@ -1,13 +1,13 @@
-//! Whether a topic is the manual of a tool. Who has just used a tool knows how; what is dangerous about it is worth
-//! telling all the same.
+//! Whether a topic is the manual of a tool. An agent that has just used a tool knows how to use it, but warnings are
+//! still useful.
 
 use super::card::Card;
 use super::words::WORDS;
 
-/// Bytes of name and description that are kept of a manual.
+/// How many bytes of a manual's name and description are kept.
 const MOST_BYTES: usize = 400;
 
-/// Name and description, in lower case, of a topic that only tells how something is used.
+/// Name and description, in lower case, of a topic that only explains how something is used.
 pub(super) fn manual(card: &Card<'_>, body: &str) -> Option<Box<str>> {
     let name = card.name.replace(['-', '_', '/'], " ");
     let head = format!(" {name} {} {} ", card.title, card.description).to_lowercase();
@@ -29,8 +29,8 @@ fn opens_warning(line: &str) -> bool {
     WORDS.opening.iter().any(|sign| text.starts_with(sign))
 }
 
-/// Whether a topic is the manual of this tool: its name stands in the name or description of one. `mcp__github__search`
-/// is used by who knows the server `github`.
+/// Whether a topic is the manual of this tool: its name or description contains the tool's name. For
+/// `mcp__github__search`, the server name `github` is enough.
 pub(super) fn is_manual_of(manual: Option<&str>, tool: &str) -> bool {
     let Some(manual) = manual else { return false };
     let words: Vec<&str> = words_of(manual).collect();
@@ -42,7 +42,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// `WebFetch` as somebody writes it: in one, or word by word.
+/// `WebFetch` as people write it: in one word, or several.
 fn spelt(tool: &str) -> [Vec<String>; 2] {
     let mut apart = String::new();
     for c in tool.chars() {

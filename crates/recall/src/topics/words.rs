@@ -1,4 +1,4 @@
-//! The words of `words.toml`; and what words tell that people use whatever they talk about, in any directory.
+//! The words of `words.toml`, and the information of words that people use in any context.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::weights::{COMMON, HABITUAL, NUMBER};
 use crate::stem::stem;
 
-/// Read at the first question. The file is part of the program and tests ask for its words, so that it always parses.
+/// Parsed at first use. The file is part of the program and covered by tests, so this cannot fail.
 pub(super) static WORDS: LazyLock<Words> =
     LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
 
-/// What each list is for stands in the file.
+/// The lists are explained in the file.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Words {
     said: String,
@@ -28,7 +28,7 @@ pub(super) struct Words {
     pub(super) beside: Vec<String>,
 }
 
-/// What a word tells, compared with one that was chosen for what it means: 1 for most.
+/// The information of a word compared with a specific one: 1 for most.
 pub(crate) fn telling(term: &str) -> f32 {
     if term.bytes().all(|byte| byte.is_ascii_digit()) {
         return NUMBER;

@@ -155,7 +155,11 @@ fn calls_of_one_answer_run_at_the_same_time_and_their_output_is_bounded() {
     forked(&script, &World::default(), &[&Meet::default()], BUDGET).unwrap();
     let read = reads(&script.asked()[1], 2);
     let (long, empty) = read.split_once("\n2 user: t2").unwrap();
-    assert!(long.ends_with("é\n[cut here: 80000 bytes in all]"), "{}", &long[long.len() - 60..]);
+    assert!(
+        long.ends_with("é\n[cut here; the whole text has 80000 bytes]"),
+        "{}",
+        &long[long.len() - 60..]
+    );
     assert!(long.len() < 50_100);
     assert_eq!(empty, " error: (no output)");
 }
