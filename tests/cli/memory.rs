@@ -138,7 +138,7 @@ fn what_is_wrong_is_told_and_mended() {
         "error: MEMORY.md links to none of the 2 topics",
         "warning: MEMORY.md:3 links to gone.md, which does not exist",
         "error: odd.md:4 has a right-to-left override (U+202E)",
-        "\"nonsense\" is no type of memory",
+        "\"nonsense\" is not a memory type",
         "error: raw.md is not UTF-8",
         "→ run `bethink memory rebuild`",
     ] {

@@ -322,7 +322,7 @@ fn what_may_pass_is_waited_for_and_not_for_ever() {
     assert!(hours.is("rate_limited", "none").says("7200 s"), "{}", hours.told);
     // Some of the answer was shown: it is not asked for again unseen.
     let heard = refused.recover(&with(&busy, "heard", json!(true)));
-    assert!(heard.is("overloaded", "none").says("shown already"), "{}", heard.told);
+    assert!(heard.is("overloaded", "none").says("after part of it was shown"), "{}", heard.told);
 }
 
 /// A client that does not count its tries is counted for; a new message begins anew.

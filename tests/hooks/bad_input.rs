@@ -25,7 +25,7 @@ fn a_client_goes_on_and_doctor_knows_why_nothing_came_of_it() {
         (&["Stop"], &huge, "is longer than"),
         (&["PreToolUse"], "{}", "unknown event"),
         (&[], "{}", "unknown event"),
-        (&["Stop", "--client", "emacs"], "{}", "none of claude-code"),
+        (&["Stop", "--client", "emacs"], "{}", "use one of claude-code"),
         (&["Stop", "--hard"], "{}", "too many"),
     ] {
         agent.hook_with(words, stdin).is_silent();

@@ -138,7 +138,7 @@ fn doctor_knows_what_is_installed_and_what_has_moved() {
     assert_eq!(agents.len(), 2, "{agents:?}");
     assert_eq!(found("codex").unwrap()["verdict"], "ok");
     assert_eq!(found("zed").unwrap()["verdict"], "warn");
-    assert_eq!(found("zed").unwrap()["todo"], "bethink install zed");
+    assert_eq!(found("zed").unwrap()["todo"], "run `bethink install zed`");
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn a_daemon_that_goes_away_in_a_call_is_an_error_of_that_call() {
         );
         assert_eq!(answer["error"]["data"]["type"], "lost", "{answer}");
         assert!(
-            answer["error"]["data"]["hint"].as_str().unwrap().contains("not known"),
+            answer["error"]["data"]["hint"].as_str().unwrap().contains("it is unknown"),
             "{answer}"
         );
     }

@@ -93,7 +93,7 @@ fn who_dreams_elsewhere_is_waited_for() {
     let refused = dream(&desk, &json!({}));
     assert_eq!(refused["state"], "failed");
     assert!(
-        refused["error"].as_str().unwrap().contains("another daemon consolidates"),
+        refused["error"].as_str().unwrap().contains("another daemon is consolidating"),
         "{refused}"
     );
     assert_eq!(text(&desk.dir(), "box.md").as_deref(), Some(PART));

@@ -45,7 +45,7 @@ pub enum MemoryKind {
 
 /// A type of memory that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no type of memory: use user, feedback, project or reference")]
+#[error("{0:?} is not a memory type: use user, feedback, project or reference")]
 pub struct UnknownKind(pub String);
 
 impl MemoryKind {

@@ -68,7 +68,7 @@ mod tests {
         check(&[r#"{"role":"user","content":[]}"#], &["is empty"]);
         check(&[r#"{"role":"user","content":[{"type":"text","text":"\n"}]}"#], &["empty text"]);
         check(&[HELLO, r#"{"role":"assistant","content":"hi "}"#], &["white space"]);
-        check(&[r#"{"role":"assistant","content":"hi"}"#], &["not the user's"]);
+        check(&[r#"{"role":"assistant","content":"hi"}"#], &["is not a user message"]);
         check(&[r#"{"role":"system","content":"x"}"#], &["not messages: message 0: role"]);
         let late = r#"{"role":"user","content":[{"type":"text","text":"y"},{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
         check(&[HELLO, USE, late], &["comes after other blocks"]);

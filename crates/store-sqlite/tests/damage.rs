@@ -174,7 +174,7 @@ async fn a_bit_that_fell_over_is_seen_by_a_check() {
     let (store, report) = home.open().await;
     assert_eq!(report.damage, None);
     let fault = store.check().await.unwrap().expect("the check sees it");
-    assert!(fault.contains("not what was written"), "{fault}");
+    assert!(fault.contains("is corrupted"), "{fault}");
     store.close().await.unwrap();
     let (store, damage) = recovered(&home).await;
     assert_eq!(rows(&damage, "messages"), 99);

@@ -155,7 +155,9 @@ mod tests {
         assert_eq!(missing, "the argument \"new_string\" is missing");
         let wrong = read(json!({ "file_path": ["/n"] })).unwrap_err();
         assert_eq!(wrong, "the argument \"file_path\" must be a string");
-        assert!(EditCall::from_json(&shape, "{\"file_path\":").unwrap_err().contains("no JSON"));
+        assert!(
+            EditCall::from_json(&shape, "{\"file_path\":").unwrap_err().contains("not valid JSON")
+        );
     }
 
     #[test]

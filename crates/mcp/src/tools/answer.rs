@@ -57,6 +57,7 @@ fn without_null(schema: &mut JsonObject) {
     {
         schema.insert("type".to_owned(), kind);
     }
+    schema.retain(|key, value| key != "default" || !value.is_null());
     for key in ["properties", "$defs"] {
         let below = schema.get_mut(key).and_then(Value::as_object_mut);
         let below = below.into_iter().flat_map(Map::values_mut);

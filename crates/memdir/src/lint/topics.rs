@@ -40,7 +40,7 @@ fn empty(name: &Name, what: &str) -> MemoryFinding {
 
 fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     let header = &topic.header;
-    let is_of_type = |fault: &String| fault.contains("no type of memory");
+    let is_of_type = |fault: &String| fault.contains("is not a memory type");
     for fault in &header.faults {
         let (rule, help) = match is_of_type(fault) {
             true => ("unknown-type", "fix `type:` in its front matter"),

@@ -29,7 +29,7 @@ end
 
 tests['recall tells age and reason, opens or inserts'] = function()
   kit.cli('remember', 'Always lock the boathouse before midnight')
-  kit.answers = { ['What is remembered'] = 1 }
+  kit.answers = { ['Memories'] = 1 }
   vim.cmd('enew')
   vim.cmd('BethinkRecall! when do I lock the boathouse?')
   kit.eventually('the text', function() return lines():find('boathouse before midnight') end)
@@ -82,7 +82,7 @@ tests['a buffer that was not read is not written'] = function()
   vim.cmd('edit bethink:///nowhere//private/none.md')
   kit.eventually('the refusal', function() return kit.told[#kit.told] end)
   vim.cmd('write')
-  kit.says('was not read yet')
+  kit.says('is not loaded yet')
   vim.cmd('bwipeout! | edit bethink://nonsense')
   kit.says('not the address of a memory')
   vim.cmd('bwipeout!')
@@ -122,7 +122,7 @@ tests['compact says what became of the window, and a refusal says why'] = functi
   end
   kit.say(session, unpack(long))
   vim.cmd('BethinkCompact keep the tides')
-  kit.says('%d+k %-> [%d.]+k? tokens, %d+%% of what will be needed')
+  kit.says('%d+k %-> [%d.]+k? tokens, %d+%% of the names still needed')
   kit.eventually('the window', function() return require('bethink').statusline():find('^[%d.]+k/60k %a+$') end)
 end
 

@@ -50,9 +50,9 @@ tests['an answer is the same wherever it is cut'] = function()
 end
 
 tests['an answer that is cut short or no HTTP is an error'] = function()
-  kit.matches('cut short', read('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello', 3).error)
-  kit.matches('cut short', read('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel', 3).error)
-  kit.matches('cut short', read('', 0).error)
+  kit.matches('incomplete', read('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello', 3).error)
+  kit.matches('incomplete', read('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel', 3).error)
+  kit.matches('incomplete', read('', 0).error)
   kit.matches('not HTTP', read('SSH-2.0-x\r\n\r\n', 4).error)
   kit.matches('no end', read(('x'):rep(70000), 4).error)
 end
@@ -86,7 +86,7 @@ tests['the environment leads to the daemon'] = function()
   end
   vim.loop.os_unsetenv('BETHINK_URL')
   vim.loop.os_unsetenv('BETHINK_TOKEN')
-  kit.matches('no daemon was started', find().why)
+  kit.matches('no daemon is running for', find().why)
 end
 
 return tests
