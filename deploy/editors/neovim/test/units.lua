@@ -54,7 +54,7 @@ tests['an answer that is cut short or no HTTP is an error'] = function()
   kit.matches('incomplete', read('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel', 3).error)
   kit.matches('incomplete', read('', 0).error)
   kit.matches('not HTTP', read('SSH-2.0-x\r\n\r\n', 4).error)
-  kit.matches('no end', read(('x'):rep(70000), 4).error)
+  kit.matches('too long', read(('x'):rep(70000), 4).error)
 end
 
 tests['events are the same wherever the stream is cut'] = function()
