@@ -71,7 +71,7 @@ await withBrowser(async (browser) => {
     await page.getByRole("heading", { name: "Kept" }).waitFor();
     await page.getByRole("heading", { name: "Restored" }).waitFor();
     await page.getByText(/names? in use can still be read/).waitFor();
-    await page.getByText("Look behind it").click();
+    await page.getByText("Show the summarized messages").click();
     await page.getByText("Please look at src/module_0/handler_0.rs").first().waitFor();
     await page.getByRole("button", { name: "Undo…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
@@ -131,7 +131,7 @@ await withBrowser(async (browser) => {
     await page.getByText(/Because of/).waitFor();
     await page.getByRole("searchbox").fill("quarterly tax returns of Denmark");
     await page.getByRole("button", { name: "Recall" }).click();
-    await page.getByText("Nothing fits.").waitFor();
+    await page.getByText("No matching memories.").waitFor();
   });
 
   await step("jobs, cost and doctor are there", async () => {

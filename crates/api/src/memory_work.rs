@@ -5,7 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::{MemoryKind, MemoryOutcome, MemoryScope, Strategy};
+use crate::memory::{MemoryKind, MemoryOutcome, MemoryScope};
+use crate::model::Strategy;
 
 /// What to recall memories for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

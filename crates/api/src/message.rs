@@ -2,7 +2,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::{FillLevel, MessageShape};
+use crate::context::FillLevel;
+use crate::shape::MessageShape;
 
 /// Messages to append.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

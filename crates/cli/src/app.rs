@@ -103,7 +103,7 @@ impl CliApp {
             ));
         };
         self.screen.note(format!(
-            "there are no sessions in {}; using the newest of all, {} in {}",
+            "there are no sessions in {}; using the most recent session of all, {} in {}",
             self.project.display(),
             short_id(session.id),
             session.project_dir

@@ -14,14 +14,11 @@ use crate::settings::{KEYS, Settings};
 pub struct SettingEntry {
     /// `section.key`.
     pub key: String,
-    /// The value, or [`HIDDEN`] for one that may contain a secret.
+    /// The value, or `(set, not shown)` for one that may contain a secret.
     pub value: toml::Value,
     /// `None` for a default.
     pub origin: Option<SettingOrigin>,
 }
-
-/// Shown in place of a value that may contain a secret.
-pub const HIDDEN: &str = "(set, not shown)";
 
 /// All settings, in the order of the documentation.
 pub fn entries(env: &dyn Fn(&str) -> Option<String>) -> Result<Vec<SettingEntry>, ConfigError> {

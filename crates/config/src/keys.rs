@@ -1,8 +1,10 @@
 //! One key of the settings: where its value goes, and which values are allowed.
 
-use crate::entries::HIDDEN;
 use crate::error::{ConfigError, SettingOrigin};
 use crate::settings::{KEYS, Settings};
+
+/// Shown in place of a value that may contain a secret.
+pub(crate) const HIDDEN: &str = "(set, not shown)";
 
 pub(crate) struct SettingKey {
     pub(crate) section: &'static str,

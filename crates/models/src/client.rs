@@ -12,7 +12,7 @@ use crate::breaker::{Breaker, Strikes};
 
 /// Most notes that are written at the same time: nobody waits for them, and a local server has few slots.
 const NOTES_AT_ONCE: usize = 2;
-/// Most summaries at the same time. Someone waits for each, so further ones use the embedded strategy instead
+/// Maximum number of concurrent summaries. Someone waits for each, so further ones use the embedded strategy instead
 /// of waiting.
 pub(crate) const SUMMARIES_AT_ONCE: usize = 8;
 /// Most extractions at the same time, separate from notes, which a compaction may wait for.

@@ -74,7 +74,7 @@ impl Connections {
         }
     }
 
-    /// Accepts until the stop.
+    /// Accepts connections until the server is stopped.
     pub(crate) async fn accept_tcp(&self, listener: TcpListener) {
         loop {
             let accepted = tokio::select! {

@@ -1,4 +1,4 @@
-//! Index terms, which are added after their messages, and the mark of how far the index is complete.
+//! Index terms, which are added after their messages, and the watermark up to which the index is complete.
 
 use std::collections::BTreeMap;
 

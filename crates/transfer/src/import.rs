@@ -55,7 +55,7 @@ impl TransferService {
             return Err(ServiceError::invalid("path", "an absolute path of a .jsonl file"));
         }
         let meta = tokio::fs::metadata(&path).await.map_err(|e| {
-            ServiceError::invalid("path", format!("we could not open {}: {e}", request.path))
+            ServiceError::invalid("path", format!("could not open {}: {e}", request.path))
         })?;
         if !meta.is_file() {
             return Err(ServiceError::invalid("path", "must be a regular file"));

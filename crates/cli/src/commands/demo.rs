@@ -221,7 +221,7 @@ async fn tidy(
     home.close().map_err(|error| CliFailure::file("remove", &path, &error))?;
     told?;
     stopped?;
-    Ok(app.screen.hint(" Stopped the demo's daemon and removed its home.")?)
+    Ok(app.screen.hint(" Stopped the demo's daemon and deleted its home directory.")?)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) async fn replay(app: &mut CliApp, how: &Replay) -> Done {
     if recording.messages.is_empty() {
         return Err(CliFailure::hinted(
             format!("{} has no messages of a main conversation", how.file.display()),
-            "use a session file of Claude Code: one JSON record per line",
+            "use a Claude Code session file: one JSON record per line",
         ));
     }
     let client = app.client().await?;

@@ -55,7 +55,7 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     answer = await fetch(path, { ...init, headers, cache: "no-store", redirect: "error" });
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new Problem(0, "unreachable", "The daemon does not answer.", "`bethink status` tells whether it runs; `bethink up` starts it.");
+    throw new Problem(0, "unreachable", "The daemon does not answer.", "`bethink status` shows whether it is running; `bethink up` starts it.");
   }
   if (answer.status === 401) strangers();
   if (!answer.ok) throw await problemOf(answer);

@@ -10,7 +10,7 @@ const WORDS = { same: "", added: "added: ", removed: "removed: " } as const;
 export function diffView(before: string, after: string): HTMLElement {
   const told = diff(before, after);
   const changed = told.filter((line) => line.change !== "same").length;
-  if (changed === 0) return h("p", { class: "faint" }, "Nothing differs.");
+  if (changed === 0) return h("p", { class: "faint" }, "No differences.");
   const rows = hunks(told).map((line) =>
     line === null
       ? h("span", { class: "gap", role: "separator" }, "⋯")

@@ -16,12 +16,12 @@ export const PLACES: readonly { key: string; path: string[]; name: string }[] = 
 
 const TOLD: readonly [string, string][] = [
   ["1 to 7", "go to a view"],
-  ["/", "search, or filter what is shown"],
-  ["j k, arrows, Page Up/Down, Home, End", "move in a list"],
-  ["Enter", "open what has the focus"],
-  ["Esc", "close, or one step back"],
-  ["r", "read again"],
-  ["t", "light, dark, or as the system has it"],
+  ["/", "search or filter"],
+  ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
+  ["Enter", "open the selected item"],
+  ["Esc", "close, or go back"],
+  ["r", "reload"],
+  ["t", "switch theme: light, dark or system"],
   ["?", "this help"],
 ];
 

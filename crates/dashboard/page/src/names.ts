@@ -27,6 +27,6 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   embedded: "without a model",
   recorded: "recorded by the client",
   auto: "automatic",
-  manual: "asked for",
-  reactive: "after a refusal",
+  manual: "manual",
+  reactive: "after the provider rejected a prompt",
 };

@@ -37,7 +37,7 @@ export async function openSession(main: HTMLElement, context: Context, tab: stri
   try {
     await head.read();
   } catch (error) {
-    if (!context.signal.aborted) fill(main, failure(error, context.reload), h("p", null, h("a", { href: "#/" }, "To the sessions")));
+    if (!context.signal.aborted) fill(main, failure(error, context.reload), h("p", null, h("a", { href: "#/" }, "Back to sessions")));
     return null;
   }
   return head;
@@ -65,7 +65,7 @@ class Head implements Opened {
   }
 
   session(): Session {
-    if (!this.#session) throw new Error("the session is not read yet");
+    if (!this.#session) throw new Error("the session is not loaded yet");
     return this.#session;
   }
 

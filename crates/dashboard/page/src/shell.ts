@@ -99,7 +99,7 @@ export class Shell {
     const view = first === "session" ? SESSION_VIEWS[route.path[2] ?? "timeline"] : VIEWS[first];
     this.#main.replaceChildren();
     if (!view) {
-      this.#main.append(empty("There is no such view.", h("a", { href: "#/" }, "To the sessions")));
+      this.#main.append(empty("Page not found.", h("a", { href: "#/" }, "Back to sessions")));
       return;
     }
     const reload = () => this.#draw();
@@ -137,7 +137,7 @@ export class Shell {
 
   #theme(): void {
     const theme = nextTheme();
-    say(theme === "system" ? "Light or dark as the system has it." : `Always ${theme}.`);
+    say(theme === "system" ? "The theme follows the system." : `Always ${theme}.`);
   }
 
   readonly #count = later(150, this.#life.signal, () => {

@@ -52,9 +52,8 @@ impl MemoryService {
             }
             Locked::Held(holder) => {
                 let heard = rfc3339(holder.heard);
-                let detail = format!(
-                    "another daemon is consolidating this memory (last sign of life: {heard})"
-                );
+                let detail =
+                    format!("another daemon is consolidating this memory (last seen: {heard})");
                 Err(ServiceError::conflict(detail).hint("try again later"))
             }
         }

@@ -53,7 +53,7 @@ pub(crate) async fn put(
         None => None,
         Some(Ok(tag)) => Some(tag.to_owned()),
         Some(Err(_)) => {
-            return Err(HttpFailure::field("If-Match", "not an ETag of notes: ETags are ASCII"));
+            return Err(HttpFailure::field("If-Match", "not a valid notes ETag: ETags are ASCII"));
         }
     };
     let text = markdown::text(body, &parts, MAX_NOTES_BYTES, SHORTER_NOTES).await?;

@@ -44,7 +44,7 @@ impl RpcMessage {
             error(&Value::Null, PARSE_ERROR, &why, &Value::Null)
         })?;
         if !value.is_object() {
-            let why = "a line is one JSON-RPC message; batches are not served";
+            let why = "each line must be a single JSON-RPC message; batches are not supported";
             return Err(error(&Value::Null, INVALID_REQUEST, why, &Value::Null));
         }
         let method = value["method"].as_str().unwrap_or_default().to_owned();

@@ -38,7 +38,7 @@ export async function compactions(main: HTMLElement, context: Context): Promise<
 }
 
 function list(opened: Opened, all: readonly Compaction[]): Child {
-  if (all.length === 0) return empty("Nothing was compacted yet.", "The window has room. `bethink compact` makes one now.");
+  if (all.length === 0) return empty("No compactions yet.", "The context window still has room. Run `bethink compact` to compact now.");
   const rows = [...all].reverse().map((done) =>
     h(
       "a",
@@ -124,7 +124,7 @@ function kept(opened: Opened, done: Compaction): HTMLElement {
     null,
     h("h3", null, "Kept"),
     h("p", null, `From message `, h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " on, as it was said."),
-    h("p", { class: "faint" }, `${count(many, "message")} by now. ${whole(done.covers.last_seq - done.covers.first_seq + 1)} stand behind the summary; history has them all.`),
+    h("p", { class: "faint" }, `${count(many, "message")} by now. ${whole(done.covers.last_seq - done.covers.first_seq + 1)} are summarized; the history has all of them.`),
   );
 }
 
@@ -134,7 +134,7 @@ function restored(done: Compaction): HTMLElement {
       "tr",
       null,
       h("td", { class: "faint" }, item.kind),
-      h("td", { class: "break" }, item.name, item.truncated && [" ", badge("named only")]),
+      h("td", { class: "break" }, item.name, item.truncated && [" ", badge("name only")]),
       h("td", { class: "number" }, whole(item.tokens)),
     ),
   );
@@ -160,7 +160,7 @@ function namesOf(names: readonly string[], words: string): Child {
 
 /** The messages that a summary stands for, all or those that a line of it is about. */
 function behind(opened: Opened, context: Context, done: Compaction): HTMLElement {
-  const input = h("input", { type: "search", placeholder: "A line of the summary, or words", "aria-label": "Look behind the summary for" });
+  const input = h("input", { type: "search", placeholder: "A line of the summary, or words to search for", "aria-label": "Search the summarized messages" });
   const place = h("div");
   let cursor: string | null = null;
   const read = async (anew: boolean) => {
@@ -177,14 +177,14 @@ function behind(opened: Opened, context: Context, done: Compaction): HTMLElement
   };
   const show = () =>
     into(place, context, () => read(true), (messages) => {
-      if (messages.length === 0) return h("p", { class: "faint" }, "No message fits.");
+      if (messages.length === 0) return h("p", { class: "faint" }, "No messages found.");
       more.hidden = cursor === null;
       return [messages.map(messageView), more];
     });
   const box = h(
     "details",
     { class: "behind" },
-    h("summary", null, "Look behind it"),
+    h("summary", null, "Show the summarized messages"),
     h("form", { class: "filters", role: "search" }, input, h("button", { type: "submit" }, "Look")),
     place,
   );

@@ -63,7 +63,7 @@ function table(usage: Usage, apart: boolean): Child {
   );
   const total = h("tr", { class: "total" }, h("th", { scope: "row", colspan: apart ? 3 : 2 }, "All"), sums(usage.totals), h("td"));
   return [
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Calls of models" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: figures.has(name) ? "number" : null }, name)))), h("tbody", null, rows), h("tfoot", null, total))),
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Model calls" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: figures.has(name) ? "number" : null }, name)))), h("tbody", null, rows), h("tfoot", null, total))),
     usage.more && h("p", { class: "faint" }, "There are more rows; the sums count them all."),
     usage.totals.unpriced > 0 && h("p", { class: "faint" }, `${count(usage.totals.unpriced, "call")} of models without a known price.`),
   ];

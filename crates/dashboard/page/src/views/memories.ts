@@ -81,7 +81,7 @@ class Memories {
     this.#sum.textContent = this.#all.length === 0 ? "" : words.length > 0 ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}` : count(this.#all.length, "memory", "memories");
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
-    else if (this.#all.length > 0) this.#place.replaceChildren(empty("No memory fits.", "Recall finds them by what they say."));
+    else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "Recall also searches their content."));
     else this.#place.replaceChildren(empty("Nothing is remembered here yet.", "`bethink remember TEXT` writes one; sessions teach others."));
     this.#list.refresh();
   }

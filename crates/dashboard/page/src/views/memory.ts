@@ -155,11 +155,11 @@ function authorWords(author: string): string {
   const words: Record<string, string> = {
     person: "by a person",
     agent: "by the agent",
-    extraction: "learnt from a session",
+    extraction: "learned from a session",
     dream: "by a dream",
     sync: "by a sync",
     restore: "restored",
-    found: "found in the file",
+    found: "already in the directory",
     embedded: "by rules",
     model: "by a model",
   };

@@ -65,7 +65,7 @@ function show(opened: Opened, notes: Notes, again: () => void): Child {
 }
 
 function age(opened: Opened, notes: Notes, behind: number): Child {
-  if (notes.through === 0) return "Nothing was noted yet: this is the bare template.";
+  if (notes.through === 0) return "No notes yet: this is the empty template.";
   const to = h("a", { href: link(["session", opened.id], { seq: notes.through }) }, `message ${whole(notes.through)}`);
   return ["They go up to ", to, notes.at && [", said ", time(notes.at, true)], behind > 0 ? `; ${whole(behind)} newer` : ", the newest"];
 }

@@ -19,7 +19,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
   const ask = () => {
     const [query, project_dir] = [words.value.trim(), chosen.value()];
     replace(["recall"], { project: project_dir, q: query });
-    if (query === "" || project_dir === "") return place.replaceChildren(empty("Ask as you would ask an agent.", "What fits is what a prompt would be told; nothing is told where nothing fits."));
+    if (query === "" || project_dir === "") return place.replaceChildren(empty("Ask as you would ask an agent.", "Shows the memories that would be added to a prompt."));
     void into(place, context, () => post<RecallAnswer>("/v1/recall", { project_dir, query }), (answer) => show(answer, project_dir));
   };
   form.addEventListener("submit", (event) => {
@@ -33,7 +33,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
 function show(answer: RecallAnswer, project: string): Child {
   const by = answer.strategy === "model" ? "chosen by a model" : "chosen by words";
   const sum = h("p", { class: "faint sum" }, `${count(answer.memories.length, "memory", "memories")} of ${count(answer.searched, "topic")}, ${by}`);
-  if (answer.memories.length === 0) return [sum, empty("Nothing fits.", "A prompt would be told nothing. Words that stand in a memory's name, description or headings count most.")];
+  if (answer.memories.length === 0) return [sum, empty("No matching memories.", "Nothing would be added to a prompt. Words in a memory's name, description or headings count most.")];
   return [sum, h("ol", { class: "recalled" }, answer.memories.map((memory) => item(memory, project)))];
 }
 

@@ -9,7 +9,7 @@ import type { Context } from "../view.ts";
 
 const STAGES: Readonly<Record<string, string>> = {
   tool_result_budget: "Long tool results are shortened",
-  snip: "Old stretches are snipped",
+  snip: "Superseded tool results are dropped",
   microcompact: "Old tool results are cleared",
   collapse: "Spans are collapsed",
   compaction: "Compaction",
@@ -25,7 +25,7 @@ function show(report: Report): Child {
   const { thresholds: t, cache, estimate } = report;
   const fall = cache.last;
   return [
-    h("section", null, h("h2", null, "What is done to the prompt"), report.stages.length === 0 ? h("p", { class: "faint" }, "Nothing: history is shown as it is.") : report.stages.map(stage)),
+    h("section", null, h("h2", null, "Changes to the prompt"), report.stages.length === 0 ? h("p", { class: "faint" }, "Nothing: the history is sent unchanged.") : report.stages.map(stage)),
     report.repairs.length > 0 && h("section", null, h("h2", null, "Repairs"), h("ul", null, report.repairs.map((repair) => h("li", null, repair)))),
     h(
       "section",
@@ -33,10 +33,10 @@ function show(report: Report): Child {
       h("h2", null, "Window"),
       facts([
         ["The model's window", whole(t.window)],
-        ["Without room for the answer", whole(t.effective)],
+        ["Usable, after room for the answer", whole(t.effective)],
         ["Warns at", whole(t.warning)],
         ["Compacts at", whole(t.auto)],
-        ["Lets nothing through at", whole(t.blocking)],
+        ["Blocks at", whole(t.blocking)],
         ["Messages in the prompt", whole(report.messages)],
       ]),
     ),
@@ -45,16 +45,16 @@ function show(report: Report): Child {
       null,
       h("h2", null, "Prompt cache"),
       facts([
-        ["Next prompt, from the cache", share(report.predicted_cache_hit)],
-        ["Broken so far", whole(cache.breaks)],
-        ["Why the prompt parted from the last", report.changed_by ?? "it did not"],
-        ["Last fall", fall ? [`${fall.cause}: ${brief(fall.read_before)} → ${brief(fall.read_now)} tokens${fall.expected ? ", as it should be" : ""}, `, time(fall.at, true)] : "none"],
+        ["Expected cache hit, next prompt", share(report.predicted_cache_hit)],
+        ["Cache breaks", whole(cache.breaks)],
+        ["Why this prompt diverged from the last one", report.changed_by ?? "it did not diverge"],
+        ["Last cache miss", fall ? [`${fall.cause}: ${brief(fall.read_before)} → ${brief(fall.read_now)} tokens${fall.expected ? ", expected" : ""}, `, time(fall.at, true)] : "none"],
       ]),
     ),
     h(
       "section",
       null,
-      h("h2", null, "Where the figures are from"),
+      h("h2", null, "Source of the figures"),
       facts([
         ["Source", report.tokens_from === "estimate" ? "estimated" : "the provider's figures, and estimates since"],
         ["Reported by the provider", whole(estimate.reported)],

@@ -130,7 +130,7 @@ class Timeline {
       h("span", { class: "number faint" }, seq),
       h("span", { class: `sort ${told.failed ? "bad" : ""}` }, told.sort === "call" ? told.tool : told.sort),
       h("span", { class: "line", dir: "auto" }, told.text),
-      h("span", { class: "marks" }, cleared && h("span", { class: "badge", title: "The prompt no longer shows its content" }, "cleared"), hidden && h("span", { class: "unseen" }, "behind a summary")),
+      h("span", { class: "marks" }, cleared && h("span", { class: "badge", title: "The prompt no longer shows its content" }, "cleared"), hidden && h("span", { class: "unseen" }, "summarized")),
       time(stored.created_at),
     );
   }
