@@ -95,6 +95,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::keys::HIDDEN;
 
     fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
         with_setting(Path::new("c.toml"), text, key, value).map_err(|error| error.to_string())
