@@ -91,7 +91,10 @@ fn what_changes_a_session_of_another_project_must_name_it() {
     let told = done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy(), "--json"]));
     let told: Value = serde_json::from_str(&told).unwrap();
     let read = terminal.run(&["notes", "show"]);
-    assert!(read.code == 0 && read.err.contains("using the most recent session of all"), "{read:?}");
+    assert!(
+        read.code == 0 && read.err.contains("using the most recent session of all"),
+        "{read:?}"
+    );
     for words in [&["notes", "update"][..], &["compact"], &["undo"], &["memory", "extract"]] {
         let refused = terminal.run(words);
         assert_eq!(refused.code, 2, "{refused:?}");
