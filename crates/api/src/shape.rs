@@ -125,7 +125,7 @@ pub struct SystemTextShape {
 /// The next model call: send `system`, `messages` and `tools` to the model.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Prompt)]
-pub struct PromptShape {
+pub struct NextPrompt {
     /// The system prompt, in the order in which the model reads it.
     pub system: Vec<SystemTextShape>,
     /// A valid conversation that fits the window.

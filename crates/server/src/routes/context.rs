@@ -18,7 +18,7 @@ use crate::path::{Id, SessionPath};
     post, path = "/v1/sessions/{id}/context", tag = "context", operation_id = "context_build",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::ContextRequest>,
-    responses((status = 200, body = api::PromptShape))
+    responses((status = 200, body = api::NextPrompt))
 )]
 pub(crate) async fn context(
     State(app): State<ServerState>,
