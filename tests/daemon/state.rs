@@ -63,6 +63,49 @@ fn todos_are_rebuilt_from_the_last_todo_call() {
     check(daemon.client().get(&path).ok());
 }
 
+/// An answer means stored: the list is there after a kill, and after a fork that shares the messages before it.
+#[test]
+fn a_list_that_a_client_set_survives_a_kill_and_gives_way_to_a_later_call() {
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let write = |id: &str, what: &str| {
+        let todos = json!({"todos": [{"content": what, "status": "pending", "activeForm": what}]});
+        [say::call(id, "TodoWrite", &todos), say::result(id, "Todos updated")]
+    };
+    let path = format!("/v1/sessions/{session}/todos");
+    let names = |daemon: &Daemon, path: &str| -> Vec<String> {
+        let todos = daemon.client().get(path).ok();
+        let todos = todos["todos"].as_array().unwrap().clone();
+        todos.iter().map(|todo| todo["content"].as_str().unwrap().to_owned()).collect()
+    };
+    daemon.append(&session, &[say::user("plan it")]);
+    daemon.append(&session, &write("t1", "water the ferns"));
+    let todos = json!({"todos": [{"content": "mow the lawn", "status": "pending"}]});
+    daemon.client().put(&path, &todos).ok();
+    daemon.kill9();
+    daemon.start();
+    assert_eq!(names(&daemon, &path), ["mow the lawn"]);
+    worked(&daemon, &session);
+    daemon.client().post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
+    daemon.client().put(&path, &json!({"todos": []})).ok();
+    daemon.kill9();
+    daemon.start();
+    assert_eq!(names(&daemon, &path), [""; 0], "an empty list is a list, too");
+    daemon.append(&session, &[say::user("go on")]);
+    daemon.append(&session, &write("t2", "buy soil"));
+    daemon.kill9();
+    daemon.start();
+    assert_eq!(names(&daemon, &path), ["buy soil"]);
+    let fork = format!("/v1/sessions/{session}/fork");
+    let fork = daemon.client().post(&fork, &json!({"at_seq": 2})).ok();
+    let fork = format!("/v1/sessions/{}/todos", fork["id"].as_str().unwrap());
+    assert_eq!(
+        names(&daemon, &fork),
+        ["water the ferns"],
+        "set after the message that it forks at"
+    );
+}
+
 #[test]
 fn what_the_kept_tail_does_not_show_is_restored_after_a_compaction() {
     let mut daemon = Daemon::fresh();
@@ -137,6 +180,7 @@ fn state_keeps_to_its_kinds_and_bounds() {
         ("agents", json!({"agents": [{"id": 7}]}), "agents"),
         ("files", json!({"files": [{}]}), "files"),
         ("plan", json!({"content": 7}), "content"),
+        ("plan", json!({"text": "dig, then sow"}), "body"),
     ] {
         let problem = client.put(&path(kind), &body).problem();
         assert!(problem["field"].as_str().is_some_and(|f| f.contains(field)), "{kind}: {problem}");

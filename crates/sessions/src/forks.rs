@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::catalog::check_labels;
+use crate::kept_state::KeptState;
 use crate::service::SessionService;
 
 /// Kind of the job that removes incomplete forks.
@@ -111,8 +112,10 @@ impl SessionService {
         to: SessionId,
         at: Seq,
     ) -> Result<()> {
+        let mut state = KeptState::parse(&parent.state);
+        state.todos.take_if(|set| set.after > at);
         let change = SessionChange {
-            state: Some(parent.state.clone()),
+            state: Some(serde_json::to_string(&state).map_err(ServiceError::internal)?),
             updated_at: self.cx.now(),
             ..SessionChange::default()
         };

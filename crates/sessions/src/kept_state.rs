@@ -1,4 +1,4 @@
-//! What must survive a compaction: plan, skills, agents, tools, files, instructions, hooks.
+//! What must survive a compaction or a restart: plan, skills, agents, tools, files, instructions, hooks, todos.
 //!
 //! Kept as one JSON object in the session's row; each kind is replaced whole.
 
@@ -7,11 +7,13 @@ use bethink_api::StateKind;
 use bethink_compactor::Restorable;
 use bethink_compactor::restore::AgentStatus;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
+use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
 /// Todos in one list.
@@ -30,6 +32,16 @@ pub(crate) struct KeptState {
     pub(crate) files: api::Files,
     pub(crate) instructions: api::Instructions,
     pub(crate) hooks: api::Instructions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) todos: Option<ClientTodos>,
+}
+
+/// A todo list that a client set.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ClientTodos {
+    /// The newest message at that time. A later todo call of the agent replaces the list.
+    pub(crate) after: Seq,
+    pub(crate) items: Vec<api::Todo>,
 }
 
 impl KeptState {
@@ -100,14 +112,22 @@ impl SessionService {
             StateKind::Instructions => state.instructions = read(&body)?,
             StateKind::Hooks => state.hooks = read(&body)?,
         }
-        let json = serde_json::to_string(&state).map_err(ServiceError::internal)?;
+        self.keep_state(&mut loaded, &state).await?;
+        show(&state, kind)
+    }
+
+    /// Stores the state. The session in memory keeps its own newest message: the store may already have one that
+    /// has not been delivered yet.
+    async fn keep_state(&self, loaded: &mut LoadedSession, state: &KeptState) -> Result<()> {
+        let json = serde_json::to_string(state).map_err(ServiceError::internal)?;
         let change = bethink_store::SessionChange {
             state: Some(json),
             updated_at: self.cx.now(),
             ..Default::default()
         };
-        loaded.session = self.cx.store().update_session(id, change).await?;
-        show(&state, kind)
+        let stored = self.cx.store().update_session(loaded.session.id, change).await?;
+        loaded.session = SessionRecord { last_seq: loaded.session.last_seq, ..stored };
+        Ok(())
     }
 
     pub async fn state(&self, id: SessionId, kind: StateKind) -> Result<Bytes> {
@@ -143,6 +163,10 @@ impl SessionService {
         for (i, todo) in list.iter_mut().enumerate().filter(|(_, todo)| todo.id.is_empty()) {
             todo.id = (i + 1).to_string();
         }
+        let after = loaded.session.last_seq;
+        let mut state = KeptState::parse(&loaded.session.state);
+        state.todos = Some(ClientTodos { after, items: list.clone() });
+        self.keep_state(&mut loaded, &state).await?;
         loaded.state.todos.set(list);
         let event = Event::Todos { items: loaded.state.todos.items.len() };
         self.cx.hub().publish(id, Seq::ZERO, &event);
@@ -168,4 +192,42 @@ fn show(state: &KeptState, kind: StateKind) -> Result<Bytes> {
         StateKind::Hooks => serde_json::to_vec(&state.hooks),
     };
     json.map(Bytes::from).map_err(ServiceError::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_config::Settings;
+    use bethink_service::parse_stored;
+    use bethink_store::{Append, NewMessage, SeqRange};
+    use serde_json::json;
+
+    use super::*;
+    use crate::tests::home::SessionsHome;
+
+    /// A message can be committed and not delivered yet while a client stores state.
+    #[tokio::test]
+    async fn state_that_is_stored_during_an_append_hides_no_message() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[json!({ "role": "user", "content": "one" })]).await;
+        let handle = home.sessions.handle(id).await.unwrap();
+        drop(home.sessions.lock(&handle).await.unwrap());
+        let first = home.cx.store().messages(id, SeqRange::all()).await.unwrap().remove(0);
+        let second = NewMessage {
+            id: bethink_transcript::MessageId::new("second").unwrap(),
+            role: first.role,
+            raw: first.raw,
+            recorded: false,
+            created_at: first.created_at,
+        };
+        let at = home.cx.now();
+        let append = Append { session: id, messages: vec![second], receipt: None, at };
+        home.cx.store().append(append).await.unwrap();
+        let plan = Bytes::from_static(br#"{"content":"dig, then sow"}"#);
+        home.sessions.put_state(id, StateKind::Plan, plan).await.unwrap();
+        let stored = home.cx.store().messages(id, SeqRange::all()).await.unwrap().remove(1);
+        handle.deliver([std::sync::Arc::new(parse_stored(stored).unwrap())]);
+        assert_eq!(home.sessions.lock(&handle).await.unwrap().messages().len(), 2);
+        home.close().await;
+    }
 }

@@ -15,6 +15,7 @@ use crate::cache::cache_fall_out;
 use crate::catalog::model_of;
 use crate::decisions::read_decision;
 use crate::handle::{SessionGuard, SessionHandle};
+use crate::kept_state::KeptState;
 use crate::loaded::{LoadedSession, Recovering};
 use crate::record::last_compaction;
 use crate::service::{SessionEvent, SessionService};
@@ -96,6 +97,7 @@ impl SessionService {
         let session = store.session(id).await?;
         let log = self.decision_log(id).await?;
         let current = in_force(&log).cloned();
+        let made_after = current.as_ref().map_or(Seq::ZERO, |c| c.boundary.made_after);
         let kept_from = current.as_ref().map_or(Seq::ZERO, |c| c.boundary.kept_from);
         let undone = newest_is_undone(&log);
         let rows = store.compactions(id).await?;
@@ -107,6 +109,9 @@ impl SessionService {
             false => Vec::new(),
         };
         let (todos, unseen) = current.map(|c| (c.todos, c.unseen)).unwrap_or_default();
+        // A compaction recorded the list of its time; one that a client set after it is newer.
+        let set = KeptState::parse(&session.state).todos.filter(|set| set.after >= made_after);
+        let (todos_after, todos) = set.map_or((Seq::ZERO, todos), |set| (set.after, set.items));
         let model = model_of(&session);
         let state = SessionState {
             id,
@@ -134,6 +139,7 @@ impl SessionService {
             sent: None,
             recovering: Recovering::default(),
             cache: handle.cache.clone(),
+            todos_after,
             ahead: BTreeMap::new(),
         };
         self.take_history(&mut loaded, Seq(kept_from.0.saturating_sub(1))).await?;

@@ -42,6 +42,8 @@ pub struct LoadedSession {
     /// Steps taken after the provider refused the last prompt.
     pub(crate) recovering: Recovering,
     pub(crate) cache: Cache,
+    /// The newest message when a client last set the todos: todo calls up to it are older than the list.
+    pub(crate) todos_after: Seq,
     pub(crate) ahead: BTreeMap<Seq, Arc<Message>>,
 }
 
@@ -57,7 +59,9 @@ impl LoadedSession {
     }
 
     fn push(&mut self, message: Arc<Message>) {
-        if let Some(list) = todos::set_by(&message) {
+        if message.seq > self.todos_after
+            && let Some(list) = todos::set_by(&message)
+        {
             self.state.todos.set_by_agent(list);
         }
         self.session.last_seq = message.seq;
