@@ -1,10 +1,13 @@
 //! State that a compaction keeps: todos, and what a client stores.
 
+use std::collections::HashMap;
+
 use axum::extract::{FromRequestParts, State};
 use bethink_api as api;
 use bethink_api::StateKind;
 use bethink_service::ErrorKind;
 use http::request::Parts;
+use serde::de::IgnoredAny;
 
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
@@ -84,11 +87,22 @@ pub(crate) async fn put(Id(id): SessionPath, KindPath(kind): KindPath, change: C
     change.answered(work).await
 }
 
+const PLAN_MEMBERS: [&str; 3] = ["path", "content", "active"];
+
 /// The body as it was sent, after a check that it has the shape of its kind: an error names the wrong field, as for
 /// every other body.
 fn checked(kind: StateKind, sent: &Change) -> Result<bytes::Bytes, HttpFailure> {
     match kind {
-        StateKind::Plan => drop(sent.json::<api::Plan>()?),
+        StateKind::Plan => {
+            drop(sent.json::<api::Plan>()?);
+            // All members are optional: a plan under another name would be dropped in silence.
+            let members = sent.json::<HashMap<String, IgnoredAny>>()?;
+            if !members.is_empty() && PLAN_MEMBERS.iter().all(|known| !members.contains_key(*known))
+            {
+                let detail = "a plan has `path`, `content` or `active`";
+                return Err(HttpFailure::new(ErrorKind::Invalid, detail).at("body"));
+            }
+        }
         StateKind::Skills => drop(sent.json::<api::Skills>()?),
         StateKind::Agents => drop(sent.json::<api::Agents>()?),
         StateKind::Tools => drop(sent.json::<api::Tools>()?),
