@@ -40,7 +40,7 @@ struct ImportPayload {
     /// What the report calls it.
     file: String,
     project_dir: Option<String>,
-    /// The path is a copy of a request's body, and goes with the work.
+    /// The path is a file name in the home's spool: a copy of a request's body, removed when it is imported.
     #[serde(default)]
     spooled: bool,
     /// Chosen before the work, so that a second try finds what the first left.
@@ -79,10 +79,10 @@ impl TransferService {
             return Err(ServiceError::invalid("body", detail));
         }
         let id = new_job_id();
-        let path = self.cx.settings().home.join("spool").join(format!("{id}.jsonl"));
-        write_durably(path.clone(), body).await?;
+        let name = PathBuf::from(format!("{id}.jsonl"));
+        write_durably(self.spool().join(&name), body).await?;
         let payload = ImportPayload {
-            path,
+            path: name,
             file: "request body".to_owned(),
             project_dir: None,
             spooled: true,
@@ -101,15 +101,51 @@ impl TransferService {
         Err(ServiceError { field: Some(field.to_owned()), ..refusal }.bounded(most, bytes))
     }
 
-    async fn run_import(&self, job: &JobRecord) -> Result<Value> {
-        let payload: ImportPayload = job_payload(job)?;
-        let (path, spooled) = (payload.path.clone(), payload.spooled);
+    pub(crate) async fn run_import(&self, job: &JobRecord) -> Result<Value> {
+        let mut payload: ImportPayload = job_payload(job)?;
+        let (session, spooled) = (payload.session, payload.spooled);
+        if spooled {
+            // Jobs of older versions have the whole path, and the home may have been moved since.
+            payload.path = self.spool().join(payload.path.file_name().unwrap_or_default());
+        }
+        let path = payload.path.clone();
+        if spooled && job.attempts > 1 && !path.exists() {
+            // It is removed last: only the end of the job is missing.
+            let report = self.imported_before(payload.file, session, false).await?;
+            return serde_json::to_value([report]).map_err(ServiceError::internal);
+        }
         let result = self.import_file(job, payload).await;
-        if spooled && !matches!(&result, Err(r) if r.kind == ErrorKind::StorageFull) {
-            // Already gone after a crash between here and the job's end.
+        let is_full = matches!(&result, Err(e) if e.kind == ErrorKind::StorageFull);
+        if result.is_err() && !is_full {
+            self.remove_leftovers(session).await?;
+        }
+        if spooled && !is_full {
             drop(tokio::fs::remove_file(&path).await);
         }
         serde_json::to_value([result?]).map_err(ServiceError::internal)
+    }
+
+    /// Directory of request bodies that wait to be imported.
+    fn spool(&self) -> PathBuf {
+        self.cx.settings().home.join("spool")
+    }
+
+    /// The report on a file whose session is complete.
+    async fn imported_before(
+        &self,
+        file: String,
+        session: SessionId,
+        already_imported: bool,
+    ) -> Result<api::ImportFile> {
+        let row = self.cx.store().session(session).await?;
+        Ok(api::ImportFile {
+            file,
+            session_id: session.0,
+            messages: row.last_seq.0,
+            children: self.children(session).await?,
+            skipped: Vec::new(),
+            already_imported,
+        })
     }
 
     async fn import_file(
@@ -129,15 +165,7 @@ impl TransferService {
         });
         let hash = hash_of(path.to_owned()).await?;
         if let Some(known) = self.cx.store().imported(&hash).await? {
-            let row = self.cx.store().session(known).await?;
-            return Ok(api::ImportFile {
-                file,
-                session_id: known.0,
-                messages: row.last_seq.0,
-                children: self.children(known).await?,
-                skipped: Vec::new(),
-                already_imported: true,
-            });
+            return self.imported_before(file, known, true).await;
         }
         let written = self.write_chunks(job, session, project_dir, hash, receive).await;
         let read = reading.await.map_err(ServiceError::internal)?;
@@ -275,7 +303,7 @@ fn with_what_waits(
 async fn hash_of(path: PathBuf) -> Result<String> {
     blocking(move || {
         let cannot = |e: io::Error| {
-            ServiceError::invalid("path", format!("we could not read {}: {e}", path.display()))
+            ServiceError::invalid("path", format!("could not read {}: {e}", path.display()))
         };
         let mut file = File::open(&path).map_err(cannot)?;
         let mut hasher = blake3::Hasher::new();

@@ -11,7 +11,9 @@ use bethink_search::SearchService;
 use bethink_service::JobRunner;
 use bethink_service_testing as testing;
 use bethink_sessions::SessionService;
+use bethink_store::JobRecord;
 use bethink_transcript::{JobId, SessionId};
+use serde_json::{Value, json};
 
 use crate::TransferService;
 
@@ -49,8 +51,56 @@ async fn import(transfer: &TransferService) -> api::ImportFile {
         }
     };
     let result = tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
+    report(result)
+}
+
+fn report(result: Value) -> api::ImportFile {
     let mut files: Vec<api::ImportFile> = serde_json::from_value(result).unwrap();
     files.remove(0)
+}
+
+/// The job of a body that was imported.
+async fn finished_job(transfer: &TransferService) -> JobRecord {
+    let job = JobId(transfer.import_body(FILE.into()).await.unwrap().id);
+    let ended = async {
+        loop {
+            let job = transfer.cx.store().job(job).await.unwrap();
+            if job.result.is_some() {
+                return job;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap()
+}
+
+/// A crash between the removal of the request's body and the end of the job.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_that_was_finished_survives_its_second_attempt() {
+    let home = tempfile::tempdir().unwrap();
+    let transfer = open(&home).await;
+    let job = JobRecord { attempts: 2, ..finished_job(&transfer).await };
+    let again = report(transfer.run_import(&job).await.unwrap());
+    assert_eq!((again.messages, again.children.len()), (2, 1));
+    transfer.sessions.session(SessionId(again.session_id)).await.unwrap();
+    transfer.cx.stop().await;
+}
+
+/// Half an import would count as the whole file when it is imported again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_import_leaves_no_session() {
+    let home = tempfile::tempdir().unwrap();
+    let transfer = open(&home).await;
+    let half = SessionId(uuid::Uuid::now_v7());
+    let new = transfer.sessions.new_session(half, "/project".to_owned()).unwrap();
+    transfer.cx.store().create_session(new, None).await.unwrap();
+    let gone = home.path().join("gone.jsonl");
+    let payload = json!({ "path": gone, "file": "x", "project_dir": null, "session": half });
+    let job =
+        JobRecord { payload: payload.to_string(), attempts: 1, ..finished_job(&transfer).await };
+    transfer.run_import(&job).await.unwrap_err();
+    transfer.sessions.session(half).await.unwrap_err();
+    transfer.cx.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
