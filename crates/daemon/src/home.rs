@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use crate::boot::BootError;
 
 /// The home with its lock, held as long as the file is open.
@@ -18,6 +20,8 @@ pub(crate) fn own_home(home: &Path) -> Result<File, BootError> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        // A link planted here must not make the daemon overwrite another file.
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(&path)
         .map_err(cannot)?;
     match file.try_lock() {
@@ -36,4 +40,21 @@ pub(crate) fn own_home(home: &Path) -> Result<File, BootError> {
     let holder = format!("pid {}\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(cannot)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+    use super::*;
+
+    #[test]
+    fn a_link_in_place_of_the_lock_is_not_followed() {
+        let home = tempfile::tempdir().unwrap();
+        let other = home.path().join("other");
+        std::fs::write(&other, "of somebody else").unwrap();
+        std::os::unix::fs::symlink(&other, home.path().join("lock")).unwrap();
+        assert!(matches!(own_home(home.path()), Err(BootError::Home { .. })));
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "of somebody else");
+    }
 }
