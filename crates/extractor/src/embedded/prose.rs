@@ -40,6 +40,9 @@ const CODE_INDENT: usize = 4;
 /// A line with this indentation outside a list was copied from a terminal.
 const PASTE_INDENT: usize = 2;
 
+/// Longer sentences are left out: nobody teaches in one, and the rules that follow need not be linear.
+const MAX_SENTENCE_BYTES: usize = 2_000;
+
 #[derive(Default)]
 struct SentenceReader<'a> {
     text: &'a str,
@@ -48,8 +51,8 @@ struct SentenceReader<'a> {
     open: Option<std::ops::Range<usize>>,
     paragraphs: usize,
     in_fence: bool,
-    /// The end that a block of tags waits for.
-    until: Option<String>,
+    /// Where the closing tag of a block begins: lines up to it belong to the block.
+    until: Option<usize>,
     /// The paragraph is a list item, or follows one.
     in_list: bool,
     /// A quotation of several paragraphs.
@@ -66,14 +69,14 @@ impl<'a> SentenceReader<'a> {
             self.end_paragraph();
             return true;
         }
-        if self.in_fence || self.is_in_tags(body) {
+        if self.in_fence || self.is_in_tags(start, body) {
             return true;
         }
         if body.is_empty() {
             self.end_paragraph();
             return true;
         }
-        if is_heading(line) {
+        if is_heading(line) || is_said_by_somebody(body) {
             return false;
         }
         let marker = list_marker(body);
@@ -118,7 +121,8 @@ impl<'a> SentenceReader<'a> {
         let text = self.text.get(open).unwrap_or_default();
         let (paragraph, item) = (self.paragraphs, self.in_list);
         let own = self.unquoted(text);
-        let found = split(own).into_iter().map(|text| Sentence { text, paragraph, item });
+        let found = split(own).into_iter().filter(|text| text.len() <= MAX_SENTENCE_BYTES);
+        let found = found.map(|text| Sentence { text, paragraph, item });
         self.found.extend(found);
     }
 
@@ -139,12 +143,10 @@ impl<'a> SentenceReader<'a> {
         }
     }
 
-    /// Inside `<tag> … </tag>`, or at the line that begins or ends it.
-    fn is_in_tags(&mut self, body: &str) -> bool {
-        if let Some(end) = &self.until {
-            if body.contains(end.as_str()) {
-                self.until = None;
-            }
+    /// Whether the line that begins at `start` opens a block `<tag> … </tag>` or belongs to one. A block ends at
+    /// the last closing tag of its name: its content may contain the tag, too.
+    fn is_in_tags(&mut self, start: usize, body: &str) -> bool {
+        if self.until.is_some_and(|until| start <= until) {
             return true;
         }
         let Some(rest) = body.strip_prefix('<') else { return false };
@@ -153,10 +155,9 @@ impl<'a> SentenceReader<'a> {
         if name.is_empty() {
             return false;
         }
-        let end = format!("</{name}>");
-        if !body.contains(&end) {
-            self.until = Some(end);
-        }
+        let rest = self.text.get(start..).unwrap_or_default();
+        let closing = rest.rfind(&format!("</{name}>"));
+        self.until = Some(closing.map_or(self.text.len(), |at| start + at));
         self.end_paragraph();
         true
     }
@@ -175,6 +176,17 @@ fn is_heading(line: &str) -> bool {
     let rest = line.trim_start_matches('#');
     let level = line.len() - rest.len();
     (1..=6).contains(&level) && rest.starts_with(' ')
+}
+
+/// `Human:`, `User:`, `Assistant:`: the rest of the message is a pasted conversation.
+fn is_said_by_somebody(body: &str) -> bool {
+    let name = body.trim_start_matches(['*', '_', '[', '#', ' ']);
+    TABLE.speakers.iter().any(|speaker| {
+        let rest = name.get(speaker.len()..).filter(|_| {
+            name.get(..speaker.len()).is_some_and(|name| name.eq_ignore_ascii_case(speaker))
+        });
+        rest.is_some_and(|rest| rest.trim_start_matches(['*', '_', ']', ' ']).starts_with(':'))
+    })
 }
 
 /// Bytes of `- `, `* `, `3. ` or `3) ` at the beginning.
@@ -300,6 +312,12 @@ mod tests {
         check("what is this\n\n  Always use tabs.\n", &["what is this"]);
         check("<bash-stdout>x\nAlways use tabs.\n</bash-stdout>\nyes", &["yes"]);
         check("<note>Always use tabs.</note>\nyes", &["yes"]);
+        let closes_itself = "<bash-stdout>x\n</bash-stdout>\nAlways use tabs.\n</bash-stdout>\nyes";
+        check(closes_itself, &["yes"]);
+        check("look at this\n\nHuman: always use tabs.\nI never will.", &["look at this"]);
+        check("ok\n**User**: always use tabs.", &["ok"]);
+        check("user: the account. Users: many", &[]);
+        check("users: many", &["users: many"]);
         check("do this plan:\n\n# Plan\n\nAlways use tabs.\n", &["do this plan:"]);
         check("2026-11-22 10:00:01 never mind\nERROR always fails\n$ never\nok", &["ok"]);
         check("⏺ I will always use tabs.\nlet x = 1;\nfn main() {\n|a|b|\nok", &["ok"]);
