@@ -8,6 +8,14 @@ use bethink_test_clients::{Kit, kit};
 /// Programs of `openapi/package.json`, which has a TypeScript of its own: openapi-typescript cannot use version 7.
 const OWN: &str = "../../openapi/node_modules/.bin";
 
+/// What `openapi-python-client` leaves out: it writes bodies only as JSON, forms or binary data, and reads no JSON lines.
+const UNSUPPORTED: [&str; 4] = [
+    "PUT /v1/memories/{scope}/{name} ",
+    "PUT /v1/sessions/{id}/notes ",
+    "POST /v1/import ",
+    "GET /v1/sessions/{id}/export ",
+];
+
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
@@ -51,7 +59,11 @@ fn a_client_for_python_is_generated() {
     let dir = scratch("openapi-python");
     let generate = python.script("openapi-python-client").arg("generate").arg("--path");
     let generate = generate.arg(file("openapi.json")).args(["--meta", "none"]);
-    generate.arg("--output-path").arg(dir.join("bethink_client")).run().good();
+    let log = generate.arg("--output-path").arg(dir.join("bethink_client")).run().good();
+    let warnings: Vec<&str> = log.lines().filter(|line| line.starts_with("WARNING parsing ")).collect();
+    assert_eq!(warnings.len(), UNSUPPORTED.len(), "{log}");
+    assert!(UNSUPPORTED.iter().all(|one| log.contains(one)), "{log}");
+    assert!(!log.contains("Unable to process schema"), "{log}");
     let example = python.script("python").arg(file("tests/clients/openapi/example.py"));
     example.env("PYTHONPATH", &dir).env("PYTHONDONTWRITEBYTECODE", "1").run().good();
 }

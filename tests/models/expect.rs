@@ -85,7 +85,7 @@ pub(crate) fn heals(fault: Fault) -> bool {
         Expect::Error(classes) => {
             // An hour is longer than anybody waits.
             fault != Fault::RateLimitedLong
-                && classes.iter().all(|class| class.retry() != Retry::Never)
+                && classes.iter().all(|class| Retry::after(*class) != Retry::Never)
         }
     }
 }

@@ -3,6 +3,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::message::HistoryMessage;
+use crate::model::Strategy;
 
 /// How a summary is written, cheapest first.
 #[derive(
@@ -30,6 +31,46 @@ impl SummaryLevel {
     }
 }
 
+/// What caused a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionTrigger {
+    /// The window was nearly full.
+    Auto,
+    /// A person or a client asked for it.
+    Manual,
+    /// The provider refused a prompt as too long.
+    Reactive,
+    /// The agent compacted the session itself, for another reason.
+    #[serde(other)]
+    Recorded,
+}
+
+/// How the summary of a compaction was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionLevel {
+    /// From the session's notes.
+    SessionMemory,
+    /// By a model.
+    Full,
+    /// By the built-in algorithm.
+    Embedded,
+    /// By the agent itself.
+    #[serde(other)]
+    Recorded,
+}
+
+impl From<SummaryLevel> for CompactionLevel {
+    fn from(level: SummaryLevel) -> Self {
+        match level {
+            SummaryLevel::SessionMemory => Self::SessionMemory,
+            SummaryLevel::Full => Self::Full,
+            SummaryLevel::Embedded => Self::Embedded,
+        }
+    }
+}
+
 /// How to compact a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct CompactRequest {
@@ -51,11 +92,23 @@ pub struct Covers {
     pub last_seq: u64,
 }
 
+/// What a compaction added after its summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoredKind {
+    File,
+    Plan,
+    Skill,
+    Agent,
+    Tool,
+    Instructions,
+    Hook,
+}
+
 /// Something added after the summary, because the prompt would have lost it otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RestoredItem {
-    /// `file`, `plan`, `skill`, `agent`, `tool`, `instructions` or `hook`.
-    pub kind: String,
+    pub kind: RestoredKind,
     pub name: String,
     pub tokens: u64,
     /// Only its name was restored, because its content was over its budget.
@@ -94,10 +147,8 @@ pub struct Hindsight {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Compaction {
     pub id: Uuid,
-    /// `auto`, `manual`, `reactive` or `recorded`.
-    pub trigger: String,
-    /// `session_memory`, `full`, `embedded` or `recorded`.
-    pub level: String,
+    pub trigger: CompactionTrigger,
+    pub level: CompactionLevel,
     pub covers: Covers,
     /// The first message that prompts still show in full.
     pub kept_from_seq: u64,
@@ -164,8 +215,8 @@ pub struct Collapse {
     pub tokens_before: u64,
     /// Estimated tokens of the text.
     pub tokens: u64,
-    /// How the text was written: `embedded`, or by a model.
-    pub strategy: String,
+    /// How the text was written.
+    pub strategy: Strategy,
     /// When the text was ready, as RFC 3339.
     pub staged_at: String,
     /// When prompts began to show it, as RFC 3339.

@@ -2,14 +2,36 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+
+use crate::compaction::CompactionLevel;
+
+/// The names of the parts of a system prompt, in the order of the prompt.
+pub const SYSTEM_PARTS: [&str; 11] = [
+    "attribution",
+    "client_prefix",
+    "introduction",
+    "system",
+    "doing_tasks",
+    "tools",
+    "project_context",
+    "output_style",
+    "language",
+    "mcp_instructions",
+    "appended",
+];
 
 /// One part of the system prompt. The daemon puts the parts in order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SystemPart {
-    /// `attribution`, `client_prefix`, `introduction`, `system`, `doing_tasks`, `tools`,
-    /// `project_context`, `output_style`, `language`, `mcp_instructions` or `appended`.
+    #[schema(schema_with = part_name)]
     pub part: String,
     pub text: String,
+}
+
+fn part_name() -> Object {
+    let name = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(SYSTEM_PARTS));
+    name.description(Some("Name of the part.")).build()
 }
 
 /// How much bethink adds to a prompt.
@@ -106,11 +128,26 @@ pub struct PartTokens {
     pub attachments: u64,
 }
 
+/// A stage that shortens the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptStage {
+    /// Shows large tool results only in part.
+    ToolResultBudget,
+    /// Leaves out tool results that a later event made worthless.
+    Snip,
+    /// Clears old tool results when the provider's cache has expired.
+    Microcompact,
+    /// Shows old spans of messages as short texts.
+    Collapse,
+    /// Replaces the older part with a summary.
+    Compaction,
+}
+
 /// What one stage did to shorten the prompt.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct StageReport {
-    /// Its name, such as `snip` or `microcompact`.
-    pub stage: String,
+    pub stage: PromptStage,
     /// Tokens before the stage.
     pub tokens_before: u64,
     /// Tokens after it.
@@ -125,7 +162,7 @@ pub struct StageReport {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LastCompaction {
     pub id: String,
-    pub level: String,
+    pub level: CompactionLevel,
     pub fidelity: f64,
     /// Set if fidelity is low or has fallen: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,12 +193,33 @@ pub struct CacheReport {
     pub last: Option<CacheFall>,
 }
 
+/// Why a prompt does not begin with the previous one, or why the provider's cache did not contain it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptChange {
+    /// The client changed the system prompt.
+    System,
+    /// The client changed the tools.
+    Tools,
+    /// The session's model changed.
+    Model,
+    /// A compaction was made or undone.
+    Compaction,
+    Collapse,
+    Microcompact,
+    Snip,
+    /// Parts of an earlier message arrived late.
+    History,
+    /// The session was idle for longer than the cache lasts.
+    Idle,
+    #[serde(other)]
+    Unknown,
+}
+
 /// A prompt for which much less was read from the cache than the cache contained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheFall {
-    /// `system`, `tools`, `model`, `idle`, `unknown`, `compaction`, or what changed the prompt:
-    /// `microcompact`, `snip`, `collapse`, `history`.
-    pub cause: String,
+    pub cause: PromptChange,
     /// Tokens read from the cache or written to it by the previous prompt.
     pub read_before: u64,
     /// Tokens read from it by this prompt.
@@ -207,7 +265,7 @@ pub struct ContextReport {
     pub first_edited: Option<u64>,
     /// Why this prompt diverges from the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_by: Option<String>,
+    pub changed_by: Option<PromptChange>,
     /// Share of the tokens that are in the stable prefix, from 0 to 1.
     pub predicted_cache_hit: f64,
     #[serde(default)]
@@ -243,12 +301,28 @@ pub struct DecisionList {
     pub decisions: Vec<DecidedView>,
 }
 
+/// A kind of decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionKind {
+    /// A text was added after a message.
+    Attached,
+    /// An instruction file was added after a message.
+    Instructed,
+    /// A large tool result is shown only in part.
+    Replaced,
+    /// Old tool results are not shown.
+    Cleared,
+    /// Tool results that a later event made worthless are not shown.
+    Snipped,
+    /// Blocks that the provider would reject were removed.
+    Stripped,
+}
+
 /// One way in which prompts differ from the history.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DecidedView {
-    /// `attached` or `instructed`: a text was added after a message. `replaced`, `cleared` or `snipped`: tool results
-    /// are shown shortened or not at all. `stripped`: blocks that the provider would reject were removed.
-    pub kind: String,
+    pub kind: DecisionKind,
     /// The message that an attached text follows; otherwise the newest message at the time of the decision.
     pub after_seq: u64,
     /// What an attached text is: `memory`, `todos`, `file`, `plan`, …
@@ -292,12 +366,78 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+/// The kind of a failed model call. Every error has exactly one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// The prompt is longer than the window.
+    Overflow,
+    /// Prompt and `max_tokens` together are longer than the window.
+    OutputOverflow,
+    /// An image or a document is too large or unreadable, there are too many, or none is accepted.
+    MediaTooLarge,
+    /// The request has too many bytes.
+    RequestTooLarge,
+    /// A thinking block belongs to another conversation, or was changed.
+    ThinkingBound,
+    /// Tool calls and results do not match.
+    History,
+    RateLimited,
+    Overloaded,
+    /// An internal error of the provider.
+    Server,
+    /// The key is missing, wrong, or not allowed to do this.
+    Auth,
+    /// The account has no money or quota left.
+    Quota,
+    /// The model or the route does not exist.
+    NotFound,
+    /// The provider rejects the request for another reason.
+    Invalid,
+    /// No connection could be made.
+    Unreachable,
+    /// No data arrived for too long.
+    TimedOut,
+    /// The answer was cut off or is malformed.
+    Broken,
+    /// The answer, or one of its events, is larger than the limit.
+    TooMuch,
+    /// bethink did not send the request: the address, the budget or the breaker forbids it.
+    Forbidden,
+    /// None of these; never retried.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl ErrorClass {
+    pub const ALL: [Self; 19] = [
+        Self::Overflow,
+        Self::OutputOverflow,
+        Self::MediaTooLarge,
+        Self::RequestTooLarge,
+        Self::ThinkingBound,
+        Self::History,
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::Server,
+        Self::Auth,
+        Self::Quota,
+        Self::NotFound,
+        Self::Invalid,
+        Self::Unreachable,
+        Self::TimedOut,
+        Self::Broken,
+        Self::TooMuch,
+        Self::Forbidden,
+        Self::Unknown,
+    ];
+}
+
 /// What the error was, what was done about it, and whether to try again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Recovered {
-    /// `overflow`, `output_overflow`, `media_too_large`, `request_too_large`, `thinking_bound`, `history`,
-    /// `rate_limited`, `overloaded`, `server`, `auth`, `quota`, `not_found`, `invalid`, …, `unknown`.
-    pub class: String,
+    pub class: ErrorClass,
     /// Input tokens that the error named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,

@@ -158,6 +158,14 @@ pub struct MemoriesPage {
     pub next_cursor: Option<String>,
 }
 
+/// A limit on the part of an index that prompts show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexLimit {
+    Lines,
+    Bytes,
+}
+
 /// The memory index as it appears in prompts.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MemoryIndex {
@@ -170,9 +178,9 @@ pub struct MemoryIndex {
     pub lines: u64,
     /// Size of the whole file.
     pub bytes: u64,
-    /// `lines` or `bytes`: the limit that cut it.
+    /// The limit that cut it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_by: Option<String>,
+    pub cut_by: Option<IndexLimit>,
     pub warnings: Vec<String>,
     /// Topics in the directory, including those that the index does not list.
     #[serde(default)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::memory::{MemoryKind, MemoryOutcome, MemoryScope};
+use crate::memory::{IndexLimit, MemoryKind, MemoryOutcome, MemoryScope};
 use crate::model::Strategy;
 
 /// What to recall memories for.
@@ -79,8 +79,19 @@ pub struct RecallWhy {
 pub struct RecallTerm {
     /// The word, in index form.
     pub term: String,
-    /// `name`, `description`, `heading`, `identifier`, `body`.
-    pub fields: Vec<String>,
+    pub fields: Vec<TopicField>,
+}
+
+/// A part of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicField {
+    Name,
+    Description,
+    Heading,
+    /// A path, a symbol or an error code in the body.
+    Identifier,
+    Body,
 }
 
 /// What to extract memories from.
@@ -194,8 +205,7 @@ pub struct MemoryLint {
 pub struct MemoryShelf {
     pub scope: MemoryScope,
     pub dir: String,
-    /// `bethink` or `claude`.
-    pub layout: String,
+    pub layout: MemoryLayout,
     /// Whether the directory exists. The first write creates it.
     pub there: bool,
     pub topics: u64,
@@ -204,8 +214,7 @@ pub struct MemoryShelf {
     /// Absent if there is no MEMORY.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexSize>,
-    /// `events`, or `polling` if the system has no file watches left.
-    pub watch: String,
+    pub watch: MemoryWatch,
     /// Why the directory cannot be read. The other fields are then out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -213,14 +222,36 @@ pub struct MemoryShelf {
     pub findings: Vec<MemoryFinding>,
 }
 
+/// Where memory directories are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryLayout {
+    /// Below the daemon's home.
+    #[default]
+    Bethink,
+    /// Where Claude Code keeps its own memory.
+    Claude,
+}
+
+/// How the daemon notices that a file changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryWatch {
+    /// The system reports changes.
+    #[default]
+    Events,
+    /// The daemon looks every few seconds, because the system has no file watches left.
+    Polling,
+}
+
 /// The size of an index, and which limit it exceeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IndexSize {
     pub lines: u64,
     pub bytes: u64,
-    /// `lines` or `bytes`.
+    /// The limit that it exceeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_by: Option<String>,
+    pub cut_by: Option<IndexLimit>,
 }
 
 /// How severe a finding is.

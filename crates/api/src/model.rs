@@ -6,8 +6,7 @@ use uuid::Uuid;
 /// derived from one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ModelState {
-    /// `none`, `anthropic` or `openai`.
-    pub provider: String,
+    pub provider: ModelProvider,
     pub state: ModelReadiness,
     /// Details of the state, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,6 +25,17 @@ pub struct ModelState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<ModelKey>,
     pub problems: Vec<ModelProblem>,
+}
+
+/// Whose API the model is called with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelProvider {
+    /// No model is called.
+    #[default]
+    None,
+    Anthropic,
+    Openai,
 }
 
 /// Whether the model can be called.
@@ -50,6 +60,20 @@ pub enum Strategy {
     #[default]
     Embedded,
     Model,
+}
+
+/// What bethink calls a model for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    Summary,
+    Notes,
+    /// Choose memories that are relevant to the user's message.
+    Recall,
+    /// Find what is worth remembering in a conversation.
+    Extraction,
+    /// Consolidate a project's memory.
+    Dream,
 }
 
 /// Where the key comes from.
@@ -88,7 +112,7 @@ pub struct Usage {
 pub struct UsageRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// `summary`, `notes`, `collapse`, …
+    /// `summary`, `notes`, `recall`, `extraction` or `dream`; perhaps another for calls of another version.
     pub purpose: String,
     pub model: String,
     /// When the newest call began, as RFC 3339.

@@ -14,6 +14,7 @@ pub struct SearchQuery {
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
     /// Only messages of the `user` or the `assistant`
+    #[param(value_type = Option<Role>)]
     pub role: Option<String>,
     /// Only calls of this tool and their results
     pub tool: Option<String>,

@@ -2,6 +2,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::model::Strategy;
+
 /// A session's model. All token limits depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModelSpec {
@@ -74,6 +76,16 @@ pub struct Session {
     pub updated_at: String,
 }
 
+/// What happened to a session as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionLifecycle {
+    Created,
+    /// Its title, tags or model changed.
+    Changed,
+    Deleted,
+}
+
 /// A project that has sessions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Project {
@@ -112,6 +124,25 @@ pub struct SessionQuery {
     pub cursor: Option<String>,
 }
 
+/// Who or what wrote the notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotesAuthor {
+    /// The built-in algorithm.
+    Embedded,
+    Model,
+    Person,
+}
+
+impl From<Strategy> for NotesAuthor {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Embedded => Self::Embedded,
+            Strategy::Model => Self::Model,
+        }
+    }
+}
+
 /// What an update wrote to the notes.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NotesUpdate {
@@ -119,8 +150,8 @@ pub struct NotesUpdate {
     pub through_seq: u64,
     /// Size of the notes.
     pub bytes: u64,
-    /// How they were written: `embedded`, or by a model.
-    pub strategy: String,
+    /// How they were written.
+    pub strategy: Strategy,
     pub updated_at: String,
 }
 

@@ -65,6 +65,7 @@ impl ToSchema for ContentBlockShape {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((KnownBlockShape::name().into_owned(), KnownBlockShape::schema()));
         schemas.push((OtherBlockShape::name().into_owned(), OtherBlockShape::schema()));
+        KnownBlockShape::schemas(schemas);
     }
 }
 
@@ -72,9 +73,8 @@ impl ToSchema for ContentBlockShape {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = KnownBlock)]
 pub struct KnownBlockShape {
-    /// `text`, `tool_use`, `tool_result`, `image`, `document`, `thinking` or `redacted_thinking`.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: KnownBlockType,
     /// The text of a `text` block.
     #[schema(value_type = String, required = false)]
     pub text: Option<String>,
@@ -97,6 +97,19 @@ pub struct KnownBlockShape {
     pub more: HashMap<String, Value>,
 }
 
+/// The type of a content block of the Messages API.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownBlockType {
+    Text,
+    ToolUse,
+    ToolResult,
+    Image,
+    Document,
+    Thinking,
+    RedactedThinking,
+}
+
 /// A content block of any other type.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = OtherBlock)]
@@ -112,14 +125,20 @@ pub struct OtherBlockShape {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SystemText)]
 pub struct SystemTextShape {
-    /// Always `text`.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: SystemTextType,
     /// The text of one system part.
     pub text: String,
     /// Set where the provider should cache the prompt up to here.
     #[schema(value_type = Object, required = false)]
     pub cache_control: Option<Value>,
+}
+
+/// The type of a text of the system prompt.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemTextType {
+    Text,
 }
 
 /// The next model call: send `system`, `messages` and `tools` to the model.

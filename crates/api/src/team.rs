@@ -145,6 +145,16 @@ pub enum ProposalState {
     Rejected,
 }
 
+/// Who made a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalAuthor {
+    /// A client's model.
+    Agent,
+    Extraction,
+    Dream,
+}
+
 /// A topic that is proposed for a team's memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Proposal {
@@ -156,8 +166,8 @@ pub struct Proposal {
     /// Text of the topic that it would replace; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// Who proposed it: `agent`, `extraction` or `dream`.
-    pub by: String,
+    /// Who proposed it.
+    pub by: ProposalAuthor,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
     pub state: ProposalState,

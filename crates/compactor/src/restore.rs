@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use bethink_api::RestoredItem;
+use bethink_api::{RestoredItem, RestoredKind};
 use bethink_context::Attachment;
 use bethink_tokens::text_tokens;
 use bethink_transcript::Seq;
@@ -48,30 +48,31 @@ pub fn select(
     let mut picked = Picked { after, room, attachments: Vec::new(), items: Vec::new() };
     if let Some((name, text)) = &what.plan {
         let text = format!("The plan as it was before the compaction ({name}):\n{text}");
-        picked.add("plan", name, &text, room / 2);
+        picked.add(RestoredKind::Plan, name, &text, room / 2);
     }
     let mut agents: Vec<&AgentStatus> = what.agents.iter().collect();
     agents.sort_by_key(|a| (a.result.is_none() || a.read, a.status == "finished"));
     for agent in agents {
-        picked.add("agent", &agent.name, &agent_text(agent), limits.skill_tokens);
+        picked.add(RestoredKind::Agent, &agent.name, &agent_text(agent), limits.skill_tokens);
     }
     for (name, text) in what.instructions.iter().filter(|(_, text)| !visible.contains(text)) {
         let text = format!("Instructions of {name}:\n{text}");
-        picked.add("instructions", name, &text, limits.skills_tokens);
+        picked.add(RestoredKind::Instructions, name, &text, limits.skills_tokens);
     }
     for (name, json) in &what.tools {
         let text =
             format!("Tool {name}, discovered earlier in this session, is available:\n{json}");
-        picked.add("tool", name, &text, limits.skill_tokens);
+        picked.add(RestoredKind::Tool, name, &text, limits.skill_tokens);
     }
     for (name, text) in &what.hooks {
         let text = format!("Output of the session-start hook {name}:\n{text}");
-        picked.add("hook", name, &text, limits.skill_tokens);
+        picked.add(RestoredKind::Hook, name, &text, limits.skill_tokens);
     }
     let mut skills_left = limits.skills_tokens;
     for (name, text) in &what.skills {
         let text = format!("Skill {name}, invoked earlier in this session:\n{text}");
-        skills_left -= picked.add("skill", name, &text, limits.skill_tokens.min(skills_left));
+        skills_left -=
+            picked.add(RestoredKind::Skill, name, &text, limits.skill_tokens.min(skills_left));
     }
     let mut files_left = limits.files_tokens;
     let files = what.files.iter().filter(|(path, _)| !visible.contains(path));
@@ -103,7 +104,7 @@ struct Picked {
 
 impl Picked {
     /// Adds as much of the beginning of the text as `limit` and the room allow; returns the tokens spent.
-    fn add(&mut self, kind: &str, name: &str, text: &str, limit: u64) -> u64 {
+    fn add(&mut self, kind: RestoredKind, name: &str, text: &str, limit: u64) -> u64 {
         let limit = limit.min(self.room);
         let whole = u64::from(text_tokens(text));
         let truncated = whole + FRAME_TOKENS > limit;
@@ -123,7 +124,7 @@ impl Picked {
         if let Some(content) = content {
             let text = format!("{path}, as it is on disk after the compaction:\n{content}");
             if u64::from(text_tokens(&text)) + FRAME_TOKENS <= limit.min(self.room) {
-                return self.push("file", path, &text, false);
+                return self.push(RestoredKind::File, path, &text, false);
             }
         }
         let note = format!(
@@ -132,23 +133,23 @@ impl Picked {
         if self.room < WORTH_TOKENS {
             return 0;
         }
-        self.push("file", path, &note, true)
+        self.push(RestoredKind::File, path, &note, true)
     }
 
-    fn push(&mut self, kind: &str, name: &str, text: &str, truncated: bool) -> u64 {
+    fn push(&mut self, kind: RestoredKind, name: &str, text: &str, truncated: bool) -> u64 {
         let text = format!("<system-reminder>\n{text}\n</system-reminder>");
         let tokens = text_tokens(&text);
         let spent = u64::from(tokens).min(self.room);
         self.room -= spent;
         self.items.push(RestoredItem {
-            kind: kind.to_owned(),
+            kind,
             name: name.to_owned(),
             tokens: u64::from(tokens),
             truncated,
         });
         self.attachments.push(Attachment {
             after: self.after,
-            what: kind.to_owned(),
+            what: kind.to_string(),
             name: name.to_owned(),
             text,
             tokens,

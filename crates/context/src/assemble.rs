@@ -1,25 +1,12 @@
 //! Stage 8: assembly. Orders the system parts, places cache breakpoints, and joins bytes that already
 //! exist.
 
+pub use bethink_api::SYSTEM_PARTS as PARTS;
 use bethink_transcript::prompt::messages_json;
 use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Role, ValidPrompt, json};
 
-/// System parts in the order of the prompt. Those before [`DYNAMIC_FROM`] are the same for every
-/// project and user, so their cache may be shared.
-pub const PARTS: [&str; 11] = [
-    "attribution",
-    "client_prefix",
-    "introduction",
-    "system",
-    "doing_tasks",
-    "tools",
-    "project_context",
-    "output_style",
-    "language",
-    "mcp_instructions",
-    "appended",
-];
-/// Index in [`PARTS`] of the first part after the dynamic boundary.
+/// Index in [`PARTS`] of the first part that depends on the project or user. The parts before it are always the same,
+/// so their cache may be shared.
 pub const DYNAMIC_FROM: usize = 6;
 /// No provider caches every prompt smaller than this (their minimums are 1,024 to 4,096 tokens), so its
 /// newest message gets no breakpoint.

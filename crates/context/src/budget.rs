@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use bethink_api::StageReport;
+use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{BlockKind, Role, Seq, ToolUseId};
 
 use crate::collapse::in_view;
@@ -68,7 +68,7 @@ pub fn decide(
         "a result has more than {} characters, or the results of one message have more than {} together",
         limits.result_chars, limits.results_chars
     );
-    let report = stage::report("tool_result_budget", before, &shown, why);
+    let report = stage::report(PromptStage::ToolResultBudget, before, &shown, why);
     (shown.into_iter().map(Decision::Replaced).collect(), report)
 }
 

@@ -4,6 +4,7 @@
 //! next prompt should read all of that. If it reads much less, the prefix changed or the cache expired.
 //! What changed is known from the prompts that were handed out in between.
 
+use bethink_api::PromptChange;
 use bethink_transcript::{AssistantMessageId, Message, Role, Seq, UnixMicros};
 
 use crate::usage::undated;
@@ -13,52 +14,23 @@ pub const LOST_PERCENT: u64 = 5;
 /// … and at least this many tokens. Smaller losses come from where breakpoints are placed.
 pub const LOST_TOKENS: u64 = 2_000;
 
-/// Why a prefix was not found in the cache, the most certain cause first: a change by the client, then
-/// time, then a stage, which often acts because the cache is cold anyway.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// A compaction, or its undoing: replacing the prefix is its purpose.
-    Compaction,
-    Model,
-    Tools,
-    System,
-    /// The session was idle for longer than the cache's lifetime.
-    Idle,
-    /// A stage of the pipeline, by name: `microcompact`, `snip`, `collapse`; or `history`, where parts
-    /// of an earlier message arrived late.
-    Stage(String),
-    Unknown,
-}
-
-impl Cause {
-    pub fn as_str(&self) -> &str {
-        match self {
-            Cause::Compaction => "compaction",
-            Cause::Model => "model",
-            Cause::Tools => "tools",
-            Cause::System => "system",
-            Cause::Idle => "idle",
-            Cause::Stage(name) => name,
-            Cause::Unknown => "unknown",
-        }
-    }
-
-    /// Whether the drop is intended, so that there is nothing to fix.
-    pub fn is_expected(&self) -> bool {
-        *self == Cause::Compaction
-    }
-}
-
 /// A drop in the number of tokens read from the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheDrop {
-    pub cause: Cause,
+    pub cause: PromptChange,
     /// Tokens that were in the cache, and how many of them were read.
     pub cached: u64,
     pub read: u64,
     /// The answer that reported it.
     pub seq: Seq,
     pub at: UnixMicros,
+}
+
+impl CacheDrop {
+    /// Whether it is intended, so that there is nothing to fix: replacing the prefix is the purpose of a compaction.
+    pub fn is_expected(&self) -> bool {
+        self.cause == PromptChange::Compaction
+    }
 }
 
 /// What one answer reported about the cache.
@@ -77,7 +49,7 @@ struct CacheChanges {
     compacted: bool,
     tools: bool,
     system: bool,
-    stage: Option<String>,
+    other: Option<PromptChange>,
 }
 
 /// Watches the cache of one session.
@@ -109,15 +81,15 @@ impl CacheWatch {
 
     /// Records a prompt that is handed out. `changed_by` says what made it differ from the previous one, if
     /// anything.
-    pub fn handed_out(&mut self, system: u64, tools: u64, changed_by: Option<&str>) {
+    pub fn handed_out(&mut self, system: u64, tools: u64, changed_by: Option<PromptChange>) {
         if let Some((old_system, old_tools)) = self.frame.replace((system, tools)) {
             self.changes.system |= old_system != system;
             self.changes.tools |= old_tools != tools;
         }
         match changed_by {
-            None | Some("system" | "tools") => {}
-            Some("compaction") => self.changes.compacted = true,
-            Some(stage) => self.changes.stage = Some(stage.to_owned()),
+            None | Some(PromptChange::System | PromptChange::Tools) => {}
+            Some(PromptChange::Compaction) => self.changes.compacted = true,
+            Some(other) => self.changes.other = Some(other),
         }
     }
 
@@ -154,24 +126,32 @@ impl CacheWatch {
             return None;
         }
         let cause = cause(&changes, &last, &now, ttl);
-        self.breaks += u64::from(!cause.is_expected());
-        self.last_fall = Some(CacheDrop { cause, cached: last.cached, read, seq: message.seq, at });
-        self.last_fall.clone()
+        let fall = CacheDrop { cause, cached: last.cached, read, seq: message.seq, at };
+        self.breaks += u64::from(!fall.is_expected());
+        self.last_fall = Some(fall.clone());
+        Some(fall)
     }
 }
 
-fn cause(changes: &CacheChanges, last: &CacheReading, now: &CacheReading, ttl: i64) -> Cause {
+/// The most certain cause: a change by the client, then time, then a stage, which often acts because the cache is cold
+/// anyway.
+fn cause(
+    changes: &CacheChanges,
+    last: &CacheReading,
+    now: &CacheReading,
+    ttl: i64,
+) -> PromptChange {
     if changes.compacted {
-        Cause::Compaction
+        PromptChange::Compaction
     } else if last.model != now.model {
-        Cause::Model
+        PromptChange::Model
     } else if changes.tools {
-        Cause::Tools
+        PromptChange::Tools
     } else if changes.system {
-        Cause::System
+        PromptChange::System
     } else if now.at.0.saturating_sub(last.at.0) > ttl {
-        Cause::Idle
+        PromptChange::Idle
     } else {
-        changes.stage.clone().map_or(Cause::Unknown, Cause::Stage)
+        changes.other.unwrap_or(PromptChange::Unknown)
     }
 }

@@ -1,6 +1,6 @@
 //! The stage that commits staged spans, and writes more of them at once if the window is nearly full.
 
-use bethink_api::StageReport;
+use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{CollapseId, Seq};
 
 use crate::collapse::{
@@ -129,7 +129,7 @@ fn plan_of(
     }
     let after: u64 = chosen.iter().map(|span| u64::from(span.tokens)).sum();
     let stage = StageReport {
-        stage: "collapse".to_owned(),
+        stage: PromptStage::Collapse,
         tokens_before: after + freed,
         tokens_after: after,
         touched: chosen.iter().map(|s| format!("messages {} to {}", s.first, s.last)).collect(),

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use bethink_api::StageReport;
+use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{BlockKind, UnixMicros, Variant};
 
 use crate::collapse::in_view;
@@ -78,7 +78,7 @@ pub fn decide(
             results.push(ClearedResult { text, ..result });
         }
     }
-    let Some(report) = stage::report("microcompact", before, &results, why) else {
+    let Some(report) = stage::report(PromptStage::Microcompact, before, &results, why) else {
         return (Vec::new(), None);
     };
     (vec![Decision::Cleared { results, made_after: history.last_seq() }], Some(report))

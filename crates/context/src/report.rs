@@ -1,7 +1,7 @@
 //! The report on a prompt: tokens by part, thresholds, stages, and how it differs from the last prompt.
 
 use bethink_api as api;
-use bethink_api::{StageReport, TodoStatus};
+use bethink_api::{PromptChange, PromptStage, StageReport, TodoStatus};
 use bethink_transcript::ValidPrompt;
 use bethink_transcript::arrange::Repair;
 
@@ -43,8 +43,8 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     // The parts, corrected like the total.
     let counted = |tokens| size.calibration.apply(tokens);
     let changed_by = parting.and_then(|p| match p {
-        Parting { system_changed: true, .. } => Some("system"),
-        Parting { tools_changed: true, .. } => Some("tools"),
+        Parting { system_changed: true, .. } => Some(PromptChange::System),
+        Parting { tools_changed: true, .. } => Some(PromptChange::Tools),
         _ => p.first_changed.map(|_| changed_by(stages, state, decisions)),
     });
     api::ContextReport {
@@ -65,7 +65,7 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
         level: thresholds.level(size.tokens),
         stages: stages.to_vec(),
         first_changed: parting.and_then(|p| p.first_changed).map(|at| at as u64),
-        changed_by: changed_by.map(str::to_owned),
+        changed_by,
         first_edited: shown.first_edited.map(|at| at as u64),
         predicted_cache_hit: round((cached as f64 / estimated as f64).min(1.0), 10_000.0),
         cache: input.cache,
@@ -96,18 +96,24 @@ fn estimate_out(size: &Measure) -> api::TokenEstimate {
 }
 
 /// The first stage that changed an earlier part of the prompt.
-fn changed_by<'a>(
-    stages: &'a [StageReport],
-    state: &SessionState,
-    decisions: &Decisions,
-) -> &'a str {
+fn changed_by(stages: &[StageReport], state: &SessionState, decisions: &Decisions) -> PromptChange {
     let boundary = decisions.boundary.as_ref().map(|b| b.id.as_str());
     let compacted = state.last_compaction.as_ref().is_some_and(|c| Some(c.id.as_str()) == boundary);
-    match stages.iter().find(|s| s.stage != "tool_result_budget") {
-        Some(stage) => &stage.stage,
-        None if compacted && state.decisions.boundary != decisions.boundary => "compaction",
+    let by_stage = stages.iter().find_map(|stage| match stage.stage {
+        // It only changes results that no prompt has shown.
+        PromptStage::ToolResultBudget => None,
+        PromptStage::Snip => Some(PromptChange::Snip),
+        PromptStage::Microcompact => Some(PromptChange::Microcompact),
+        PromptStage::Collapse => Some(PromptChange::Collapse),
+        PromptStage::Compaction => Some(PromptChange::Compaction),
+    });
+    match by_stage {
+        Some(change) => change,
+        None if compacted && state.decisions.boundary != decisions.boundary => {
+            PromptChange::Compaction
+        }
         // Parts of one message arrived after a prompt had shown the others.
-        None => "history",
+        None => PromptChange::History,
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bethink_api::StageReport;
+use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{BlockKind, ToolUseId};
 
 use crate::collapse::in_view;
@@ -47,7 +47,7 @@ pub fn decide(
         }
     }
     let why = "later events made these results worthless".to_owned();
-    let Some(report) = stage::report("snip", before, &results, why) else {
+    let Some(report) = stage::report(PromptStage::Snip, before, &results, why) else {
         return (Vec::new(), None);
     };
     (vec![Decision::Snipped { results, made_after: history.last_seq() }], Some(report))

@@ -1,18 +1,18 @@
 //! The report of a stage that shortens results.
 
-use bethink_api::StageReport;
+use bethink_api::{PromptStage, StageReport};
 
 use crate::decision::ClearedResult;
 
 /// The report of a stage that replaced `before` tokens with the texts of `results`; `None` without any.
 pub(crate) fn report(
-    stage: &str,
+    stage: PromptStage,
     before: u64,
     results: &[ClearedResult],
     why: String,
 ) -> Option<StageReport> {
     (!results.is_empty()).then(|| StageReport {
-        stage: stage.to_owned(),
+        stage,
         tokens_before: before,
         tokens_after: results.iter().map(|result| tokens_of(&result.text)).sum(),
         touched: results.iter().map(|result| result.tool_use_id.to_string()).collect(),

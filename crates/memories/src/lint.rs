@@ -58,12 +58,15 @@ impl MemoryService {
         Ok(api::MemoryShelf {
             scope: directory.scope,
             dir: directory.dir.display().to_string(),
-            layout: self.cx.settings().memory.layout.clone(),
+            layout: api::parse_word(&self.cx.settings().memory.layout).unwrap_or_default(),
             there,
             topics: shown.topics.len() as u64,
             bytes: shown.topics.values().map(|topic| topic.bytes).sum(),
             index: text.map(index_size),
-            watch: if directory.is_polled() { "polling" } else { "events" }.to_owned(),
+            watch: match directory.is_polled() {
+                true => api::MemoryWatch::Polling,
+                false => api::MemoryWatch::Events,
+            },
             fault,
             findings,
         })
@@ -72,11 +75,7 @@ impl MemoryService {
 
 fn index_size(text: &str) -> api::IndexSize {
     let shown = index::shown(text);
-    api::IndexSize {
-        lines: shown.lines as u64,
-        bytes: shown.bytes as u64,
-        cut_by: shown.cut_by.map(str::to_owned),
-    }
+    api::IndexSize { lines: shown.lines as u64, bytes: shown.bytes as u64, cut_by: shown.cut_by }
 }
 
 fn read(directory: &MemoryDirectory, shown: &DirectorySnapshot) -> Result<ReadFiles> {

@@ -1,7 +1,7 @@
 //! Proposals: what an agent, an extraction or a dream wants to share with the team waits for a person. Nothing
 //! moves from private to team memory by itself, and rejected proposals are not made again.
 
-use bethink_api as api;
+use bethink_api::{self as api, ProposalAuthor};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Event, Result, ServiceError, rfc3339};
@@ -23,8 +23,7 @@ pub struct NewProposal {
     pub name: Name,
     /// The whole file.
     pub text: String,
-    /// `agent`, `extraction` or `dream`.
-    pub by: &'static str,
+    pub by: ProposalAuthor,
     pub source: Option<api::MemorySource>,
 }
 
@@ -71,7 +70,7 @@ impl MemoryService {
             name: new.name.to_string(),
             text: new.text,
             replaces: current.map(|content| content.hash.to_string()),
-            by: new.by.to_owned(),
+            by: new.by,
             source: new.source,
             state: ProposalState::Open,
             proposed_at: self.cx.now(),
@@ -84,7 +83,12 @@ impl MemoryService {
     pub async fn propose_memory(&self, request: api::Propose) -> Result<api::DecidedProposal> {
         let project = self.project(&request.project_dir).await?;
         let name = name_of(&request.name)?;
-        let new = NewProposal { name, text: request.text, by: "agent", source: request.source };
+        let new = NewProposal {
+            name,
+            text: request.text,
+            by: ProposalAuthor::Agent,
+            source: request.source,
+        };
         match self.propose(&project, new).await? {
             Some(proposal) => Ok(api::DecidedProposal { proposal, warnings: Vec::new() }),
             None => {

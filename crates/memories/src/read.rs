@@ -78,7 +78,7 @@ impl MemoryService {
             content: shown.content.to_owned(),
             lines: shown.lines as u64,
             bytes: shown.bytes as u64,
-            cut_by: shown.cut_by.map(str::to_owned),
+            cut_by: shown.cut_by,
             warnings: index::warnings(text).iter().map(ToString::to_string).collect(),
             topics: snapshot.topics.len() as u64,
             strange: snapshot.strange.iter().map(|s| format!("{} {}", s.path, s.why)).collect(),

@@ -28,7 +28,7 @@ enum Sign {
 impl SignRow {
     fn read(line: &'static str) -> Option<Self> {
         let (class, sign) = line.split_once(' ')?;
-        let class = ErrorClass::all().into_iter().find(|known| known.as_str() == class)?;
+        let class = ErrorClass::ALL.into_iter().find(|known| known.to_string() == class)?;
         let sign = match sign.split_once(' ')? {
             ("text", text) => Sign::Text(text),
             ("code", code) => Sign::Code(code),

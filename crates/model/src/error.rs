@@ -1,7 +1,8 @@
 //! Errors of a model call: a class with figures, which decides whether and how to retry.
 
-use std::fmt;
 use std::time::Duration;
+
+pub use bethink_api::ErrorClass;
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,47 +57,6 @@ impl Figures {
     }
 }
 
-/// The kind of failure. Every error has exactly one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorClass {
-    /// The prompt is longer than the window.
-    Overflow,
-    /// Prompt and `max_tokens` together are longer than the window.
-    OutputOverflow,
-    /// An image or a document is too large or unreadable, there are too many, or none is accepted.
-    MediaTooLarge,
-    /// The request has too many bytes.
-    RequestTooLarge,
-    /// A thinking block belongs to another conversation, or was changed.
-    ThinkingBound,
-    /// Tool calls and results do not match.
-    History,
-    RateLimited,
-    Overloaded,
-    /// An internal error of the provider.
-    Server,
-    /// The key is missing, wrong, or not allowed to do this.
-    Auth,
-    /// The account has no money or quota left.
-    Quota,
-    /// There is no such model, or no such route.
-    NotFound,
-    /// The provider rejects the request for another reason.
-    Invalid,
-    /// No connection could be made.
-    Unreachable,
-    /// No data arrived for too long.
-    TimedOut,
-    /// The answer was cut off or is malformed.
-    Broken,
-    /// The answer, or one of its events, is larger than the limit.
-    TooMuch,
-    /// bethink did not send the request: the address, the budget or the breaker forbids it.
-    Forbidden,
-    /// None of these; never retried.
-    Unknown,
-}
-
 /// Whether a retry can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
@@ -108,57 +68,29 @@ pub enum Retry {
     Never,
 }
 
-/// Every class in order, with its stable name for records and events.
-const CLASSES: [(ErrorClass, &str, Retry); 19] = [
-    (ErrorClass::Overflow, "overflow", Retry::Changed),
-    (ErrorClass::OutputOverflow, "output_overflow", Retry::Changed),
-    (ErrorClass::MediaTooLarge, "media_too_large", Retry::Changed),
-    (ErrorClass::RequestTooLarge, "request_too_large", Retry::Changed),
-    (ErrorClass::ThinkingBound, "thinking_bound", Retry::Changed),
-    (ErrorClass::History, "history", Retry::Never),
-    (ErrorClass::RateLimited, "rate_limited", Retry::Same),
-    (ErrorClass::Overloaded, "overloaded", Retry::Same),
-    (ErrorClass::Server, "server", Retry::Same),
-    (ErrorClass::Auth, "auth", Retry::Never),
-    (ErrorClass::Quota, "quota", Retry::Never),
-    (ErrorClass::NotFound, "not_found", Retry::Never),
-    (ErrorClass::Invalid, "invalid", Retry::Never),
-    (ErrorClass::Unreachable, "unreachable", Retry::Same),
-    (ErrorClass::TimedOut, "timed_out", Retry::Same),
-    (ErrorClass::Broken, "broken", Retry::Same),
-    (ErrorClass::TooMuch, "too_much", Retry::Never),
-    (ErrorClass::Forbidden, "forbidden", Retry::Never),
-    (ErrorClass::Unknown, "unknown", Retry::Never),
-];
-
-impl ErrorClass {
-    pub fn all() -> [ErrorClass; CLASSES.len()] {
-        CLASSES.map(|(class, ..)| class)
-    }
-
-    pub fn retry(self) -> Retry {
-        CLASSES[self as usize].2
-    }
-
-    pub fn as_str(self) -> &'static str {
-        CLASSES[self as usize].1
-    }
-}
-
-impl fmt::Display for ErrorClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_class_stands_in_its_place() {
-        for (place, (class, name, _)) in CLASSES.into_iter().enumerate() {
-            assert_eq!(class as usize, place, "{name}");
+impl Retry {
+    /// Whether a retry can help after an error of this class.
+    pub fn after(class: ErrorClass) -> Self {
+        match class {
+            ErrorClass::Overflow
+            | ErrorClass::OutputOverflow
+            | ErrorClass::MediaTooLarge
+            | ErrorClass::RequestTooLarge
+            | ErrorClass::ThinkingBound => Self::Changed,
+            ErrorClass::RateLimited
+            | ErrorClass::Overloaded
+            | ErrorClass::Server
+            | ErrorClass::Unreachable
+            | ErrorClass::TimedOut
+            | ErrorClass::Broken => Self::Same,
+            ErrorClass::History
+            | ErrorClass::Auth
+            | ErrorClass::Quota
+            | ErrorClass::NotFound
+            | ErrorClass::Invalid
+            | ErrorClass::TooMuch
+            | ErrorClass::Forbidden
+            | ErrorClass::Unknown => Self::Never,
         }
     }
 }

@@ -88,7 +88,7 @@ impl Recovery {
 
     /// After `request` failed with `error`.
     pub fn after_error(&mut self, error: &ModelError, request: &ModelRequest) -> Next {
-        let next = match error.class.retry() {
+        let next = match Retry::after(error.class) {
             Retry::Never => None,
             Retry::Same => backoff(self.repeats, error.retry_after).map(|wait| {
                 self.repeats += 1;

@@ -14,7 +14,7 @@ use tokio::sync::SemaphorePermit;
 
 use crate::caller::{self, Caller, forbidden};
 use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
-use crate::purpose::{Errand, Purpose};
+use crate::purpose::{Errand, Purpose, deadline};
 use crate::service::ModelService;
 
 /// Most tokens of one errand, as a multiple of its own prompt: the errand itself and its retries.
@@ -46,7 +46,7 @@ impl ModelService {
         let settings = &self.cx.settings().model;
         let fork =
             Fork { request: errand.request, budget: budget(errand, settings), tools: errand.tools };
-        let deadline = errand.purpose.deadline(settings);
+        let deadline = deadline(errand.purpose, settings);
         let run = tokio::time::timeout(deadline, bethink_agent::run(fork, &caller, &caller));
         let closed = self.cx.closing();
         let ended = tokio::select! {
@@ -128,7 +128,7 @@ impl ModelService {
             turn = tokio::time::timeout(deadline, places.acquire()) => turn
                 .ok()
                 .and_then(Result::ok)
-                .ok_or_else(|| format!("the time ran out while {} of other sessions were running", purpose.as_str())),
+                .ok_or_else(|| format!("the time ran out while {} of other sessions were running", purpose)),
         }
     }
 }

@@ -117,7 +117,7 @@ impl<'a> LedgerEntry<'a> {
         let call = ModelCall {
             id: CallId(Uuid::now_v7()),
             session: caller.errand.session,
-            purpose: caller.errand.purpose.as_str().to_owned(),
+            purpose: caller.errand.purpose.to_string(),
             provider: caller.model.provider().to_owned(),
             model: request.model.clone(),
             started_at: caller.models.cx.now(),
@@ -149,7 +149,7 @@ impl<'a> LedgerEntry<'a> {
                 call.cache_write = reply.usage.cache_creation_input_tokens;
                 call.cost = self.models.cost_of(&call.model, &reply.usage);
             }
-            Err(error) => call.outcome = error.class.as_str().to_owned(),
+            Err(error) => call.outcome = error.class.to_string(),
         }
         let millis = call.millis;
         self.models.enter_call(call).await;
@@ -169,7 +169,7 @@ impl Drop for LedgerEntry<'_> {
 impl ModelService {
     /// Publishes a step of a model call to followers of the session.
     pub fn tell_model(&self, errand: Errand<'_>, step: ModelStep) {
-        let (purpose, model) = (errand.purpose.as_str(), errand.request.model.clone());
+        let (purpose, model) = (errand.purpose, errand.request.model.clone());
         let event = Event::Model { purpose, model, step };
         let told = serde_json::to_string(&event).unwrap_or_default();
         let Some(session) = errand.session else {
@@ -186,14 +186,14 @@ pub(crate) fn forbidden(reason: impl Into<String>) -> ModelError {
 }
 
 pub(crate) fn gave_up(error: &ModelError) -> ModelStep {
-    ModelStep::GaveUp { class: error.class.as_str(), message: error.message.clone() }
+    ModelStep::GaveUp { class: error.class, message: error.message.clone() }
 }
 
 /// The step as an event, and a description if something went wrong.
 fn event(step: &AgentStep) -> (ModelStep, Option<String>) {
     match step {
         AgentStep::Failed { error, attempt } => {
-            let (class, status) = (error.class.as_str(), error.status);
+            let (class, status) = (error.class, error.status);
             let message = error.message.clone();
             let failed = ModelStep::Failed { class, status, message, attempt: *attempt };
             (failed, Some(error.to_string()))

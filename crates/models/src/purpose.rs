@@ -1,8 +1,9 @@
-//! The purposes of model calls.
+//! A request to a model, and its time limit.
 
 use std::time::Duration;
 
 use bethink_agent::Tool;
+pub use bethink_api::Purpose;
 use bethink_config::ModelSettings;
 use bethink_model::ModelRequest;
 use bethink_transcript::SessionId;
@@ -10,37 +11,12 @@ use bethink_transcript::SessionId;
 /// Time limit of a choice of memories: a later one is of no use for its work.
 const RECALL_DEADLINE: Duration = Duration::from_secs(20);
 
-/// The purposes of model calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Purpose {
-    Summary,
-    Notes,
-    /// Choose memories that are relevant to the user's message.
-    Recall,
-    /// Find what is worth remembering in a conversation.
-    Extraction,
-    /// Consolidate a project's memory.
-    Dream,
-}
-
-impl Purpose {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Purpose::Summary => "summary",
-            Purpose::Notes => "notes",
-            Purpose::Recall => "recall",
-            Purpose::Extraction => "extraction",
-            Purpose::Dream => "dream",
-        }
-    }
-
-    /// A later answer is of no use.
-    pub(crate) fn deadline(self, settings: &ModelSettings) -> Duration {
-        let whole = Duration::from_millis(settings.deadline_ms);
-        match self {
-            Purpose::Summary | Purpose::Notes | Purpose::Extraction | Purpose::Dream => whole,
-            Purpose::Recall => whole.min(RECALL_DEADLINE),
-        }
+/// Time limit of a request: a later answer is of no use.
+pub(crate) fn deadline(purpose: Purpose, settings: &ModelSettings) -> Duration {
+    let whole = Duration::from_millis(settings.deadline_ms);
+    match purpose {
+        Purpose::Summary | Purpose::Notes | Purpose::Extraction | Purpose::Dream => whole,
+        Purpose::Recall => whole.min(RECALL_DEADLINE),
     }
 }
 

@@ -42,7 +42,7 @@ fn told(
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let strategy = |wanted| if wanted { Strategy::Model } else { Strategy::Embedded };
     let mut state = api::ModelState {
-        provider: settings.provider.clone(),
+        provider: api::parse_word(&settings.provider).unwrap_or_default(),
         name: some(&settings.name),
         small_name: some(&settings.small_name).filter(|small| *small != settings.name),
         summary: strategy(settings.summaries_by_model()),

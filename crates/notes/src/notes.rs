@@ -1,7 +1,7 @@
 //! The notes of a session as others see them: a client reads and writes them, a fork copies them, a compaction and a
 //! prompt show them.
 
-use bethink_api as api;
+use bethink_api::{self as api, NotesAuthor};
 use bethink_compactor::SessionNotes as NotesSummary;
 use bethink_service::{ErrorKind, Event, Result, ServiceError, rfc3339};
 use bethink_session_memory::{NotesBudget, NotesDraft, update};
@@ -11,6 +11,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::files::{self, MAX_NOTES_BYTES};
 use crate::service::NotesService;
+use crate::update::strategy_of;
 
 /// The notes of a session as a client sees them.
 #[derive(Clone, Debug)]
@@ -63,7 +64,7 @@ impl NotesService {
             self.write_notes_file(id, text).await?;
         }
         let through = self.cx.store().notes(id).await?.map_or(Seq::ZERO, |row| row.through);
-        self.tell_notes(id, through, "person");
+        self.tell_notes(id, through, NotesAuthor::Person);
         self.notes(id).await
     }
 
@@ -78,7 +79,7 @@ impl NotesService {
         Ok(api::NotesUpdate {
             through_seq: row.through.0,
             bytes: row.text.len() as u64,
-            strategy: row.strategy,
+            strategy: strategy_of(&row),
             updated_at: rfc3339(row.updated_at),
         })
     }
@@ -118,8 +119,7 @@ impl NotesService {
         }))
     }
 
-    pub(crate) fn tell_notes(&self, id: SessionId, through: Seq, by: &str) {
-        let by = by.to_owned();
+    pub(crate) fn tell_notes(&self, id: SessionId, through: Seq, by: NotesAuthor) {
         self.cx.hub().publish(id, through, &Event::Notes { through_seq: through, by });
     }
 }

@@ -1,5 +1,6 @@
 //! One update: facts, draft, merge, row, file.
 
+use bethink_api::{Strategy, parse_word};
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
     job_payload, job_session,
@@ -84,7 +85,7 @@ impl NotesService {
         meter.counted().growth.noted(tokens);
         metrics::counter!("bethink_notes_updates_total", "strategy" => row.strategy.clone())
             .increment(1);
-        self.tell_notes(id, row.through, &row.strategy);
+        self.tell_notes(id, row.through, strategy_of(&row).into());
         Ok(row)
     }
 
@@ -155,6 +156,11 @@ impl JobHandler for NotesService {
             self.inner.flights.leave(session);
         }
     }
+}
+
+/// How the notes were written the last time.
+pub(crate) fn strategy_of(row: &NotesRecord) -> Strategy {
+    parse_word(&row.strategy).unwrap_or_default()
 }
 
 /// A draft, the newest message that it covers, and its strategy.

@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use bethink_api::{
-    AppendRequest, Compaction, ContextReport, ContextRequest, CreateSession, ModelSpec, Session,
+    AppendRequest, Compaction, CompactionLevel, ContextReport, ContextRequest, CreateSession,
+    ModelSpec, Session,
 };
 use bethink_client::{Client, ClientError};
 use serde::Serialize;
@@ -85,7 +86,7 @@ pub struct ReplayOutcome {
 
 #[derive(Debug, Serialize)]
 pub struct CompactionFigures {
-    pub level: String,
+    pub level: CompactionLevel,
     pub tokens_before: u64,
     pub tokens_after: u64,
     pub fidelity: f64,
@@ -187,7 +188,7 @@ impl ReplayOutcome {
 impl CompactionFigures {
     fn of(compaction: &Compaction) -> Self {
         Self {
-            level: compaction.level.clone(),
+            level: compaction.level,
             tokens_before: compaction.tokens_before,
             tokens_after: compaction.tokens_after,
             fidelity: compaction.fidelity,

@@ -144,7 +144,9 @@ pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi
     if let Some(RefOr::T(Schema::Object(problem))) = components.schemas.get_mut("Problem") {
         problem.properties.insert("type".to_owned(), Ref::from_schema_name("ProblemType").into());
     }
-    name_events(components);
+    name_variants(components, "Event", "event", |kind| format!("{kind}Event"));
+    join_model_steps(components);
+    name_variants(components, "ModelStep", "step", |step| format!("Model{step}"));
     describe_fields(components);
     for item in openapi.paths.paths.values_mut() {
         let operations =
@@ -196,22 +198,54 @@ fn describe_response(response: &mut Response, components: &Components) {
     response.description = text.clone().unwrap_or_default();
 }
 
-/// Gives each kind of event a schema with a name, so that generated clients have a type for it.
-fn name_events(components: &mut Components) {
-    let Some(RefOr::T(Schema::OneOf(mut events))) = components.schemas.remove("Event") else {
+/// Moves the fields that all steps of a model call share into each step, because generators cannot combine a union with
+/// other fields.
+fn join_model_steps(components: &mut Components) {
+    let Some(RefOr::T(Schema::Object(event))) = components.schemas.get_mut("ModelEvent") else {
         return;
     };
-    for item in &mut events.items {
-        let RefOr::T(Schema::Object(event)) = item else { continue };
-        let name = event.title.take().unwrap_or_else(|| {
-            let kind = constant(event.properties.get("event"));
-            let (first, rest) = kind.split_at(1);
-            format!("{}{rest}Event", first.to_uppercase())
-        });
+    let joined = Ref::from_schema_name("ModelStep").into();
+    let Some(RefOr::T(Schema::AllOf(parts))) = event.properties.insert("data".to_owned(), joined)
+    else {
+        return;
+    };
+    let Some(RefOr::T(Schema::OneOf(steps))) = components.schemas.get_mut("ModelStep") else {
+        return;
+    };
+    for part in parts.items {
+        let RefOr::T(Schema::Object(shared)) = part else { continue };
+        for step in &mut steps.items {
+            let RefOr::T(Schema::Object(step)) = step else { continue };
+            step.properties.extend(shared.properties.clone());
+            step.required.extend(shared.required.clone());
+        }
+    }
+}
+
+/// Gives each variant of a union a schema with a name, so that generated clients have a type for it. `tag` is the field
+/// that distinguishes the variants.
+fn name_variants(components: &mut Components, union: &str, tag: &str, name: fn(&str) -> String) {
+    let Some(RefOr::T(Schema::OneOf(mut variants))) = components.schemas.remove(union) else {
+        return;
+    };
+    for item in &mut variants.items {
+        let RefOr::T(Schema::Object(variant)) = item else { continue };
+        let named = variant.title.take();
+        let name =
+            named.unwrap_or_else(|| name(&pascal_case(constant(variant.properties.get(tag)))));
         let reference = Ref::from_schema_name(&name).into();
         components.schemas.insert(name, std::mem::replace(item, reference));
     }
-    components.schemas.insert("Event".to_owned(), Schema::OneOf(events).into());
+    components.schemas.insert(union.to_owned(), Schema::OneOf(variants).into());
+}
+
+/// `gave_up` as `GaveUp`.
+fn pascal_case(word: &str) -> String {
+    let capitalized = |part: &str| match part.split_at_checked(1) {
+        Some((first, rest)) => first.to_uppercase() + rest,
+        None => part.to_owned(),
+    };
+    word.split('_').map(capitalized).collect()
 }
 
 /// The only value that a property may have.
@@ -230,8 +264,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("bytes", "Size in bytes."),
     ("cache_read_tokens", "Tokens read from a cache."),
     ("calls", "Number of calls."),
-    ("change", "What changed."),
-    ("class", "The class of the error."),
+    ("change", "What was changed before the retry."),
     ("compaction", "ID of the compaction that was made."),
     ("content", "The text."),
     ("created_at", "When it was created, as RFC 3339."),
@@ -249,7 +282,6 @@ const FIELDS: &[(&str, &str)] = &[
     ("items", "Number of todos."),
     ("kind", "What kind it is."),
     ("last_seq", "Position of the last message."),
-    ("level", "The summary level."),
     ("line", "Line number, from 1."),
     ("lines", "Number of lines."),
     ("max_tokens", "The `max_tokens` for the next call."),
@@ -264,7 +296,6 @@ const FIELDS: &[(&str, &str)] = &[
     ("path", "Path of the file."),
     ("project", "Name of the project's memory."),
     ("project_dir", "Any directory of the project."),
-    ("purpose", "What the model was called for."),
     ("reason", "Why."),
     ("remaining", "Tokens left until a compaction is due."),
     ("remote", "The remote repository."),
@@ -281,7 +312,6 @@ const FIELDS: &[(&str, &str)] = &[
     ("tokens_before", "Tokens of the prompt before."),
     ("tool", "Name of the tool."),
     ("topics", "Number of topics."),
-    ("trigger", "`auto`, `manual`, `reactive` or `recorded`."),
     ("undone", "Whether it was undone."),
     ("unpriced", "Calls to models without a known price."),
     ("updated_at", "When it last changed, as RFC 3339."),

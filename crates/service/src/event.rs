@@ -31,8 +31,8 @@ pub enum Event {
     Compaction {
         #[schema(value_type = Uuid)]
         id: CompactionId,
-        trigger: String,
-        level: String,
+        trigger: api::CompactionTrigger,
+        level: api::CompactionLevel,
         tokens_before: u64,
         tokens_after: u64,
         fidelity: f64,
@@ -47,7 +47,7 @@ pub enum Event {
     Notes {
         #[schema(value_type = u64)]
         through_seq: Seq,
-        by: String,
+        by: api::NotesAuthor,
     },
     /// The todo list changed.
     Todos { items: usize },
@@ -62,7 +62,7 @@ pub enum Event {
     /// The user asked to forget something that no memory file contains.
     #[serde(rename = "memory")]
     #[schema(title = "ForgetAskedEvent")]
-    ForgetAsked { outcome: &'static str, by: &'static str, words: String, hint: &'static str },
+    ForgetAsked { outcome: ForgetOutcome, by: api::MemoryAuthor, words: String, hint: &'static str },
     /// A proposal was made or decided.
     Proposal { id: Uuid, name: String, state: api::ProposalState, project_dir: String },
     /// Memories were added to a prompt.
@@ -74,14 +74,14 @@ pub enum Event {
     },
     /// A step of a model call.
     Model {
-        purpose: &'static str,
+        purpose: api::Purpose,
         model: String,
         #[serde(flatten)]
         step: ModelStep,
     },
     /// A refused prompt was handled.
     Recovery {
-        class: String,
+        class: api::ErrorClass,
         step: api::RecoveryStep,
         detail: String,
         wait_ms: Option<u64>,
@@ -90,10 +90,17 @@ pub enum Event {
     },
     /// A job changed its state.
     Job { id: Uuid, kind: String, state: api::JobState },
-    /// A session was `created`, `changed` or `deleted`.
-    Session { change: &'static str },
+    /// A session was created, changed or deleted.
+    Session { change: api::SessionLifecycle },
     /// The reader missed more events than are stored, so it has to read everything again.
     Reset {},
+}
+
+/// What distinguishes `ForgetAsked` from other events about memory.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ForgetOutcome {
+    AskedToForget,
 }
 
 /// A topic that was added to a prompt, and why.
@@ -117,7 +124,7 @@ pub enum ModelStep {
         ms: u64,
     },
     Failed {
-        class: &'static str,
+        class: api::ErrorClass,
         status: Option<u16>,
         message: String,
         attempt: u32,
@@ -129,7 +136,7 @@ pub enum ModelStep {
         bytes: usize,
     },
     GaveUp {
-        class: &'static str,
+        class: api::ErrorClass,
         message: String,
     },
     Called {

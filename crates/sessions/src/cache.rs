@@ -39,10 +39,10 @@ impl Cache {
 
 pub(crate) fn cache_fall_out(fall: &CacheDrop) -> api::CacheFall {
     api::CacheFall {
-        cause: fall.cause.as_str().to_owned(),
+        cause: fall.cause,
         read_before: fall.cached,
         read_now: fall.read,
         at: rfc3339(fall.at),
-        expected: fall.cause.is_expected(),
+        expected: fall.is_expected(),
     }
 }

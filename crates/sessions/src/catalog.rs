@@ -1,6 +1,6 @@
 //! Sessions: create, list, change, delete.
 
-use bethink_api as api;
+use bethink_api::{self as api, SessionLifecycle};
 use bethink_context::WindowThresholds;
 use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
 use bethink_models::UNNAMED_MODEL;
@@ -39,7 +39,7 @@ impl SessionService {
         let new = NewSession { title: request.title, tags: request.tags, parent, ..new };
         let created = self.cx.store().create_session(new, key).await.map_err(key_reused)?;
         if !created.repeated {
-            self.cx.hub().announce_session(created.session.id, "created");
+            self.cx.hub().announce_session(created.session.id, SessionLifecycle::Created);
         }
         Ok(session_out(&created.session))
     }
@@ -104,7 +104,7 @@ impl SessionService {
         if let Some(handle) = self.inner.registry.get(id) {
             handle.unload().await;
         }
-        self.cx.hub().announce_session(id, "changed");
+        self.cx.hub().announce_session(id, SessionLifecycle::Changed);
         Ok(session_out(&session))
     }
 
@@ -115,7 +115,7 @@ impl SessionService {
         self.inner.registry.remove(id);
         self.tell(&SessionEvent::Deleted { session: id });
         self.cx.hub().forget(id);
-        self.cx.hub().announce_session(id, "deleted");
+        self.cx.hub().announce_session(id, SessionLifecycle::Deleted);
         Ok(())
     }
 

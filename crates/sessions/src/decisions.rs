@@ -1,6 +1,6 @@
 //! Decisions that make prompts differ from the history: stored, loaded, and shown to clients.
 
-use bethink_api as api;
+use bethink_api::{self as api, DecisionKind};
 use bethink_context::{Attachment, Decision};
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_store::{self as store, NewDecision};
@@ -34,44 +34,50 @@ impl SessionService {
 }
 
 fn shown(record: &store::DecisionRecord) -> Result<Option<api::DecidedView>> {
-    let decision = read_decision(record)?;
-    let told = api::DecidedView {
-        kind: decision.kind().to_owned(),
+    let view = |kind| api::DecidedView {
+        kind,
         after_seq: record.made_after.0,
+        what: None,
+        name: None,
+        tokens: None,
+        seqs: Vec::new(),
         at: rfc3339(record.created_at),
-        ..api::DecidedView::default()
     };
-    Ok(match decision {
+    Ok(match read_decision(record)? {
         Decision::Shown { .. }
         | Decision::Collapsed(_)
         | Decision::Compacted(_)
         | Decision::Undone { .. } => None,
-        Decision::Attached(attachment) | Decision::Instructed { attachment, .. } => {
-            Some(attached(told, attachment))
+        Decision::Attached(attachment) => Some(attached(view(DecisionKind::Attached), attachment)),
+        Decision::Instructed { attachment, .. } => {
+            Some(attached(view(DecisionKind::Instructed), attachment))
         }
-        Decision::Replaced(result) => Some(touching(told, [result.seq])),
-        Decision::Cleared { results, .. } | Decision::Snipped { results, .. } => {
-            Some(touching(told, results.into_iter().map(|result| result.seq)))
+        Decision::Replaced(result) => Some(touching(view(DecisionKind::Replaced), [result.seq])),
+        Decision::Cleared { results, .. } => {
+            Some(touching(view(DecisionKind::Cleared), results.into_iter().map(|one| one.seq)))
+        }
+        Decision::Snipped { results, .. } => {
+            Some(touching(view(DecisionKind::Snipped), results.into_iter().map(|one| one.seq)))
         }
         Decision::Stripped { from, through, .. } => {
-            Some(touching(told, (from.0..=through.0).map(Seq)))
+            Some(touching(view(DecisionKind::Stripped), (from.0..=through.0).map(Seq)))
         }
     })
 }
 
-fn attached(told: api::DecidedView, attachment: Attachment) -> api::DecidedView {
+fn attached(view: api::DecidedView, attachment: Attachment) -> api::DecidedView {
     api::DecidedView {
         after_seq: attachment.after.0,
         what: Some(attachment.what),
         name: Some(attachment.name).filter(|name| !name.is_empty()),
         tokens: Some(u64::from(attachment.tokens)),
-        ..told
+        ..view
     }
 }
 
-fn touching(told: api::DecidedView, seqs: impl IntoIterator<Item = Seq>) -> api::DecidedView {
+fn touching(view: api::DecidedView, seqs: impl IntoIterator<Item = Seq>) -> api::DecidedView {
     let seqs = seqs.into_iter().take(MOST_SEQS).map(|seq| seq.0).collect();
-    api::DecidedView { seqs, ..told }
+    api::DecidedView { seqs, ..view }
 }
 
 /// Decisions as the store takes them.

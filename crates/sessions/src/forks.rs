@@ -1,6 +1,6 @@
 //! Forks: sessions that continue from a message of another session.
 
-use bethink_api as api;
+use bethink_api::{self as api, SessionLifecycle};
 use bethink_service::{
     JobHandler, JobOutput, JobRunner, READ_BATCH, Result, ServiceError, if_found, job_session,
     new_job_id,
@@ -57,7 +57,7 @@ impl SessionService {
             self.cx.store().delete_session(fork).await?;
             return Err(refusal);
         }
-        self.cx.hub().announce_session(fork, "created");
+        self.cx.hub().announce_session(fork, SessionLifecycle::Created);
         self.search.index_soon(fork);
         self.session(fork).await
     }

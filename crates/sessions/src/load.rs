@@ -85,7 +85,7 @@ impl SessionService {
             let fall = handle.cache.watch().observe(message, model, ttl);
             let Some(told) = fall.as_ref().map(cache_fall_out) else { continue };
             if !told.expected {
-                metrics::counter!("bethink_cache_breaks_total", "cause" => told.cause.clone())
+                metrics::counter!("bethink_cache_breaks_total", "cause" => told.cause.to_string())
                     .increment(1);
             }
             self.cx.hub().publish(handle.id, message.seq, &Event::Cache(told));

@@ -159,11 +159,20 @@ pub(crate) fn detail_of(compaction: &CompactionRecord) -> Result<Detail> {
     })
 }
 
+/// A recorded compaction has the trigger that the agent wrote, which may be any text.
+fn trigger_of(compaction: &CompactionRecord) -> api::CompactionTrigger {
+    api::parse_word(&compaction.trigger).unwrap_or(api::CompactionTrigger::Recorded)
+}
+
+fn level_of(compaction: &CompactionRecord) -> api::CompactionLevel {
+    api::parse_word(&compaction.level).unwrap_or(api::CompactionLevel::Recorded)
+}
+
 /// The last compaction, for reports.
 pub(crate) fn last_compaction(compaction: &CompactionRecord) -> Result<api::LastCompaction> {
     Ok(api::LastCompaction {
         id: compaction.id.to_string(),
-        level: compaction.level.clone(),
+        level: level_of(compaction),
         fidelity: compaction.fidelity,
         warning: detail_of(compaction)?.warning,
         at: rfc3339(compaction.created_at),
@@ -173,8 +182,8 @@ pub(crate) fn last_compaction(compaction: &CompactionRecord) -> Result<api::Last
 pub(crate) fn compaction_event(done: &CompactionRecord) -> Result<Event> {
     Ok(Event::Compaction {
         id: done.id,
-        trigger: done.trigger.clone(),
-        level: done.level.clone(),
+        trigger: trigger_of(done),
+        level: level_of(done),
         tokens_before: done.tokens_before,
         tokens_after: done.tokens_after,
         fidelity: done.fidelity,
@@ -216,8 +225,8 @@ pub(crate) fn compaction_out(compaction: &CompactionRecord) -> Result<api::Compa
     let detail = detail_of(compaction)?;
     Ok(api::Compaction {
         id: compaction.id.0,
-        trigger: compaction.trigger.clone(),
-        level: compaction.level.clone(),
+        trigger: trigger_of(compaction),
+        level: level_of(compaction),
         covers: api::Covers { first_seq: compaction.first_seq.0, last_seq: compaction.last_seq.0 },
         kept_from_seq: compaction.kept_from.0,
         tokens_before: compaction.tokens_before,

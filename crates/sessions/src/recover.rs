@@ -37,7 +37,7 @@ impl SessionService {
         let hint = "append the messages that were sent, then report the provider's error";
         self.lock(&handle).await?.require_messages(hint)?;
         let mut told = api::Recovered {
-            class: error.class.as_str().to_owned(),
+            class: error.class,
             input_tokens: error.figures.input,
             output_tokens: error.figures.output,
             limit: error.figures.limit,
@@ -46,11 +46,11 @@ impl SessionService {
         let (step, detail) = self.take_step(&handle, &request, &error, &mut told).await?;
         (told.step, told.detail) = (step, detail);
         told.retry = step != RecoveryStep::None;
-        metrics::counter!("bethink_recoveries_total", "class" => told.class.clone(), "step" => told.step.to_string())
+        metrics::counter!("bethink_recoveries_total", "class" => told.class.to_string(), "step" => told.step.to_string())
             .increment(1);
         tracing::info!(session = %id, class = %told.class, step = %told.step, detail = %told.detail, "recover");
         let event = Event::Recovery {
-            class: told.class.clone(),
+            class: told.class,
             step: told.step,
             detail: told.detail.clone(),
             wait_ms: told.wait_ms,
@@ -93,7 +93,7 @@ impl SessionService {
                 let detail = "leaving thinking out of edited messages".to_owned();
                 Ok((RecoveryStep::StripThinking, detail))
             }
-            class if class.retry() == Retry::Same => {
+            class if Retry::after(class) == Retry::Same => {
                 let attempt = match request.attempt {
                     Some(attempt) => attempt,
                     None => self.lock(handle).await?.repeats(),

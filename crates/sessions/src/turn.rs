@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bethink_api as api;
+use bethink_api::{self as api, PromptChange};
 use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::{
@@ -196,8 +196,7 @@ impl SessionService {
         sent: SentRequest,
     ) -> api::ContextReport {
         let Turn { prompt, shape, report, .. } = turn;
-        let changed_by = report.changed_by.as_deref();
-        loaded.cache.watch().handed_out(shape.system, shape.tools, changed_by);
+        loaded.cache.watch().handed_out(shape.system, shape.tools, report.changed_by);
         loaded.state.shape = Some(shape);
         loaded.state.last_prompt = Some(self.cx.now());
         loaded.view_tokens = prompt.tokens();
@@ -311,9 +310,9 @@ impl SessionService {
         let mut report =
             turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?.report;
         // The next call's system and tools are unknown; assume that they do not change.
-        if report.changed_by.as_deref().is_some_and(|by| by == "system" || by == "tools") {
-            report.changed_by = None;
-        }
+        let is_assumed =
+            |by: &PromptChange| matches!(by, PromptChange::System | PromptChange::Tools);
+        report.changed_by = report.changed_by.filter(|by| !is_assumed(by));
         Ok(report)
     }
 
@@ -380,7 +379,7 @@ impl SessionService {
 fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::StageReport {
     let last = loaded.last_compaction.as_ref().filter(|_| done);
     api::StageReport {
-        stage: "compaction".to_owned(),
+        stage: api::PromptStage::Compaction,
         tokens_before: before,
         tokens_after: last.map_or(before, |c| c.tokens_after),
         touched: last

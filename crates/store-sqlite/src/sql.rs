@@ -1,7 +1,7 @@
 //! Statements with the port's types for parameters, columns and errors.
 
 use bethink_api::{MemoryAuthor, parse_word};
-use bethink_store::{JobState, ProposalState, StoreError, StoreResult};
+use bethink_store::{JobState, ProposalAuthor, ProposalState, StoreError, StoreResult};
 use bethink_transcript::{
     CallId, CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId, UnixMicros,
 };
@@ -152,6 +152,7 @@ columns! {
     Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
     JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
     MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| StoreError::Damaged(format!("a memory has the author {word:?}")));
+    ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| StoreError::Damaged(format!("a proposal has the author {word:?}")));
     ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
 }
 

@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 
 use bethink_store::{
     DeliveredMemories, ExtractionPlan, HookStore, IndexStore, LastDream, MemorySource, MemoryStore,
-    PlannedWrite, ProposalFilter, ProposalState, RefusedStatement, SeqRange, Store, StoredProposal,
-    TeamBase, TeamStore, TranscriptPosition,
+    PlannedWrite, ProposalAuthor, ProposalFilter, ProposalState, RefusedStatement, SeqRange, Store,
+    StoredProposal, TeamBase, TeamStore, TranscriptPosition,
 };
 use bethink_store_sqlite::SqliteStore;
 use bethink_transcript::{Seq, UnixMicros};
@@ -164,7 +164,7 @@ async fn assert_all_there(store: &SqliteStore) {
         name: "fog".to_owned(),
         text: "---\nä\r\n".to_owned(),
         replaces: None,
-        by: "agent".to_owned(),
+        by: ProposalAuthor::Agent,
         source: None,
         state: ProposalState::Open,
         proposed_at: UnixMicros(1_700_000_000_500_000),
@@ -175,7 +175,7 @@ async fn assert_all_there(store: &SqliteStore) {
         name: "sky".to_owned(),
         text: "t".to_owned(),
         replaces: Some("hash".to_owned()),
-        by: "dream".to_owned(),
+        by: ProposalAuthor::Dream,
         source: Some(MemorySource {
             session: "s".to_owned(),
             messages: vec!["m1".to_owned(), "\"m2\"".to_owned()],

@@ -47,7 +47,9 @@ pub use session::{
     CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision, NewSession,
     PageRequest, SessionChange, SessionFilter, SessionRecord, SessionStore, StoredReceipt,
 };
-pub use team::{ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore};
+pub use team::{
+    ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
+};
 
 /// The storage of sessions, with one trait for each service.
 pub trait Store:

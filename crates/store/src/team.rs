@@ -1,5 +1,5 @@
 use bethink_api::MemorySource;
-pub use bethink_api::ProposalState;
+pub use bethink_api::{ProposalAuthor, ProposalState};
 use bethink_transcript::UnixMicros;
 use uuid::Uuid;
 
@@ -34,8 +34,7 @@ pub struct StoredProposal {
     pub text: String,
     /// Hash of the topic that it would replace.
     pub replaces: Option<String>,
-    /// `agent`, `extraction` or `dream`.
-    pub by: String,
+    pub by: ProposalAuthor,
     pub source: Option<MemorySource>,
     pub state: ProposalState,
     pub proposed_at: UnixMicros,

@@ -3,7 +3,9 @@
 use uuid::Uuid;
 
 use super::NOW;
-use bethink_store::{MemorySource, ProposalFilter, ProposalState, Store, StoredProposal, TeamBase};
+use bethink_store::{
+    MemorySource, ProposalAuthor, ProposalFilter, ProposalState, Store, StoredProposal, TeamBase,
+};
 
 fn proposal(number: u128, project_dir: &str, name: &str) -> StoredProposal {
     StoredProposal {
@@ -12,7 +14,7 @@ fn proposal(number: u128, project_dir: &str, name: &str) -> StoredProposal {
         name: name.to_owned(),
         text: "---\nname: fog\n---\nä\r\n".to_owned(),
         replaces: None,
-        by: "agent".to_owned(),
+        by: ProposalAuthor::Agent,
         source: None,
         state: ProposalState::Open,
         proposed_at: NOW,

@@ -120,7 +120,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
             StyledText::new().put(tone, one.state.to_string()),
             count(one.tokens_before).into(),
             count(one.tokens).into(),
-            one.strategy.clone().into(),
+            one.strategy.to_string().into(),
             ago(at, app.now).into(),
         ]);
     }

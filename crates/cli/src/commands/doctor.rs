@@ -301,14 +301,14 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{ModelKey, ModelProblem};
+    use bethink_api::{ModelKey, ModelProblem, ModelProvider};
 
     use super::*;
 
     #[test]
     fn a_model_is_judged_by_its_state() {
         let state = |state, present| ModelState {
-            provider: "anthropic".into(),
+            provider: ModelProvider::Anthropic,
             state,
             detail: (state != ModelReadiness::Ready).then(|| "why".to_owned()),
             key: Some(ModelKey { from: "A_KEY".into(), present }),

@@ -97,7 +97,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     }
     screen.prose(index.content.trim_end())?;
     let size = draw::index_size(index.lines, index.bytes);
-    let place = match index.cut_by.as_deref() {
+    let place = match index.cut_by {
         Some(cap) => format!("{size}, cut by the cap on {cap}; in {}", index.dir),
         None => format!("{size}, all of it in the prompt; in {}", index.dir),
     };

@@ -195,7 +195,7 @@ fn row(number: usize, one: &Compaction) -> Vec<StyledText> {
     let freed = one.tokens_before.saturating_sub(one.tokens_after);
     vec![
         StyledText::new().dim(format!(" {number}")),
-        one.level.clone().into(),
+        one.level.to_string().into(),
         count(one.tokens_before).into(),
         count(one.tokens_after).into(),
         percent(freed, one.tokens_before).into(),
@@ -244,7 +244,7 @@ fn fitted(lines: Vec<StyledText>, look: TerminalLook) -> Vec<StyledText> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{Covers, FidelityDetail};
+    use bethink_api::{CompactionLevel, CompactionTrigger, Covers, FidelityDetail};
     use uuid::Uuid;
 
     use super::*;
@@ -264,8 +264,8 @@ mod tests {
     fn compaction(n: u64) -> Compaction {
         Compaction {
             id: Uuid::nil(),
-            trigger: "auto".into(),
-            level: "embedded".into(),
+            trigger: CompactionTrigger::Auto,
+            level: CompactionLevel::Embedded,
             covers: Covers { first_seq: 1, last_seq: n * 10 },
             kept_from_seq: n * 10 + 1,
             tokens_before: 40_000,

@@ -75,9 +75,12 @@ fn why(memory: &RecalledMemory) -> String {
         Some(place) => format!("ranked {place} by the model"),
         None => format!("score {:.2}", memory.score),
     };
-    let term = |term: &RecallTerm| match term.fields.is_empty() {
-        true => term.term.clone(),
-        false => format!("{} ({})", term.term, term.fields.join(", ")),
+    let term = |term: &RecallTerm| {
+        let fields: Vec<String> = term.fields.iter().map(ToString::to_string).collect();
+        match fields.is_empty() {
+            true => term.term.clone(),
+            false => format!("{} ({})", term.term, fields.join(", ")),
+        }
     };
     let terms: Vec<String> = memory.why.terms.iter().take(TERMS).map(term).collect();
     match terms.is_empty() {
@@ -103,7 +106,7 @@ fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::RecallWhy;
+    use bethink_api::{RecallWhy, TopicField};
 
     use super::*;
     use bethink_api::MemoryKind;
@@ -115,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_memory_says_why_it_came() {
-        let term = |term: &str, fields: &[&str]| RecallTerm {
+        let term = |term: &str, fields: &[TopicField]| RecallTerm {
             term: term.into(),
-            fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+            fields: fields.to_vec(),
         };
         let memory = RecalledMemory {
             scope: MemoryScope::Team,
@@ -128,7 +131,7 @@ mod tests {
             score: 0.8251,
             content: "# Fog\n\n---\none\ntwo\nthree\nfour".into(),
             why: RecallWhy {
-                terms: vec![term("fog", &["name", "body"]), term("far", &[])],
+                terms: vec![term("fog", &[TopicField::Name, TopicField::Body]), term("far", &[])],
                 ..RecallWhy::default()
             },
             ..RecalledMemory::default()

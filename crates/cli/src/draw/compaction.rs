@@ -129,7 +129,10 @@ pub(crate) fn summary(
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{Covers, FidelityDetail, Hindsight, RestoredItem};
+    use bethink_api::{
+        CompactionLevel, CompactionTrigger, Covers, FidelityDetail, Hindsight, RestoredItem,
+        RestoredKind,
+    };
     use uuid::Uuid;
 
     use super::*;
@@ -138,8 +141,8 @@ mod tests {
     fn compaction() -> Compaction {
         Compaction {
             id: Uuid::nil(),
-            trigger: "auto".into(),
-            level: "embedded".into(),
+            trigger: CompactionTrigger::Auto,
+            level: CompactionLevel::Embedded,
             covers: Covers { first_seq: 1, last_seq: 92 },
             kept_from_seq: 93,
             tokens_before: 16_904,
@@ -161,7 +164,7 @@ mod tests {
             warning: Some("fidelity fell".into()),
             attempts: vec![],
             restored: vec![RestoredItem {
-                kind: "file".into(),
+                kind: RestoredKind::File,
                 name: "src/a.rs".into(),
                 tokens: 1_203,
                 truncated: false,

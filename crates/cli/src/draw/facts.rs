@@ -1,6 +1,8 @@
 //! Facts about a context window: level, room left, cache, stages, notices.
 
-use bethink_api::{CacheFall, ContextReport, FillLevel, LastCompaction, StageReport};
+use bethink_api::{
+    CacheFall, CompactionLevel, ContextReport, FillLevel, LastCompaction, StageReport,
+};
 use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, Tone};
 use jiff::Timestamp;
@@ -30,7 +32,9 @@ pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
         lines.extend(last.warning.iter().map(|w| fact("").put(Tone::Warn, w.clone())));
     }
     let stages = report.stages.iter().filter(|stage| did_something(stage));
-    lines.extend(stages.map(|stage| fact("stage").plain(stage.stage.clone()).dim(change(stage))));
+    lines.extend(
+        stages.map(|stage| fact("stage").plain(stage.stage.to_string()).dim(change(stage))),
+    );
     lines.extend(report.repairs.iter().map(|repair| fact("repaired").plain(repair.clone())));
     lines
         .extend(report.notices.iter().map(|notice| fact("notice").put(Tone::Warn, notice.clone())));
@@ -106,8 +110,8 @@ pub(crate) fn level(level: FillLevel) -> (Tone, String) {
 }
 /// Compactions that a recorder made were never scored.
 fn level_and_fidelity(last: &LastCompaction) -> String {
-    match last.level.as_str() {
-        "recorded" => ", recorded by another program".to_owned(),
+    match last.level {
+        CompactionLevel::Recorded => ", recorded by another program".to_owned(),
         level => format!(", {level}, fidelity {:.2}", last.fidelity),
     }
 }

@@ -228,7 +228,7 @@ mod tests {
         let mut state = ModelState::default();
         let said = |state: &ModelState| shown(&model(state, 20)).join("\n");
         assert!(said(&state).starts_with("none"));
-        state.provider = "anthropic".into();
+        state.provider = bethink_api::ModelProvider::Anthropic;
         state.origin = Some("https://api.anthropic.com".into());
         state.state = ModelReadiness::Ready;
         let place = "anthropic at https://api.anthropic.com";

@@ -213,7 +213,7 @@ mod tests {
             messages: 41,
             level: bethink_api::FillLevel::Warning,
             stages: vec![StageReport {
-                stage: "budget".into(),
+                stage: bethink_api::PromptStage::ToolResultBudget,
                 tokens_before: 9_000,
                 tokens_after: 8_000,
                 touched: vec!["toolu_1".into()],

@@ -79,7 +79,7 @@ fn restored_state_stands_after_the_newest_message() {
     };
     let messages = story();
     let outcome = try_compact(&messages, &Ask { restorable, ..Ask::default() }).unwrap();
-    let kinds: Vec<&str> = outcome.restored.iter().map(|r| r.kind.as_str()).collect();
-    assert_eq!(kinds, ["plan", "file"]);
+    let kinds: Vec<bethink_api::RestoredKind> = outcome.restored.iter().map(|r| r.kind).collect();
+    assert_eq!(kinds, [bethink_api::RestoredKind::Plan, bethink_api::RestoredKind::File]);
     assert!(outcome.boundary.restored.iter().all(|a| a.after.0 == messages.len() as u64));
 }

@@ -1,6 +1,7 @@
 //! A break of the provider's cache is told with its cause, and nothing else is.
 
-use bethink_context::cache::{CacheDrop, CacheWatch, Cause};
+use bethink_api::PromptChange;
+use bethink_context::cache::{CacheDrop, CacheWatch};
 use bethink_transcript::UnixMicros;
 use serde_json::json;
 
@@ -33,14 +34,14 @@ fn answered(
 }
 
 /// The cause of a fall from 40,000 cached tokens to 1,000 after `between`.
-fn cause(between: impl FnOnce(&mut CacheWatch), minute: i64, model: &str) -> Cause {
+fn cause(between: impl FnOnce(&mut CacheWatch), minute: i64, model: &str) -> PromptChange {
     let mut watch = CacheWatch::default();
     watch.handed_out(1, 1, None);
     assert_eq!(answered(&mut watch, 1, "", 0, 40_000), None, "nothing to compare with");
     between(&mut watch);
     let fall = answered(&mut watch, minute, model, 1_000, 39_000).unwrap();
     assert_eq!((fall.cached, fall.read, fall.at), (40_000, 1_000, UnixMicros(minute * MINUTE)));
-    assert_eq!(watch.breaks(), u64::from(!fall.cause.is_expected()));
+    assert_eq!(watch.breaks(), u64::from(!fall.is_expected()));
     assert_eq!(watch.last_fall(), Some(&fall));
     fall.cause
 }
@@ -48,21 +49,36 @@ fn cause(between: impl FnOnce(&mut CacheWatch), minute: i64, model: &str) -> Cau
 #[test]
 fn the_cause_is_named() {
     let stage =
-        |name: &'static str| move |watch: &mut CacheWatch| watch.handed_out(1, 1, Some(name));
-    assert_eq!(cause(|_| {}, 3, ""), Cause::Unknown);
-    assert_eq!(cause(|w| w.handed_out(1, 1, None), 3, ""), Cause::Unknown);
-    assert_eq!(cause(|w| w.handed_out(2, 1, Some("system")), 3, ""), Cause::System);
-    assert_eq!(cause(|w| w.handed_out(1, 2, Some("tools")), 3, ""), Cause::Tools);
-    assert_eq!(cause(|_| {}, 3, "claude-y"), Cause::Model);
-    assert_eq!(cause(|_| {}, 3, "claude-x-20260101"), Cause::Unknown, "a date is no other model");
-    assert_eq!(cause(|_| {}, 6, ""), Cause::Unknown, "the cache lives five minutes");
-    assert_eq!(cause(|_| {}, 7, ""), Cause::Idle);
-    for name in ["microcompact", "snip", "collapse", "history"] {
-        assert_eq!(cause(stage(name), 3, ""), Cause::Stage(name.to_owned()));
-        assert_eq!(cause(stage(name), 90, ""), Cause::Idle, "{name}: cold anyway");
+        |name: PromptChange| move |watch: &mut CacheWatch| watch.handed_out(1, 1, Some(name));
+    assert_eq!(cause(|_| {}, 3, ""), PromptChange::Unknown);
+    assert_eq!(cause(|w| w.handed_out(1, 1, None), 3, ""), PromptChange::Unknown);
+    assert_eq!(
+        cause(|w| w.handed_out(2, 1, Some(PromptChange::System)), 3, ""),
+        PromptChange::System
+    );
+    assert_eq!(
+        cause(|w| w.handed_out(1, 2, Some(PromptChange::Tools)), 3, ""),
+        PromptChange::Tools
+    );
+    assert_eq!(cause(|_| {}, 3, "claude-y"), PromptChange::Model);
+    assert_eq!(
+        cause(|_| {}, 3, "claude-x-20260101"),
+        PromptChange::Unknown,
+        "a date is no other model"
+    );
+    assert_eq!(cause(|_| {}, 6, ""), PromptChange::Unknown, "the cache lives five minutes");
+    assert_eq!(cause(|_| {}, 7, ""), PromptChange::Idle);
+    for change in [
+        PromptChange::Microcompact,
+        PromptChange::Snip,
+        PromptChange::Collapse,
+        PromptChange::History,
+    ] {
+        assert_eq!(cause(stage(change), 3, ""), change);
+        assert_eq!(cause(stage(change), 90, ""), PromptChange::Idle, "{change}: cold anyway");
     }
-    assert_eq!(cause(stage("compaction"), 3, ""), Cause::Compaction);
-    assert_eq!(cause(CacheWatch::compacted, 90, "claude-y"), Cause::Compaction);
+    assert_eq!(cause(stage(PromptChange::Compaction), 3, ""), PromptChange::Compaction);
+    assert_eq!(cause(CacheWatch::compacted, 90, "claude-y"), PromptChange::Compaction);
 }
 
 /// What a prompt changed that was handed out before an answer explains that answer and no later one.
@@ -71,11 +87,11 @@ fn a_change_explains_one_answer() {
     let mut watch = CacheWatch::default();
     answered(&mut watch, 1, "", 0, 40_000);
     watch.handed_out(1, 1, None);
-    watch.handed_out(1, 2, Some("tools"));
+    watch.handed_out(1, 2, Some(PromptChange::Tools));
     watch.handed_out(1, 2, None);
-    assert_eq!(answered(&mut watch, 2, "", 0, 40_000).unwrap().cause, Cause::Tools);
+    assert_eq!(answered(&mut watch, 2, "", 0, 40_000).unwrap().cause, PromptChange::Tools);
     assert_eq!(answered(&mut watch, 3, "", 40_000, 0), None);
-    assert_eq!(answered(&mut watch, 4, "", 0, 40_000).unwrap().cause, Cause::Unknown);
+    assert_eq!(answered(&mut watch, 4, "", 0, 40_000).unwrap().cause, PromptChange::Unknown);
     assert_eq!(watch.breaks(), 2);
 }
 

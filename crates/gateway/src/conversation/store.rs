@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bethink_api::ModelSpec;
+use bethink_api::{ModelSpec, SessionLifecycle};
 use bethink_context::Decision;
 use bethink_service::{Result, ServiceError};
 use bethink_sessions::{Inject, sent_request};
@@ -50,7 +50,7 @@ impl GatewayService {
                 // The key now refers to an agent that came meanwhile.
                 let claim = claim.filter(|claim| self.cache.stands_for(claim));
                 self.cx.store().begin_session(*new, lineage, claim).await?;
-                self.cx.hub().announce_session(session, "created");
+                self.cx.hub().announce_session(session, SessionLifecycle::Created);
             }
             StorageTask::Model(model) => self.change_model(session, &model).await?,
             StorageTask::Frame(request) => self.note_frame(session, &request).await?,

@@ -1,5 +1,7 @@
 //! The part of the index that a prompt shows, and warnings for its writer.
 
+use bethink_api::IndexLimit;
+
 use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,8 +11,8 @@ pub struct IndexBeginning<'a> {
     pub lines: usize,
     /// Of the whole index.
     pub bytes: usize,
-    /// The limit that cut it: `lines` or `bytes`.
-    pub cut_by: Option<&'static str>,
+    /// The limit that cut it.
+    pub cut_by: Option<IndexLimit>,
     /// A note for the model that there is more, and which limit cut it.
     pub warning: Option<String>,
 }
@@ -23,14 +25,16 @@ pub fn shown(text: &str) -> IndexBeginning<'_> {
     let first = &text[..end];
     let content = first_bytes(first);
     let cut_by = match (content.len() < first.len(), first.len() < text.len()) {
-        (true, _) => Some("bytes"),
-        (_, true) => Some("lines"),
+        (true, _) => Some(IndexLimit::Bytes),
+        (_, true) => Some(IndexLimit::Lines),
         _ => None,
     };
     let warning = cut_by.map(|cap| {
         let size = match cap {
-            "lines" => format!("{lines} lines; only the first {INDEX_LINES} are shown"),
-            _ => format!("{} bytes; only the first {INDEX_BYTES} are shown", text.len()),
+            IndexLimit::Lines => format!("{lines} lines; only the first {INDEX_LINES} are shown"),
+            IndexLimit::Bytes => {
+                format!("{} bytes; only the first {INDEX_BYTES} are shown", text.len())
+            }
         };
         format!("MEMORY.md has {size}. Read the file for the rest, and keep its entries short.")
     });

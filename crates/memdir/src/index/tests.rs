@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use bethink_api::IndexLimit;
 use proptest::prelude::*;
 
 use super::*;
@@ -81,7 +82,7 @@ fn entries_and_prose_are_told_apart() {
 
 #[test]
 fn what_a_prompt_gets_ends_with_a_line() {
-    let check = |text: &str, lines: usize, bytes: usize, cut_by: Option<&str>| {
+    let check = |text: &str, lines: usize, bytes: usize, cut_by: Option<IndexLimit>| {
         let shown = shown(text);
         assert_eq!((shown.content.lines().count(), shown.content.len()), (lines, bytes));
         assert_eq!(shown.cut_by, cut_by);
@@ -91,15 +92,15 @@ fn what_a_prompt_gets_ends_with_a_line() {
     };
     check("", 0, 0, None);
     check(&"a\n".repeat(200), 200, 400, None);
-    check(&"a\n".repeat(201), 200, 400, Some("lines"));
+    check(&"a\n".repeat(201), 200, 400, Some(IndexLimit::Lines));
     check(&("a\n".repeat(199) + "a"), 200, 399, None);
     check(&("x".repeat(24_999) + "\n"), 1, 25_000, None);
-    check(&("x".repeat(24_999) + "\nmore"), 1, 25_000, Some("bytes"));
-    check(&format!("{}\n", "x".repeat(249)).repeat(150), 100, 25_000, Some("bytes"));
-    check(&format!("{}\n", "x".repeat(249)).repeat(250), 100, 25_000, Some("bytes"));
-    check(&"x".repeat(25_001), 1, 25_000, Some("bytes"));
-    check(&"é".repeat(20_000), 1, 25_000, Some("bytes"));
-    check(&("x".to_owned() + &"é".repeat(20_000)), 1, 24_999, Some("bytes"));
+    check(&("x".repeat(24_999) + "\nmore"), 1, 25_000, Some(IndexLimit::Bytes));
+    check(&format!("{}\n", "x".repeat(249)).repeat(150), 100, 25_000, Some(IndexLimit::Bytes));
+    check(&format!("{}\n", "x".repeat(249)).repeat(250), 100, 25_000, Some(IndexLimit::Bytes));
+    check(&"x".repeat(25_001), 1, 25_000, Some(IndexLimit::Bytes));
+    check(&"é".repeat(20_000), 1, 25_000, Some(IndexLimit::Bytes));
+    check(&("x".to_owned() + &"é".repeat(20_000)), 1, 24_999, Some(IndexLimit::Bytes));
     let warning = shown(&"a\n".repeat(212)).warning.unwrap();
     assert!(warning.contains("212 lines") && warning.contains("200"), "{warning}");
 }

@@ -89,7 +89,12 @@ impl MemoryService {
     async fn propose_learnt(&self, project: &MemoryProject, write: &PlannedWrite) -> Result<bool> {
         let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
         let source = header::read(&write.text).header.source;
-        let new = NewProposal { name, text: write.text.clone(), by: "extraction", source };
+        let new = NewProposal {
+            name,
+            text: write.text.clone(),
+            by: api::ProposalAuthor::Extraction,
+            source,
+        };
         Ok(self.propose(project, new).await?.is_some())
     }
 

@@ -10,7 +10,7 @@ use bethink_memdir::age::age;
 use bethink_models::{Errand, Purpose};
 use bethink_recall::topics::manifest::{INSTRUCTION, MOST_ROWS, question};
 use bethink_recall::topics::select::{is_manual, ranked, select, why};
-use bethink_recall::topics::{CatalogQuery, Manifest, ManifestRow, TopicId, Why, read_pick};
+use bethink_recall::topics::{CatalogQuery, Field, Manifest, ManifestRow, TopicId, Why, read_pick};
 use bethink_service::{ModelStep, Result, blocking};
 use bethink_transcript::{SessionId, UnixMicros};
 
@@ -186,10 +186,20 @@ fn row(entry: &LibraryTopic, now: UnixMicros) -> ManifestRow {
     }
 }
 
+fn field_out(field: Field) -> api::TopicField {
+    match field {
+        Field::Name => api::TopicField::Name,
+        Field::Description => api::TopicField::Description,
+        Field::Heading => api::TopicField::Heading,
+        Field::Identifier => api::TopicField::Identifier,
+        Field::Body => api::TopicField::Body,
+    }
+}
+
 fn told(by: api::Strategy, why: &Why, place: Option<u64>) -> api::RecallWhy {
     let terms = why.terms.iter().map(|(term, fields)| api::RecallTerm {
         term: term.clone(),
-        fields: fields.iter().map(|field| field.as_str().to_owned()).collect(),
+        fields: fields.iter().copied().map(field_out).collect(),
     });
     // Two digits: more would suggest a precision that is not there.
     let score = f64::from((why.score * 100.0).round()) / 100.0;

@@ -137,7 +137,7 @@ proptest! {
             message.push_str(&digits);
         }
         let (class, figures) = classify(&ProviderMessage { message: &message, ..ProviderMessage::default() });
-        prop_assert!(ErrorClass::all().contains(&class));
+        prop_assert!(ErrorClass::ALL.contains(&class));
         if let (Some(input), Some(limit)) = (figures.input, figures.limit) {
             prop_assert!(class != ErrorClass::OutputOverflow || input < limit);
         }

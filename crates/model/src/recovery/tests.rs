@@ -38,7 +38,7 @@ fn gave_up(next: &Next) -> bool {
 
 #[test]
 fn failures_that_may_pass_are_waited_out_four_tries_in_all() {
-    for class in ErrorClass::all().into_iter().filter(|class| class.retry() == Retry::Same) {
+    for class in ErrorClass::ALL.into_iter().filter(|class| Retry::after(*class) == Retry::Same) {
         let (mut recovery, whole) = (recovery(), talk());
         for seconds in [1, 2, 4] {
             let (same, wait, _) = again(recovery.after_error(&error(class), &whole));
@@ -71,9 +71,9 @@ fn the_servers_wait_is_kept_unless_it_is_too_long() {
 
 #[test]
 fn nothing_is_tried_after_a_permanent_error() {
-    for class in ErrorClass::all() {
+    for class in ErrorClass::ALL {
         let next = recovery().after_error(&error(class), &talk());
-        assert_eq!(gave_up(&next), class.retry() == Retry::Never, "{class}");
+        assert_eq!(gave_up(&next), Retry::after(class) == Retry::Never, "{class}");
     }
 }
 
@@ -275,11 +275,11 @@ fn outcome() -> impl Strategy<Value = Result<Reply, ModelError>> {
         .prop_map(|(input, output, limit, over)| Figures { input, output, limit, over });
     prop_oneof![
         (stop, "[a-z ]{0,12}").prop_map(|(stop, words)| Ok(reply(stop, &[text(&words)]))),
-        (0..ErrorClass::all().len(), figures, proptest::option::of(0..400u64)).prop_map(
+        (0..ErrorClass::ALL.len(), figures, proptest::option::of(0..400u64)).prop_map(
             |(class, figures, wait)| Err(ModelError {
                 figures,
                 retry_after: wait.map(Duration::from_secs),
-                ..error(ErrorClass::all()[class])
+                ..error(ErrorClass::ALL[class])
             })
         ),
     ]
@@ -302,7 +302,7 @@ proptest! {
                 Ok(reply) => recovery.after_reply(reply, &sent),
                 Err(error) => recovery.after_error(error, &sent),
             };
-            if let Err(error) = &outcome && error.class.retry() != Retry::Same {
+            if let Err(error) = &outcome && Retry::after(error.class) != Retry::Same {
                 refused.push(wire);
             }
             match next {
@@ -310,7 +310,7 @@ proptest! {
                     prop_assert!(wait <= LONGEST_ASKED_WAIT);
                     prop_assert!(next.max_tokens <= 9_000.max(sent.max_tokens));
                     if let Err(error) = &outcome {
-                        let changed = error.class.retry() == Retry::Changed;
+                        let changed = Retry::after(error.class) == Retry::Changed;
                         let smaller = next.weight() < sent.weight() || next.max_tokens < sent.max_tokens;
                         prop_assert_eq!(changed, smaller);
                     }

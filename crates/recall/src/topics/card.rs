@@ -27,16 +27,6 @@ pub enum Field {
 impl Field {
     pub const ALL: [Field; 5] =
         [Field::Name, Field::Description, Field::Heading, Field::Identifier, Field::Body];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Field::Name => "name",
-            Field::Description => "description",
-            Field::Heading => "heading",
-            Field::Identifier => "identifier",
-            Field::Body => "body",
-        }
-    }
 }
 
 /// The metadata of a topic.

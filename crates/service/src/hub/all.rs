@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use bethink_api::SessionLifecycle;
 use bethink_transcript::SessionId;
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -70,8 +71,7 @@ impl EventHub {
         Ok(self.follow_all(last))
     }
 
-    /// Announces that a session was `created`, `changed` or `deleted`.
-    pub fn announce_session(&self, session: SessionId, change: &'static str) {
+    pub fn announce_session(&self, session: SessionId, change: SessionLifecycle) {
         self.announce(Some(session), &Event::Session { change });
     }
 

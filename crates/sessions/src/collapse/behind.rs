@@ -85,7 +85,7 @@ fn out(row: &CollapseRecord) -> api::Collapse {
         text: row.text.clone(),
         tokens_before: row.tokens_before,
         tokens: row.tokens,
-        strategy: row.strategy.clone(),
+        strategy: api::parse_word(&row.strategy).unwrap_or_default(),
         staged_at: rfc3339(row.staged_at),
         committed_at: row.committed.map(|(_, at)| rfc3339(at)),
     }

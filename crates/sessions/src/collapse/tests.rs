@@ -87,7 +87,10 @@ async fn where_the_provider_refuses_any_span_is_better_than_none_and_looking_kee
     // 9,500 of 10,000 effective tokens and more: a prompt would write spans at once.
     home.append(id, &[json!({ "role": "user", "content": "word ".repeat(3_200) })]).await;
     let report = sessions.report(id).await.unwrap();
-    assert!(report.stages.iter().any(|stage| stage.stage == "collapse"), "{report:?}");
+    assert!(
+        report.stages.iter().any(|stage| stage.stage == api::PromptStage::Collapse),
+        "{report:?}"
+    );
     assert_eq!(states(&home, id).await, [""; 0], "looking changes nothing");
     sessions.stage(id).await.unwrap();
     let handle = sessions.handle(id).await.unwrap();

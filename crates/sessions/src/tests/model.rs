@@ -114,7 +114,7 @@ async fn a_summary_is_asked_over_the_bytes_of_the_last_request() {
     let body = home.sessions.prompt(id, frame()).await.unwrap();
     home.append(id, &[json!({ "role": "user", "content": "And the harbour?" })]).await;
     let done = home.sessions.compact(id, full()).await.unwrap();
-    assert_eq!(done.level, "full", "{:?}", done.attempts);
+    assert_eq!(done.level, api::CompactionLevel::Full, "{:?}", done.attempts);
     assert!(done.summary.contains("tide of section 8") && !done.summary.contains("thinking"));
     assert!(done.summary.contains("Look at the gauge number 3"), "the user's words are ours");
     let asked = model.asked();
@@ -148,7 +148,7 @@ async fn appends_and_prompts_go_on_while_a_model_writes_and_are_kept_after_its_s
     // The daemon stops: the compaction ends without the model, and whole.
     home.cx.stop().await;
     let done = compacting.await.unwrap().unwrap();
-    assert_eq!(done.level, "embedded");
+    assert_eq!(done.level, api::CompactionLevel::Embedded);
     assert!(done.kept_from_seq <= 49, "what came meanwhile is kept");
     home.close().await;
 }
@@ -160,7 +160,7 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
     let home = open(&directory, &model).await;
     let id = session(&home).await;
     let done = home.sessions.compact(id, full()).await.unwrap();
-    assert_eq!(done.level, "embedded");
+    assert_eq!(done.level, api::CompactionLevel::Embedded);
     assert!(done.attempts.iter().any(|reason| reason.contains("auth")), "{:?}", done.attempts);
     // The breaker is open: the next one asks nobody.
     home.append(
@@ -172,7 +172,7 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
     )
     .await;
     let again = home.sessions.compact(id, full()).await.unwrap();
-    assert_eq!((again.level.as_str(), model.asked().len()), ("embedded", 1));
+    assert_eq!((again.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(again.attempts.iter().any(|reason| reason.contains("paused for")));
     home.close().await;
 }
@@ -184,7 +184,7 @@ async fn a_summary_without_its_sections_is_refused() {
     let home = open(&directory, &model).await;
     let id = session(&home).await;
     let done = home.sessions.compact(id, full()).await.unwrap();
-    assert_eq!((done.level.as_str(), model.asked().len()), ("embedded", 1));
+    assert_eq!((done.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(done.attempts.iter().any(|reason| reason.starts_with("full: ")), "{:?}", done.attempts);
     home.close().await;
 }
@@ -233,7 +233,7 @@ async fn an_errand_that_ends_at_its_deadline_is_told() {
     let id = session(&home).await;
     let mut events = home.sessions.events(id, None).await.unwrap();
     let done = home.sessions.compact(id, full()).await.unwrap();
-    assert_eq!(done.level, "embedded");
+    assert_eq!(done.level, api::CompactionLevel::Embedded);
     let mut steps = Vec::new();
     loop {
         let next = tokio::time::timeout(Duration::from_secs(20), events.next());

@@ -66,7 +66,7 @@ fn of_ten_thousand_calls_none_runs_that_was_not_permitted() {
 
 /// An answer or a failure of any kind, some of which no provider gives.
 fn anything(dice: &mut Dice, n: usize) -> Result<Reply, ModelError> {
-    let class = ErrorClass::all()[dice.throw(ErrorClass::all().len() as u64) as usize];
+    let class = ErrorClass::ALL[dice.throw(ErrorClass::ALL.len() as u64) as usize];
     if dice.throw(2) == 0 {
         let figure = |dice: &mut Dice| (dice.throw(2) == 0).then(|| dice.throw(4_000));
         let figures = Figures {

@@ -1,6 +1,6 @@
 //! The project's memory, as `doctor` checks it.
 
-use bethink_api::{MemoryFinding, MemoryShelf, ScopeQuery, Severity};
+use bethink_api::{MemoryFinding, MemoryShelf, MemoryWatch, ScopeQuery, Severity};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 
@@ -33,7 +33,7 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     }
     let found = format!("{}: {}", shelf.scope, size(shelf));
     let mut out = vec![ok(CHECK, found), ok(CHECK, place)];
-    if shelf.watch == "polling" {
+    if shelf.watch == MemoryWatch::Polling {
         out.push(warn(
             CHECK,
             "the system has no file watches left: files are checked every few seconds",
@@ -71,7 +71,7 @@ fn told(finding: &MemoryFinding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{IndexSize, MemoryScope};
+    use bethink_api::{IndexLimit, IndexSize, MemoryLayout, MemoryScope};
 
     use super::*;
     use crate::commands::finding::Verdict;
@@ -81,11 +81,11 @@ mod tests {
         let good = MemoryShelf {
             scope: MemoryScope::Private,
             dir: "/m".into(),
-            layout: "bethink".into(),
+            layout: MemoryLayout::Bethink,
             there: true,
             topics: 2,
-            index: Some(IndexSize { lines: 201, bytes: 300, cut_by: Some("lines".into()) }),
-            watch: "events".into(),
+            index: Some(IndexSize { lines: 201, bytes: 300, cut_by: Some(IndexLimit::Lines) }),
+            watch: MemoryWatch::Events,
             ..MemoryShelf::default()
         };
         let judged = |one: &MemoryShelf| -> Vec<_> {
@@ -115,7 +115,7 @@ mod tests {
             MemoryShelf { findings: vec![of(Severity::Error), of(Severity::Note)], ..good.clone() };
         assert_eq!(judged(&bad), [ok, ok, Verdict::Warn]);
         assert_eq!(shelf(&bad)[2].found, "1 error, 1 note; first a.md is empty");
-        let polled = MemoryShelf { watch: "polling".into(), ..good.clone() };
+        let polled = MemoryShelf { watch: MemoryWatch::Polling, ..good.clone() };
         assert_eq!(judged(&polled), [ok, ok, Verdict::Warn]);
         let broken = MemoryShelf { fault: Some("gone".into()), ..good };
         assert_eq!(judged(&broken), [Verdict::Fail]);

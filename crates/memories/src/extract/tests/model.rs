@@ -251,7 +251,7 @@ async fn for_the_team_it_proposes() {
     end_turn(&memories, id).await;
     memories.extract_now(id, api::ExtractRequest::default()).await.unwrap();
     let waiting = memories.proposals(Some("/project"), false).await.unwrap().proposals;
-    assert_eq!((waiting.len(), waiting[0].by.as_str()), (1, "extraction"));
+    assert_eq!((waiting.len(), waiting[0].by), (1, api::ProposalAuthor::Extraction));
     assert!(!path.exists(), "nothing is written before a person approves");
     memories.cx.stop().await;
 }
