@@ -222,8 +222,8 @@ fn join_model_steps(components: &mut Components) {
     }
 }
 
-/// Gives each variant of a union a schema with a name, so that generated clients have a type for it. `tag` is the field
-/// that distinguishes the variants.
+/// Gives each variant of a union, and its data, a schema with a name, so that generated clients have a type for it.
+/// `tag` is the field that distinguishes the variants.
 fn name_variants(components: &mut Components, union: &str, tag: &str, name: fn(&str) -> String) {
     let Some(RefOr::T(Schema::OneOf(mut variants))) = components.schemas.remove(union) else {
         return;
@@ -233,6 +233,11 @@ fn name_variants(components: &mut Components, union: &str, tag: &str, name: fn(&
         let named = variant.title.take();
         let name =
             named.unwrap_or_else(|| name(&pascal_case(constant(variant.properties.get(tag)))));
+        if let Some(data @ RefOr::T(Schema::Object(_))) = variant.properties.get_mut("data") {
+            let data_name = format!("{name}Data");
+            let reference = Ref::from_schema_name(&data_name).into();
+            components.schemas.insert(data_name, std::mem::replace(data, reference));
+        }
         let reference = Ref::from_schema_name(&name).into();
         components.schemas.insert(name, std::mem::replace(item, reference));
     }

@@ -7,13 +7,14 @@ use bethink_transcript::{CollapseId, CompactionId};
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::change::Change;
+use crate::openapi::Key;
 use crate::path::{Id, OfSession, SessionPath};
 use crate::query::Asked;
 
 /// Compact a session now.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/compact", tag = "compactions", operation_id = "compaction_create",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = Option<api::CompactRequest>,
     responses((status = 200, body = api::Compaction))
 )]
@@ -35,7 +36,7 @@ pub(crate) async fn list(State(app): State<ServerState>, Id(id): SessionPath) ->
 /// Undo a compaction: prompts show the messages again.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/compactions/{cid}/undo", tag = "compactions", operation_id = "compaction_undo",
-    params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), Key),
     responses((status = 200, body = api::Compaction))
 )]
 pub(crate) async fn undo(

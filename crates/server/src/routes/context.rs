@@ -8,6 +8,7 @@ use crate::app::ServerState;
 use crate::body::Sent;
 use crate::change::Change;
 use crate::idempotency::to_the_end;
+use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 
 /// Build the prompt for the next model call.
@@ -57,7 +58,7 @@ pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -
 /// Recover from a refused prompt: send what the provider answered, and learn what was done about it.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/recover", tag = "context", operation_id = "context_recover",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = api::RecoverRequest,
     responses((status = 200, body = api::Recovered))
 )]

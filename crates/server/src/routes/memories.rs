@@ -153,7 +153,7 @@ pub(crate) async fn history(
 /// Restore an earlier version of a topic.
 #[utoipa::path(
     post, path = "/v1/memories/{scope}/{name}/restore", tag = "memories", operation_id = "memory_restore",
-    params(TopicPath, api::ProjectQuery),
+    params(TopicPath, api::ProjectQuery, Key),
     request_body = api::RestoreMemory,
     responses((status = 200, body = api::MemoryWritten))
 )]

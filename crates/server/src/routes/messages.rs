@@ -7,6 +7,7 @@ use bethink_service::ErrorKind;
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::body::{UncheckedBody, check_object};
+use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
@@ -17,7 +18,7 @@ const MAX_SEQ: u64 = i64::MAX as u64;
 /// appended again.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_append",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = api::AppendRequest,
     responses((status = 200, body = api::Appended))
 )]

@@ -11,6 +11,7 @@ use crate::answer::Reply;
 use crate::app::ServerState;
 use crate::change::Change;
 use crate::markdown;
+use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
@@ -67,7 +68,7 @@ pub(crate) async fn put(
 /// Update the notes now.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/notes/update", tag = "notes", operation_id = "notes_update",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     responses((status = 200, body = api::NotesUpdate))
 )]
 pub(crate) async fn update(Id(id): SessionPath, change: Change) -> Reply {

@@ -60,7 +60,7 @@ pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> 
 /// Change the title, tags or model of a session. Absent fields stay as they are.
 #[utoipa::path(
     patch, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_update",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = api::PatchSession,
     responses((status = 200, body = api::Session))
 )]
@@ -72,7 +72,7 @@ pub(crate) async fn patch(Id(id): SessionPath, change: Change) -> Reply {
 /// Delete a session with its history.
 #[utoipa::path(
     delete, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_delete",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     responses((status = 204, description = "The session was deleted"))
 )]
 pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
@@ -86,7 +86,7 @@ pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
 /// Fork a session: create one that shares its history up to a message.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/fork", tag = "sessions", operation_id = "session_fork",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = Option<api::ForkRequest>,
     responses((status = 201, body = api::Session))
 )]

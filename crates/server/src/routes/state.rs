@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::change::Change;
-use crate::openapi::SessionState;
+use crate::openapi::{Key, SessionState};
 use crate::path::{Id, SessionPath, segment, segments};
 use crate::problem::HttpFailure;
 
@@ -49,7 +49,7 @@ pub(crate) async fn todos(State(app): State<ServerState>, Id(id): SessionPath) -
 /// Replace the whole todo list.
 #[utoipa::path(
     put, path = "/v1/sessions/{id}/todos", tag = "state", operation_id = "todos_put",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = api::Todos,
     responses((status = 200, body = api::Todos))
 )]
@@ -75,7 +75,7 @@ pub(crate) async fn get(
 /// Replace the state of one kind. The body has the schema that is named like the kind.
 #[utoipa::path(
     put, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_put",
-    params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path)),
+    params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path), Key),
     request_body = SessionState,
     responses((status = 200, body = SessionState))
 )]

@@ -83,7 +83,7 @@ pub(crate) async fn propose(change: Change) -> Reply {
 /// Approve a proposal. If the topic has changed since the proposal was made, the answer is 409.
 #[utoipa::path(
     post, path = "/v1/proposals/{id}/approve", tag = "team", operation_id = "proposal_approve",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     request_body = api::Approval,
     responses((status = 200, body = api::DecidedProposal))
 )]
@@ -95,7 +95,7 @@ pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
 /// Reject a proposal. The same text is not proposed again.
 #[utoipa::path(
     post, path = "/v1/proposals/{id}/reject", tag = "team", operation_id = "proposal_reject",
-    params(("id" = uuid::Uuid, Path)),
+    params(("id" = uuid::Uuid, Path), Key),
     responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn reject(Id(id): Id<Uuid>, change: Change) -> Reply {

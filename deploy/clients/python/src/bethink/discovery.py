@@ -1,0 +1,75 @@
+"""Finds the daemon of a home and connects to it: by its Unix socket, or else by its address and token."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+# The daemon listens only on loopback. The token is sent to no other host.
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class NotRunning(ConnectionError):
+    """No daemon is running for this home."""
+
+
+def find_home() -> Path:
+    """Returns `BETHINK_HOME`, else `$XDG_DATA_HOME/bethink`, else `~/.local/share/bethink`."""
+    if home := os.environ.get("BETHINK_HOME"):
+        return Path(home)
+    data = Path(os.environ.get("XDG_DATA_HOME") or ".")
+    return (data if data.is_absolute() else Path.home() / ".local/share") / "bethink"
+
+
+def connect(home: Path, timeout: float) -> tuple[http.client.HTTPConnection, dict[str, str]]:
+    """Connects to the daemon of `home`. Returns the connection, and the headers that its requests need.
+
+    Looks for the daemon each time, because a new one may have another port and another token.
+    """
+    connection = UnixConnection(str(home / "daemon.sock"), timeout)
+    try:
+        connection.connect()
+        return connection, {}  # The daemon checks the user at the other end, so it needs no token.
+    except OSError as error:
+        connection.close()
+        return connect_over_tcp(home, timeout, error)
+
+
+def connect_over_tcp(
+    home: Path, timeout: float, cause: OSError
+) -> tuple[http.client.HTTPConnection, dict[str, str]]:
+    try:
+        url = urlsplit(json.loads((home / "daemon.json").read_text())["url"])
+        token = (home / "token").read_text().strip()
+    except (OSError, ValueError, KeyError) as error:
+        raise not_running(home, cause) from error
+    if url.scheme != "http" or url.hostname not in LOOPBACK:
+        raise NotRunning(f"{home / 'daemon.json'} names {url.geturl()!r}, which is not on this computer")
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
+    try:
+        connection.connect()
+    except OSError as error:
+        connection.close()
+        raise not_running(home, error) from error
+    return connection, {"Authorization": f"Bearer {token}"}
+
+
+def not_running(home: Path, cause: OSError) -> NotRunning:
+    return NotRunning(f"no daemon is running for {home} ({cause}); start it with `bethink up`")
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)

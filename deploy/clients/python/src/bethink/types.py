@@ -1,0 +1,2502 @@
+"""The types of the API, generated from `openapi.json` by `generate.py`. Do not edit.
+
+They describe the JSON; nothing is checked when a program runs. A newer daemon may send more fields, and values that a
+`Literal` does not list.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+elif sys.version_info >= (3, 11):
+    from typing import NotRequired
+else:
+    from typing import Optional as NotRequired
+
+
+class Agent(TypedDict):
+    """A sub-agent of the session."""
+
+    id: str
+    """An ID of the client's."""
+    name: NotRequired[str]
+    """The name."""
+    status: str
+    """`running`, `finished`, `failed`, or the client's own word."""
+    result: NotRequired[str | None]
+    """What it answered."""
+    read: NotRequired[bool]
+    """The main conversation has seen the result."""
+
+
+class Agents(TypedDict):
+    """Sub-agents of the session."""
+
+    agents: list[Agent]
+
+
+class AnsweredCall(TypedDict):
+    """The tool call that a result answers."""
+
+    seq: int
+    """Position of the message in its session."""
+    tool: str
+    """Name of the tool."""
+    input: str
+    """The beginning of its input."""
+
+
+class Approval(TypedDict):
+    """How to approve a proposal."""
+
+    replace: NotRequired[bool]
+    """Approve even if the topic has changed since the proposal was made."""
+
+
+class ApproveImport(TypedDict):
+    """A file to approve for a project, or whose approval to revoke."""
+
+    project_dir: str
+    """Any directory of the project."""
+    path: str
+    """Absolute, or relative to the project's directory."""
+
+
+BlockedWay: TypeAlias = Literal['here', 'incoming', 'history']
+"""Where a file was stopped."""
+
+
+class BothVersions(TypedDict):
+    """Both sides of a conflicting write."""
+
+    current: NotRequired[str | None]
+    """Content of the file; absent if the file does not exist."""
+    etag: NotRequired[str | None]
+    """ETag of the file, for the next write."""
+    yours: NotRequired[str | None]
+    """What was to be written; absent if the file was to be removed."""
+
+
+CollapseState: TypeAlias = Literal['staged', 'committed']
+"""Whether prompts show a collapse."""
+
+
+CompactionLevel: TypeAlias = Literal['session_memory', 'full', 'embedded', 'recorded']
+"""How the summary of a compaction was written."""
+
+
+CompactionTrigger: TypeAlias = Literal['auto', 'manual', 'reactive', 'recorded']
+"""What caused a compaction."""
+
+
+class Covers(TypedDict):
+    """A range of messages, both ends included."""
+
+    first_seq: int
+    """Position of the first message."""
+    last_seq: int
+    """Position of the last message."""
+
+
+DecisionKind: TypeAlias = Literal[
+    'attached', 'instructed', 'replaced', 'cleared', 'snipped', 'stripped'
+]
+"""A kind of decision."""
+
+
+class DreamDropped(TypedDict):
+    """Text that a consolidation removed."""
+
+    file: str
+    """Name of the file."""
+    text: str
+    """The text."""
+    why: str
+    """The reason."""
+
+
+class DreamLeft(TypedDict):
+    """A file that a consolidation left alone."""
+
+    file: str
+    """Name of the file."""
+    why: str
+    """The reason."""
+
+
+DreamPhase: TypeAlias = Literal['orient', 'gather', 'consolidate', 'prune']
+"""The phases of a consolidation, in order."""
+
+
+class DreamRequest(TypedDict):
+    """A memory to consolidate. The answer is a job whose result is a `DreamResult`."""
+
+    project_dir: str
+    """Any directory of the project."""
+    dry_run: NotRequired[bool]
+    """Show what would change, but change nothing."""
+    undo: NotRequired[bool]
+    """Undo what the last consolidation changed, except where it has been changed since."""
+
+
+class DreamStep(TypedDict):
+    """One step of a consolidation."""
+
+    phase: DreamPhase
+    file: str
+    """Name of the file."""
+    what: str
+    """What was done."""
+    why: str
+    """The reason."""
+
+
+class DroppedStatement(TypedDict):
+    """A statement that was not written, and why."""
+
+    seq: int
+    """Position of the message in its session."""
+    statement: str
+    """The statement; empty if it contains a secret."""
+    reason: str
+    """Why it was not written."""
+
+
+ErrorClass: TypeAlias = Literal[
+    'overflow',
+    'output_overflow',
+    'media_too_large',
+    'request_too_large',
+    'thinking_bound',
+    'history',
+    'rate_limited',
+    'overloaded',
+    'server',
+    'auth',
+    'quota',
+    'not_found',
+    'invalid',
+    'unreachable',
+    'timed_out',
+    'broken',
+    'too_much',
+    'forbidden',
+    'unknown',
+]
+"""The kind of a failed model call. Every error has exactly one."""
+
+
+class ExtractRequest(TypedDict):
+    """What to extract memories from."""
+
+    dry_run: NotRequired[bool]
+    """Show what would be written, but write nothing."""
+    all: NotRequired[bool]
+    """Start at the beginning of the session, including imported messages; by default, at the last extraction."""
+
+
+class FileRead(TypedDict):
+    """A file that the agent read."""
+
+    path: str
+    """Path of the file."""
+    read_at: NotRequired[str | None]
+    """RFC 3339. If absent, the order of the list counts, newest last."""
+
+
+class Files(TypedDict):
+    """Files that the agent read, newest last."""
+
+    files: list[FileRead]
+
+
+FillLevel: TypeAlias = Literal[
+    'comfortable', 'degrading', 'warning', 'auto', 'blocking'
+]
+"""How full the context window is."""
+
+
+ForgetOutcome: TypeAlias = Literal['asked_to_forget']
+"""What distinguishes `ForgetAsked` from other events about memory."""
+
+
+class ForgetRequest(TypedDict):
+    """A session whose memories to remove."""
+
+    project_dir: str
+    """Any directory of the project."""
+    session_id: str
+    """The session."""
+    dry_run: NotRequired[bool]
+    """Show what would be done, but do nothing."""
+
+
+class ForkRequest(TypedDict):
+    """Where to fork a session."""
+
+    at_seq: NotRequired[int | None]
+    """The last message that the fork shares; the newest if absent."""
+    title: NotRequired[str | None]
+    """The title."""
+
+
+class GatewayAddresses(TypedDict):
+    """Base URLs for clients that use their own credentials for the provider."""
+
+    anthropic: str
+    """For `ANTHROPIC_BASE_URL`."""
+    openai: str
+    """For `OPENAI_BASE_URL`."""
+
+
+HealthStatus: TypeAlias = Literal['ok', 'degraded']
+"""Whether everything works."""
+
+
+class Hindsight(TypedDict):
+    """
+    Of the names that were used both before a compaction and in the 40 messages after it, those that the prompt right
+    after it contained.
+    """
+
+    score: float
+    """Share, from 0 to 1."""
+    names: int
+    """All of these names."""
+    kept: int
+    """Those that the prompt contained."""
+    lost: list[str]
+    """Those that it did not contain."""
+
+
+class ImportApproval(TypedDict):
+    """Whether a file is approved for a project."""
+
+    path: str
+    """The path with symlinks resolved."""
+    approved: bool
+    """Whether it may be loaded now."""
+
+
+class ImportRequest(TypedDict):
+    """A session file to import from disk."""
+
+    path: str
+    """Absolute path of a session file."""
+    project_dir: NotRequired[str | None]
+    """Any directory of the project."""
+
+
+IndexLimit: TypeAlias = Literal['lines', 'bytes']
+"""A limit on the part of an index that prompts show."""
+
+
+class IndexSize(TypedDict):
+    """The size of an index, and which limit it exceeds."""
+
+    lines: int
+    """Number of lines."""
+    bytes: int
+    """Size in bytes."""
+    cut_by: NotRequired[IndexLimit | None]
+
+
+Inject: TypeAlias = Literal['full', 'recall', 'off']
+"""How much bethink adds to a prompt."""
+
+
+class Instruction(TypedDict):
+    """Instructions of an agent, an MCP server or a hook."""
+
+    name: str
+    """The name."""
+    text: str
+    """The text."""
+
+
+InstructionKind: TypeAlias = Literal[
+    'managed', 'user', 'project', 'rule', 'local', 'import'
+]
+"""Where an instruction file comes from."""
+
+
+class Instructions(TypedDict):
+    """
+    Instructions of agents and MCP servers (kind `instructions`), or output of session-start hooks (kind `hooks`). After
+    a compaction the prompt shows them again in full.
+    """
+
+    instructions: list[Instruction]
+
+
+class JobProgress(TypedDict):
+    """How far a job is."""
+
+    done: int
+    """Units that are done."""
+    total: int
+    """Units in all."""
+    unit: str
+    """`bytes`, `messages`, …"""
+
+
+JobState: TypeAlias = Literal['queued', 'running', 'done', 'failed']
+"""The state of a job."""
+
+
+KnownBlockType: TypeAlias = Literal[
+    'text',
+    'tool_use',
+    'tool_result',
+    'image',
+    'document',
+    'thinking',
+    'redacted_thinking',
+]
+"""The type of a content block of the Messages API."""
+
+
+class LastCompaction(TypedDict):
+    """The newest compaction of a session, in brief."""
+
+    id: str
+    """The ID."""
+    level: CompactionLevel
+    fidelity: float
+    """Share, from 0 to 1, of the names still needed that the new prompt contains."""
+    warning: NotRequired[str | None]
+    """Set if fidelity is low or has fallen: why."""
+    at: str
+    """When it happened, as RFC 3339."""
+
+
+class Launch(TypedDict):
+    """A URL that logs in one browser."""
+
+    url: str
+    """Open it in a browser within a minute. It works once."""
+
+
+class LoggedIn(TypedDict):
+    """A login. The answer also sets a cookie; further requests need both."""
+
+    page: str
+    """Send it in the header `X-Bethink-Page`."""
+
+
+class Login(TypedDict):
+    """A request to log in."""
+
+    launch: str
+    """The token from the launch URL."""
+
+
+MemoryAuthor: TypeAlias = Literal[
+    'person', 'agent', 'extraction', 'dream', 'sync', 'restore', 'found'
+]
+"""Who wrote a version of a topic."""
+
+
+MemoryKind: TypeAlias = Literal['user', 'feedback', 'project', 'reference']
+"""What a memory is about."""
+
+
+MemoryLayout: TypeAlias = Literal['bethink', 'claude']
+"""Where memory directories are."""
+
+
+MemoryOutcome: TypeAlias = Literal[
+    'created', 'changed', 'same', 'removed', 'proposed', 'restored', 'cut'
+]
+"""What happened to a topic, or would happen."""
+
+
+MemoryScope: TypeAlias = Literal['private', 'team']
+"""Whose memory a topic belongs to."""
+
+
+class MemorySource(TypedDict):
+    """Where a memory was learned."""
+
+    session: str
+    """ID of the session."""
+    messages: list[str]
+    """Message positions, such as `12` or `12-14`."""
+    strategy: str
+    """`embedded`, `model`, `agent` or `person`."""
+    time: str
+    """RFC 3339."""
+
+
+class MemoryToolCall(TypedDict):
+    """One call of Anthropic's memory tool, `memory_20250818`."""
+
+    project_dir: str
+    """Any directory of the project."""
+    input: dict[str, Any]
+    """The tool input as the model sent it: `{"command": "view", "path": "/memories"}`."""
+    session_id: NotRequired[str | None]
+    """The session in which it was called."""
+
+
+class MemoryToolResult(TypedDict):
+    """What to send to the model as the content of a `tool_result`."""
+
+    content: str
+    """The text for the model."""
+    is_error: bool
+    """The call failed; the text says why."""
+
+
+class MemoryVersion(TypedDict):
+    """One version of a topic."""
+
+    version: int
+    """Its number."""
+    at: str
+    """When it happened, as RFC 3339."""
+    author: MemoryAuthor
+    session: NotRequired[str | None]
+    """The session that caused it."""
+    note: NotRequired[str]
+    """The reason, if one was given."""
+    bytes: NotRequired[int | None]
+    """Size of the file; absent if it was removed."""
+    etag: str
+    """The ETag of this version."""
+    current: bool
+    """Whether the file has this content now."""
+
+
+MemoryWatch: TypeAlias = Literal['events', 'polling']
+"""How the daemon notices that a file changed."""
+
+
+class MemoryWritten(TypedDict):
+    """The result of a write."""
+
+    scope: MemoryScope
+    name: str
+    """The name."""
+    type: NotRequired[MemoryKind | None]
+    path: str
+    """Path of the file."""
+    etag: str
+    """For `If-Match`; empty if the file was removed."""
+    outcome: MemoryOutcome
+    warnings: list[str]
+    """Limits that were exceeded, and anything else that the writer should know."""
+
+
+ModelKey = TypedDict(
+    'ModelKey',
+    {
+        'from': str,
+        'present': NotRequired[bool | None],
+    },
+)
+
+
+class ModelProblem(TypedDict):
+    """What is wrong with the configuration, and what to do about it."""
+
+    found: str
+    """What is wrong."""
+    todo: str
+    """What to do about it."""
+
+
+ModelProvider: TypeAlias = Literal['none', 'anthropic', 'openai']
+"""Whose API the model is called with."""
+
+
+ModelReadiness: TypeAlias = Literal[
+    'off', 'ready', 'no_key', 'resting', 'spent', 'broken'
+]
+"""Whether the model can be called."""
+
+
+class ModelSpec(TypedDict):
+    """A session's model. All token limits depend on it."""
+
+    name: str
+    """Name of the model."""
+    context_window: int
+    """Size of the context window in tokens, input and output together."""
+    max_output_tokens: NotRequired[int | None]
+    """Maximum output tokens of one call."""
+    preserved_thinking: NotRequired[bool | None]
+    """The provider checks thinking blocks against the prompt for which they were written."""
+
+
+NotesAuthor: TypeAlias = Literal['embedded', 'model', 'person']
+"""Who or what wrote the notes."""
+
+
+class Data7(TypedDict):
+    """The notes were written."""
+
+    through_seq: int
+    """The newest message that the notes cover."""
+    by: NotesAuthor
+
+
+class NotesEvent(TypedDict):
+    """The notes were written."""
+
+    data: Data7
+    """The notes were written."""
+    event: Literal['notes']
+    """The kind of event."""
+
+
+class OtherBlock(TypedDict):
+    """A content block of any other type."""
+
+    type: str
+    """The type of the block."""
+
+
+class PartTokens(TypedDict):
+    """Tokens of the prompt, by part."""
+
+    system: int
+    """The system prompt."""
+    instructions: int
+    """Instruction files."""
+    memory: int
+    """The memory index."""
+    tools: int
+    """Tool definitions."""
+    summary: int
+    """The summary of a compaction."""
+    tail: int
+    """Messages shown from the history."""
+    attachments: int
+    """Reminders and recalled memories."""
+
+
+class PatchSession(TypedDict):
+    """Changes to a session. Absent fields stay as they are."""
+
+    title: NotRequired[str | None]
+    """The title."""
+    tags: NotRequired[list[str] | None]
+    """Labels for finding it."""
+    model: NotRequired[ModelSpec | None]
+
+
+class Plan(TypedDict):
+    """The plan: a file or its text."""
+
+    path: NotRequired[str | None]
+    """The file that contains the plan."""
+    content: NotRequired[str | None]
+    """The text of the plan."""
+    active: NotRequired[bool]
+    """Plan mode is on."""
+
+
+ProblemType: TypeAlias = Literal[
+    'invalid_json',
+    'invalid_utf8',
+    'body_cut_off',
+    'too_deep',
+    'body_timeout',
+    'unsupported_media_type',
+    'unauthorized',
+    'too_many_failures',
+    'forbidden_origin',
+    'misdirected',
+    'method_not_allowed',
+    'busy',
+    'invalid',
+    'not_found',
+    'conflict',
+    'stale',
+    'key_reused',
+    'too_large',
+    'context_overflow',
+    'not_compactable',
+    'storage_full',
+    'read_only',
+    'shutting_down',
+    'unreachable',
+    'internal',
+]
+"""
+The kind of a problem. It never changes.
+
+- `invalid_json` (400): The body is not valid JSON.
+- `invalid_utf8` (400): The body is not valid UTF-8.
+- `body_cut_off` (400): The body ended too early.
+- `too_deep` (422): The JSON is nested too deeply.
+- `body_timeout` (408): The body did not arrive.
+- `unsupported_media_type` (415): The content type is not supported.
+- `unauthorized` (401): The token is missing or wrong.
+- `too_many_failures` (429): Too many wrong tokens.
+- `forbidden_origin` (403): The origin is not allowed.
+- `misdirected` (421): The Host header does not name this daemon.
+- `method_not_allowed` (405): The route does not have this method.
+- `busy` (503): Too many connections.
+- `invalid` (422): The request is invalid.
+- `not_found` (404): Not found.
+- `conflict` (409): The request conflicts with the current state.
+- `stale` (412): It has changed since it was read.
+- `key_reused` (422): The Idempotency-Key was used before.
+- `too_large` (413): The request is too large.
+- `context_overflow` (422): The prompt does not fit the context window.
+- `not_compactable` (409): The session cannot be compacted further.
+- `storage_full` (507): The disk is full.
+- `read_only` (503): The daemon's home is read-only.
+- `shutting_down` (503): The daemon is shutting down.
+- `unreachable` (502): Another machine did not answer.
+- `internal` (500): Internal error of the daemon.
+"""
+
+
+class Project(TypedDict):
+    """A project that has sessions."""
+
+    project_dir: str
+    """Any directory of the project."""
+    sessions: int
+    """Number of its sessions."""
+
+
+class Projects(TypedDict):
+    """The projects that have sessions."""
+
+    projects: list[Project]
+
+
+PromptChange: TypeAlias = Literal[
+    'system',
+    'tools',
+    'model',
+    'compaction',
+    'collapse',
+    'microcompact',
+    'snip',
+    'history',
+    'idle',
+    'unknown',
+]
+"""Why a prompt does not begin with the previous one, or why the provider's cache did not contain it."""
+
+
+PromptCompaction: TypeAlias = Literal['auto', 'never']
+"""Whether the session may be compacted to make the prompt."""
+
+
+class PromptCount(TypedDict):
+    """The provider's own token count of the prompt."""
+
+    tokens: int
+    """The provider's count."""
+    estimated: int
+    """bethink's estimate."""
+    model: str
+    """Name of the model."""
+
+
+PromptStage: TypeAlias = Literal[
+    'tool_result_budget', 'snip', 'microcompact', 'collapse', 'compaction'
+]
+"""A stage that shortens the prompt."""
+
+
+ProposalAuthor: TypeAlias = Literal['agent', 'extraction', 'dream']
+"""Who made a proposal."""
+
+
+ProposalState: TypeAlias = Literal['open', 'approved', 'rejected']
+"""The state of a proposal."""
+
+
+class Propose(TypedDict):
+    """A topic to propose for the team memory."""
+
+    project_dir: str
+    """Any directory of the project."""
+    name: str
+    """The name."""
+    text: str
+    """The text."""
+    source: NotRequired[MemorySource | None]
+
+
+Purpose: TypeAlias = Literal['summary', 'notes', 'recall', 'extraction', 'dream']
+"""What bethink calls a model for."""
+
+
+class RebuildMemory(TypedDict):
+    """Which `MEMORY.md` to bring up to date with the topics."""
+
+    project_dir: str
+    """Any directory of the project."""
+    scope: NotRequired[MemoryScope | None]
+    dry_run: NotRequired[bool]
+    """Show what would change, but change nothing."""
+
+
+class RecallRequest(TypedDict):
+    """What to recall memories for."""
+
+    project_dir: str
+    """Any directory of the project."""
+    query: str
+    """What the user said or wants to do, in any words."""
+    session_id: NotRequired[str | None]
+    """Memories that this session has received since its last compaction are left out."""
+    recent_tools: NotRequired[list[str] | None]
+    """Names of tools used recently: memories that only explain them are left out. Taken from the session if absent."""
+    limit: NotRequired[int | None]
+    """The maximum number of memories; at most 5."""
+
+
+class RecoverRequest(TypedDict):
+    """What the provider answered when it refused the session's last prompt."""
+
+    status: NotRequired[int | None]
+    """HTTP status; absent for an error inside a stream."""
+    error: Any
+    """The body of the answer, as JSON or as a string."""
+    max_tokens: NotRequired[int | None]
+    """The `max_tokens` of the refused call."""
+    retry_after: NotRequired[float | None]
+    """The `retry-after` header of the answer, in seconds."""
+    attempt: NotRequired[int | None]
+    """Attempts with this prompt so far, including this one. If absent, the daemon counts the reports it received."""
+    heard: NotRequired[bool]
+    """Part of the answer was already shown, so the call must not be repeated silently."""
+
+
+RecoveryStep: TypeAlias = Literal[
+    'collapse',
+    'compact',
+    'shrink_output',
+    'strip_media',
+    'strip_thinking',
+    'wait',
+    'none',
+]
+"""What was done about a provider error."""
+
+
+class Remember(TypedDict):
+    """Something to remember. The daemon chooses a file name."""
+
+    project_dir: str
+    """Any directory of the project."""
+    text: str
+    """What to remember."""
+    name: NotRequired[str | None]
+    """The file name; derived from the title or text if absent."""
+    description: NotRequired[str | None]
+    """What it is about, in one line."""
+    type: NotRequired[MemoryKind | None]
+    scope: NotRequired[MemoryScope | None]
+    session_id: NotRequired[str | None]
+    """The session in which it was said."""
+
+
+class ResetEvent(TypedDict):
+    """The reader missed more events than are stored, so it has to read everything again."""
+
+    data: dict[str, Any]
+    """The reader missed more events than are stored, so it has to read everything again."""
+    event: Literal['reset']
+    """The kind of event."""
+
+
+class RestoreMemory(TypedDict):
+    """Which version to restore."""
+
+    version: NotRequired[int | None]
+    """Number of the version; by default the newest that differs from the file."""
+
+
+RestoredKind: TypeAlias = Literal[
+    'file', 'plan', 'skill', 'agent', 'tool', 'instructions', 'hook'
+]
+"""What a compaction added after its summary."""
+
+
+Role: TypeAlias = Literal['user', 'assistant']
+"""Who wrote a message."""
+
+
+class SearchHit(TypedDict):
+    """A message that was found."""
+
+    session_id: str
+    """The session."""
+    title: NotRequired[str | None]
+    """Title of the session, if a whole project was searched."""
+    seq: int
+    """Position of the message in its session."""
+    message_id: str
+    """ID of the message."""
+    role: Role
+    score: float
+    """Higher is better; only comparable within one answer."""
+    snippet: str
+    """The part of the message that matched, on one line."""
+    highlights: NotRequired[list[list[int]]]
+    """Positions of query words in the snippet: start and end, in characters."""
+    answers: NotRequired[AnsweredCall | None]
+    created_at: str
+    """When it was created, as RFC 3339."""
+
+
+class SearchHits(TypedDict):
+    """What was found, best first."""
+
+    hits: list[SearchHit]
+    """Best first; empty if nothing matches well."""
+    complete: NotRequired[bool]
+    """Everything was searched. `false` while an index is still being built; then search again later."""
+
+
+class Session(TypedDict):
+    """One conversation with an agent."""
+
+    id: str
+    """The ID."""
+    project_dir: str
+    """Any directory of the project."""
+    title: NotRequired[str | None]
+    """The title."""
+    tags: list[str]
+    """Labels for finding it."""
+    parent: NotRequired[str | None]
+    """The session that this one was forked from, or explores for."""
+    forked_at_seq: NotRequired[int | None]
+    """For a fork, the last message that it shares with its parent."""
+    model: ModelSpec
+    messages: int
+    """Number of messages."""
+    last_seq: int
+    """Position of the newest message."""
+    created_at: str
+    """When it was created, as RFC 3339."""
+    updated_at: str
+    """When it last changed, as RFC 3339."""
+
+
+SessionLifecycle: TypeAlias = Literal['created', 'changed', 'deleted']
+"""What happened to a session as a whole."""
+
+
+class SessionsPage(TypedDict):
+    """Sessions, newest first."""
+
+    sessions: list[Session]
+    next_cursor: NotRequired[str | None]
+    """Cursor of the next page; not set on the last page."""
+
+
+Severity: TypeAlias = Literal['error', 'warning', 'note']
+"""How severe a finding is."""
+
+
+class Skill(TypedDict):
+    """A skill that was invoked."""
+
+    name: str
+    """The name."""
+    content: str
+    """The text."""
+
+
+class Skills(TypedDict):
+    """Invoked skills, newest last."""
+
+    skills: list[Skill]
+
+
+SkipKind: TypeAlias = Literal[
+    'waiting',
+    'already_loaded',
+    'same_text',
+    'claude_md_counts',
+    'other_tool',
+    'empty',
+    'no_such_file',
+    'cycle',
+    'too_deep',
+    'directory',
+    'not_a_file',
+    'of_the_system',
+    'outside',
+    'secret',
+    'foreign',
+    'too_large',
+    'not_text',
+    'no_pattern',
+    'unreadable',
+    'too_many',
+]
+"""Why a file is not loaded."""
+
+
+class SkippedInstruction(TypedDict):
+    """An instruction file that is not loaded."""
+
+    path: str
+    """Path of the file."""
+    reason: SkipKind
+    why: str
+    """The reason, in words."""
+    harmless: NotRequired[bool]
+    """Nothing is missing because of it."""
+    approve: NotRequired[bool]
+    """`POST /v1/instructions/approve` would allow it."""
+    imported_by: NotRequired[str | None]
+    """The file that imports it."""
+
+
+class SkippedLine(TypedDict):
+    """A line that was kept but is not part of the conversation."""
+
+    line: int
+    """Line number, from 1."""
+    reason: str
+    """Why it is not part of the conversation."""
+
+
+class StageReport(TypedDict):
+    """What one stage did to shorten the prompt."""
+
+    stage: PromptStage
+    tokens_before: int
+    """Tokens before the stage."""
+    tokens_after: int
+    """Tokens after it."""
+    touched: list[str]
+    """What it changed: `tool_use` IDs, message positions or names."""
+    why: str
+    """Why it changed that."""
+
+
+StateKind: TypeAlias = Literal[
+    'plan', 'skills', 'agents', 'tools', 'files', 'instructions', 'hooks'
+]
+"""A kind of state that compactions keep."""
+
+
+Strategy: TypeAlias = Literal['embedded', 'model']
+"""Whether a model or the built-in algorithm does something."""
+
+
+SummaryLevel: TypeAlias = Literal['session_memory', 'full', 'embedded']
+"""How a summary is written, cheapest first."""
+
+
+class SystemPart(TypedDict):
+    """One part of the system prompt. The daemon puts the parts in order."""
+
+    part: Literal[
+        'attribution',
+        'client_prefix',
+        'introduction',
+        'system',
+        'doing_tasks',
+        'tools',
+        'project_context',
+        'output_style',
+        'language',
+        'mcp_instructions',
+        'appended',
+    ]
+    """Name of the part."""
+    text: str
+    """The text."""
+
+
+SystemTextType: TypeAlias = Literal['text']
+"""The type of a text of the system prompt."""
+
+
+class TeamBlocked(TypedDict):
+    """A file that must not be shared in its current state. Names the finding, but never contains the value."""
+
+    file: str
+    """Name of the file."""
+    way: BlockedWay
+    reasons: list[str]
+    """Rule and line of each finding."""
+    by: NotRequired[str | None]
+    """Who made the version, or the commit that contains it."""
+
+
+class TeamConflict(TypedDict):
+    """A topic that two people changed. Both versions are kept."""
+
+    name: str
+    """Now contains their version."""
+    kept_as: str
+    """Contains our version."""
+    theirs_by: str
+    """Who made their version."""
+
+
+class TeamInit(TypedDict):
+    """Where to keep a project's team memory."""
+
+    project_dir: str
+    """Any directory of the project."""
+    remote: NotRequired[str | None]
+    """
+    A repository that everybody can reach: https, ssh, file, or an absolute path. If absent, the one in
+    `[team]`, otherwise a new local repository.
+    """
+    dir: NotRequired[str | None]
+    """A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute."""
+
+
+TeamMemoryKind: TypeAlias = Literal['none', 'folder', 'repository']
+"""How a team memory is shared."""
+
+
+class TeamStatus(TypedDict):
+    """The state of a project's team memory."""
+
+    dir: str
+    """The memory directory."""
+    kind: TeamMemoryKind
+    remote: NotRequired[str | None]
+    """The remote repository."""
+    branch: NotRequired[str | None]
+    """Branch of the repository."""
+    head: NotRequired[str | None]
+    """The commit to which the directory was last updated."""
+    reachable: NotRequired[bool | None]
+    """Whether the remote answers; absent if it was not asked."""
+    problems: NotRequired[list[str]]
+    """What is wrong, in words."""
+    topics: int
+    """Number of topics."""
+    unsynced: NotRequired[list[str]]
+    """Files that changed since the last sync."""
+    blocked: NotRequired[list[TeamBlocked]]
+    """Files that must not be shared in their current state."""
+    proposals: int
+    """Number of proposals that wait for a person."""
+
+
+class TeamSync(TypedDict):
+    """What a sync did."""
+
+    pulled: int
+    """Number of files that changed here."""
+    pushed: int
+    """Number of files that changed at the remote."""
+    conflicts: list[TeamConflict]
+    """Topics that both sides changed."""
+    blocked: list[TeamBlocked]
+    """Files that were not shared."""
+    pulled_files: NotRequired[list[str]]
+    """Files that changed here."""
+    pushed_files: NotRequired[list[str]]
+    """Files that changed at the remote."""
+    head: NotRequired[str | None]
+    """The commit that both sides are at now."""
+    notes: NotRequired[list[str]]
+    """What else a person should know."""
+
+
+class TeamSyncRequest(TypedDict):
+    """A team memory to sync."""
+
+    project_dir: str
+    """Any directory of the project."""
+    accept_rewrite: NotRequired[bool]
+    """Adopt the remote's history although it was rewritten. Local changes are kept."""
+
+
+class Thresholds(TypedDict):
+    """Token limits that follow from the size of the context window."""
+
+    window: int
+    """The whole window."""
+    effective: int
+    """The window without what is reserved for output."""
+    warning: int
+    """From here on the level is `warning`."""
+    auto: int
+    """From here on the session is compacted automatically."""
+    blocking: int
+    """From here on no prompt is made without a compaction."""
+
+
+TodoPriority: TypeAlias = Literal['high', 'medium', 'low']
+"""The priority of a todo."""
+
+
+TodoStatus: TypeAlias = Literal['pending', 'in_progress', 'completed']
+"""The status of a todo."""
+
+
+class Data12(TypedDict):
+    """The todo list changed."""
+
+    items: int
+    """Number of todos."""
+
+
+class TodosEvent(TypedDict):
+    """The todo list changed."""
+
+    data: Data12
+    """The todo list changed."""
+    event: Literal['todos']
+    """The kind of event."""
+
+
+class TokenEstimate(TypedDict):
+    """How good the token estimate is in this session, measured against the usage that the provider reported."""
+
+    reported: int
+    """Tokens that the provider reported."""
+    scale: float
+    """Learned factor applied to the estimate; 1 until usage is reported."""
+    turns: int
+    """Number of turns it was learned from."""
+    error: NotRequired[float | None]
+    """Mean relative error of the estimated growth per turn, over the last turns."""
+
+
+TokenSource: TypeAlias = Literal['reported+estimate', 'estimate']
+"""Where a token count comes from."""
+
+
+class Tools(TypedDict):
+    """Definitions of tools that the session discovered, kept unchanged."""
+
+    tools: list[dict[str, Any]]
+
+
+TopicField: TypeAlias = Literal['name', 'description', 'heading', 'identifier', 'body']
+"""A part of a topic."""
+
+
+class UsageSums(TypedDict):
+    """Number and cost of calls."""
+
+    calls: int
+    """Number of calls."""
+    failed: int
+    """Calls that failed."""
+    input_tokens: int
+    """Input tokens that were not in a cache."""
+    output_tokens: int
+    """Tokens that the model wrote."""
+    cache_read_tokens: int
+    """Tokens read from a cache."""
+    cache_write_tokens: int
+    """Tokens written to a cache."""
+    cost_usd: NotRequired[float | None]
+    """Cost of the calls whose model has a known price; absent if there are none."""
+    unpriced: int
+    """Calls to models without a known price."""
+
+
+class UsageToday(TypedDict):
+    """The current day in UTC, over all sessions and purposes, and its limits if there are any."""
+
+    day: str
+    """The date, such as `2026-01-31`."""
+    calls: int
+    """Number of calls."""
+    tokens: int
+    """Input and output tokens, cached or not."""
+    cost_usd: float
+    """Cost so far."""
+    unpriced: int
+    """Calls to models without a known price."""
+    daily_tokens: NotRequired[int | None]
+    """The limit of tokens per day."""
+    daily_cost_usd: NotRequired[float | None]
+    """The limit of cost per day."""
+
+
+class CacheFall(TypedDict):
+    """A prompt for which much less was read from the cache than the cache contained."""
+
+    cause: PromptChange
+    read_before: int
+    """Tokens read from the cache or written to it by the previous prompt."""
+    read_now: int
+    """Tokens read from it by this prompt."""
+    at: str
+    """When it happened, as RFC 3339."""
+    expected: bool
+    """Expected, because of a compaction."""
+
+
+class CacheReport(TypedDict):
+    """The provider's prompt cache, judged by the usage it has reported since the session was loaded."""
+
+    breaks: int
+    """Prompts whose cached prefix was not read again, although no compaction explains it."""
+    last: NotRequired[CacheFall | None]
+
+
+class Collapse(TypedDict):
+    """A span of messages, and the short text that replaces it in prompts or is ready to."""
+
+    id: str
+    """The ID."""
+    covers: Covers
+    state: CollapseState
+    text: str
+    """The short text."""
+    tokens_before: int
+    """Estimated tokens of the messages as the prompt showed them."""
+    tokens: int
+    """Estimated tokens of the text."""
+    strategy: Strategy
+    """How the text was written."""
+    staged_at: str
+    """When the text was ready, as RFC 3339."""
+    committed_at: NotRequired[str | None]
+    """When prompts began to show it, as RFC 3339."""
+
+
+class Data(TypedDict):
+    """A collapsed span has a text, or prompts show it."""
+
+    id: str
+    """The ID."""
+    covers: Covers
+    state: CollapseState
+
+
+class CollapseEvent(TypedDict):
+    """A collapsed span has a text, or prompts show it."""
+
+    data: Data
+    """A collapsed span has a text, or prompts show it."""
+    event: Literal['collapse']
+    """The kind of event."""
+
+
+class Collapses(TypedDict):
+    """The collapsed spans of a session."""
+
+    collapses: list[Collapse]
+
+
+class CompactRequest(TypedDict):
+    """How to compact a session."""
+
+    instructions: NotRequired[str | None]
+    """What the summary should focus on."""
+    level: NotRequired[SummaryLevel | None]
+    summary_tokens: NotRequired[int | None]
+    """Maximum size of the summary, counted as 4 bytes a token."""
+
+
+class Data1(TypedDict):
+    """The session was compacted, or a compaction was undone."""
+
+    id: str
+    """The ID."""
+    trigger: CompactionTrigger
+    level: CompactionLevel
+    tokens_before: int
+    """Tokens of the prompt before."""
+    tokens_after: int
+    """Tokens of the prompt afterwards."""
+    fidelity: float
+    """Share, from 0 to 1, of the names still needed that the new prompt contains."""
+    warning: NotRequired[str | None]
+    """What a person should know."""
+    undone: bool
+    """Whether it was undone."""
+
+
+class CompactionEvent(TypedDict):
+    """The session was compacted, or a compaction was undone."""
+
+    data: Data1
+    """The session was compacted, or a compaction was undone."""
+    event: Literal['compaction']
+    """The kind of event."""
+
+
+class Data2(TypedDict):
+    """A prompt was built. `tokens` is how much of the window it fills."""
+
+    tokens: int
+    """Number of tokens."""
+    level: FillLevel
+    remaining: int
+    """Tokens left until a compaction is due."""
+    window: int
+    """Size of the context window in tokens."""
+    parts: PartTokens
+
+
+class ContextEvent(TypedDict):
+    """A prompt was built. `tokens` is how much of the window it fills."""
+
+    data: Data2
+    """A prompt was built. `tokens` is how much of the window it fills."""
+    event: Literal['context']
+    """The kind of event."""
+
+
+class ContextLevel(TypedDict):
+    """How full the context window is, in brief."""
+
+    tokens: int
+    """Estimated tokens of the messages in the next prompt, without system and tools."""
+    level: FillLevel
+    remaining: int
+    """Tokens left until a compaction is due."""
+
+
+class ContextReport(TypedDict):
+    """What fills the context window. Measured on the prompt that would be sent, not on the history."""
+
+    tokens: int
+    """Tokens of the whole prompt."""
+    parts: PartTokens
+    thresholds: Thresholds
+    remaining: int
+    """Tokens left until a compaction is due."""
+    percent: float
+    """Tokens as a percentage of the effective window."""
+    messages: int
+    """Messages in the prompt."""
+    level: FillLevel
+    stages: list[StageReport]
+    """What shortened the prompt, in order."""
+    first_changed: NotRequired[int | None]
+    """
+    Index of the first message that differs from the previous prompt; absent if that prompt is a prefix of
+    this one.
+    """
+    first_edited: NotRequired[int | None]
+    """
+    Index of the first message that no longer appears as it was first shown; thinking blocks after it were
+    written for another prompt. Absent if nothing was edited.
+    """
+    changed_by: NotRequired[PromptChange | None]
+    predicted_cache_hit: float
+    """Share of the tokens that are in the stable prefix, from 0 to 1."""
+    cache: NotRequired[CacheReport]
+    tokens_from: TokenSource
+    estimate: NotRequired[TokenEstimate]
+    """How good the estimated share of `tokens` is."""
+    repairs: list[str]
+    """What was repaired so that the prompt is valid, in words."""
+    last_compaction: NotRequired[LastCompaction | None]
+    compacted: NotRequired[str | None]
+    """ID of the compaction that this call made."""
+    notices: list[str]
+    """What a person should know, such as an open breaker or several todos in progress."""
+
+
+class ContextRequest(TypedDict):
+    """What to put into a prompt besides the history."""
+
+    system: NotRequired[list[SystemPart] | None]
+    """Your own system prompt, in parts."""
+    tools: NotRequired[list[dict[str, Any]] | None]
+    """Tool definitions, passed through byte for byte."""
+    query: NotRequired[str | None]
+    """What to recall memories for; the newest user message if absent."""
+    recent_tools: NotRequired[list[str] | None]
+    """Names of tools used recently: memories that only explain them are not recalled."""
+    touched_paths: NotRequired[list[str] | None]
+    """Files that the agent has touched; rules for them are loaded."""
+    inject: NotRequired[Inject | None]
+    compact: NotRequired[PromptCompaction | None]
+
+
+class CreateSession(TypedDict):
+    """A session to create."""
+
+    project_dir: str
+    """Absolute path of the working tree."""
+    title: NotRequired[str | None]
+    """The title."""
+    tags: NotRequired[list[str]]
+    """Labels for finding it."""
+    parent: NotRequired[str | None]
+    """The session for which this one explores something."""
+    model: NotRequired[ModelSpec | None]
+
+
+class DecidedView(TypedDict):
+    """One way in which prompts differ from the history."""
+
+    kind: DecisionKind
+    after_seq: int
+    """The message that an attached text follows; otherwise the newest message at the time of the decision."""
+    what: NotRequired[str | None]
+    """What an attached text is: `memory`, `todos`, `file`, `plan`, …"""
+    name: NotRequired[str | None]
+    """The name."""
+    tokens: NotRequired[int | None]
+    """Tokens of an attached text."""
+    seqs: NotRequired[list[int]]
+    """The messages that are shown differently."""
+    at: str
+    """When it happened, as RFC 3339."""
+
+
+class DecisionList(TypedDict):
+    """
+    How prompts differ from the history, oldest decision first. Compactions and collapsed spans have routes of their
+    own.
+    """
+
+    decisions: list[DecidedView]
+
+
+class DreamNote(TypedDict):
+    """What a consolidation noticed and leaves to a person."""
+
+    phase: DreamPhase
+    text: str
+    """The text."""
+
+
+class DreamResult(TypedDict):
+    """What a consolidation found, changed and left alone."""
+
+    project_dir: str
+    """Any directory of the project."""
+    dir: str
+    """The memory directory."""
+    dry_run: bool
+    """Nothing was changed."""
+    undo: bool
+    """An earlier consolidation was undone."""
+    strategy: Strategy
+    steps: list[DreamStep]
+    """In the order of the phases."""
+    notes: list[DreamNote]
+    """What it noticed and leaves to a person."""
+    dropped: list[DreamDropped]
+    """Lines and sentences that no file contains any more; earlier versions have them."""
+    diff: str
+    """All changes, as a unified diff."""
+    applied: list[str]
+    """Files that were changed."""
+    refused: NotRequired[list[str]]
+    """A model's edits that were rejected, and why."""
+    left_alone: list[DreamLeft]
+    """Files that should have been changed but were not."""
+
+
+class FidelityDetail(TypedDict):
+    """What the fidelity score is based on."""
+
+    names: int
+    """Names that the summarized messages used more than once."""
+    kept: int
+    """Those that the new prompt still contains."""
+    lost: list[str]
+    """The most important names that the new prompt no longer contains."""
+    hindsight: NotRequired[Hindsight | None]
+
+
+class Data3(TypedDict):
+    """The user asked to forget something that no memory file contains."""
+
+    outcome: ForgetOutcome
+    by: MemoryAuthor
+    words: str
+    """What the user asked to forget."""
+    hint: str
+    """What to do."""
+
+
+class ForgetAskedEvent(TypedDict):
+    """The user asked to forget something that no memory file contains."""
+
+    data: Data3
+    """The user asked to forget something that no memory file contains."""
+    event: Literal['memory']
+    """The kind of event."""
+
+
+class ForgottenMemory(TypedDict):
+    """A topic from which a session's memories are removed."""
+
+    scope: MemoryScope
+    name: str
+    """The name."""
+    outcome: MemoryOutcome
+    """
+    `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the
+    session were removed).
+    """
+    lines: list[str]
+    """The lines that are removed."""
+    text: NotRequired[str | None]
+    """The text that remains."""
+
+
+class Health(TypedDict):
+    """Whether the daemon is healthy."""
+
+    status: HealthStatus
+    version: str
+    """Version of the daemon."""
+    detail: NotRequired[str | None]
+    """What is wrong, if the status is `degraded`."""
+    notices: NotRequired[list[str]]
+    """Broken settings for which the default is used instead."""
+
+
+class ImportFile(TypedDict):
+    """What was imported from one file."""
+
+    file: str
+    """Name of the file."""
+    session_id: str
+    """The session."""
+    messages: int
+    """Messages of the main thread."""
+    children: list[str]
+    """Sessions created from side conversations."""
+    skipped: list[SkippedLine]
+    """Lines that are kept unchanged but are not part of the conversation."""
+    already_imported: NotRequired[bool]
+    """The same file was imported before, so nothing was added."""
+
+
+class InstructionFile(TypedDict):
+    """An instruction file that is loaded."""
+
+    path: str
+    """Path of the file."""
+    real_path: NotRequired[str | None]
+    """The target of a symlink."""
+    kind: InstructionKind
+    why: str
+    """The reason, in words."""
+    touched: NotRequired[bool]
+    """It was loaded because a file was touched. It is at the end of the prompt, until the next compaction."""
+    imported_by: NotRequired[str | None]
+    """The file that imports it."""
+    paths: NotRequired[list[str]]
+    """The path patterns of a rule."""
+    bytes: int
+    """Size of the file."""
+    lines: int
+    """Lines that are loaded."""
+    chars: int
+    """Characters that are loaded."""
+    tokens: int
+    """Estimated tokens."""
+    warnings: NotRequired[list[str]]
+    """What a person should know."""
+    content: str
+    """The text as the model reads it."""
+
+
+class Job(TypedDict):
+    """Background work."""
+
+    id: str
+    """The ID."""
+    kind: str
+    """What the job does, such as `import` or `dream`."""
+    state: JobState
+    progress: JobProgress
+    result: NotRequired[Any]
+    """For an import, an array with one `ImportFile` per file; for other kinds, an object."""
+    error: NotRequired[str | None]
+    """Why the job failed."""
+    created_at: str
+    """When it was created, as RFC 3339."""
+    updated_at: str
+    """When it last changed, as RFC 3339."""
+
+
+class Data4(TypedDict):
+    """A job changed its state."""
+
+    id: str
+    """The ID."""
+    kind: str
+    """What kind it is."""
+    state: JobState
+
+
+class JobEvent(TypedDict):
+    """A job changed its state."""
+
+    data: Data4
+    """A job changed its state."""
+    event: Literal['job']
+    """The kind of event."""
+
+
+class Jobs(TypedDict):
+    """Jobs, newest first."""
+
+    jobs: list[Job]
+
+
+class KnownBlock(TypedDict):
+    """A content block of the Messages API. `type` says which of the other fields it has."""
+
+    type: KnownBlockType
+    text: NotRequired[str]
+    """The text of a `text` block."""
+    id: NotRequired[str]
+    """The ID of a `tool_use` block."""
+    name: NotRequired[str]
+    """The tool that a `tool_use` block calls."""
+    input: NotRequired[Any]
+    """The arguments of a `tool_use` block."""
+    tool_use_id: NotRequired[str]
+    """The `tool_use` block that a `tool_result` block answers."""
+    content: NotRequired[Any]
+    """The content of a `tool_result` block: text or a list of content blocks."""
+
+
+class LearntMemory(TypedDict):
+    """A memory that was written, or would be."""
+
+    scope: MemoryScope
+    name: str
+    """The name."""
+    outcome: MemoryOutcome
+    """`created`, `changed`, or `proposed` for the team."""
+    description: NotRequired[str | None]
+    """What it is about, in one line."""
+    type: NotRequired[MemoryKind | None]
+    statement: NotRequired[str | None]
+    """The user's own words, if they were used."""
+    seq: NotRequired[int | None]
+    """Position of the message that contains them."""
+    text: NotRequired[str | None]
+    """The whole file, in a dry run."""
+
+
+class Memory(TypedDict):
+    """A topic of a project's memory, without its text."""
+
+    scope: MemoryScope
+    name: str
+    """The file name in the memory directory, without `.md`."""
+    title: NotRequired[str | None]
+    """The name in its front matter, if it differs from the file name."""
+    description: NotRequired[str | None]
+    """What it is about, in one line."""
+    type: NotRequired[MemoryKind | None]
+    modified: str
+    """When the file was last written, as RFC 3339."""
+    bytes: int
+    """Size in bytes."""
+    etag: NotRequired[str]
+    """For `If-Match`."""
+    source: NotRequired[MemorySource | None]
+
+
+class Data5(TypedDict):
+    """A memory file changed."""
+
+    project: str
+    """Name of the project's memory."""
+    scope: MemoryScope
+    file: str
+    """Name of the file."""
+    outcome: MemoryOutcome
+    by: MemoryAuthor
+
+
+class MemoryEvent(TypedDict):
+    """A memory file changed."""
+
+    data: Data5
+    """A memory file changed."""
+    event: Literal['memory']
+    """The kind of event."""
+
+
+class MemoryFinding(TypedDict):
+    """One problem in a memory directory."""
+
+    severity: Severity
+    rule: str
+    """A stable name for programs, such as `dead-link`."""
+    file: str
+    """Path in the directory."""
+    line: NotRequired[int | None]
+    """Line number, from 1."""
+    what: str
+    """What is wrong."""
+    help: str
+    """What a person can do about it."""
+
+
+class MemoryHistory(TypedDict):
+    """The versions of a topic, newest first."""
+
+    versions: list[MemoryVersion]
+
+
+class MemoryIndex(TypedDict):
+    """The memory index as it appears in prompts."""
+
+    dir: str
+    """The project's memory directory."""
+    scope: MemoryScope
+    content: str
+    """Text of the index, cut to its limits."""
+    lines: int
+    """Lines of the whole file."""
+    bytes: int
+    """Size of the whole file."""
+    cut_by: NotRequired[IndexLimit | None]
+    warnings: list[str]
+    """What a person should know."""
+    topics: NotRequired[int]
+    """Topics in the directory, including those that the index does not list."""
+    strange: NotRequired[list[str]]
+    """Files that look like topics but are not, and why."""
+    fault: NotRequired[str | None]
+    """Why the directory cannot be read. The other fields are then out of date."""
+    polled: NotRequired[bool]
+    """The directory is checked every few seconds, because the system has no file watches left."""
+
+
+class MemoryRebuilt(TypedDict):
+    """What a rebuild of the index changed."""
+
+    scope: MemoryScope
+    path: str
+    """Path of the index."""
+    changed: bool
+    """Whether the index changed, or would change."""
+    dry_run: bool
+    """Nothing was written."""
+    added: list[str]
+    """Lines that were added."""
+    dropped: list[str]
+    """Lines that were removed."""
+    warnings: list[str]
+    """What a person should know."""
+
+
+class MemoryShelf(TypedDict):
+    """One memory directory of a project."""
+
+    scope: MemoryScope
+    dir: str
+    """The memory directory."""
+    layout: MemoryLayout
+    there: bool
+    """Whether the directory exists. The first write creates it."""
+    topics: int
+    """Number of topics."""
+    bytes: int
+    """Size of all topics together."""
+    index: NotRequired[IndexSize | None]
+    watch: MemoryWatch
+    fault: NotRequired[str | None]
+    """Why the directory cannot be read. The other fields are then out of date."""
+    findings: list[MemoryFinding]
+    """Most severe first."""
+
+
+class Data6(TypedDict):
+    """A message was appended."""
+
+    seq: int
+    """Position of the message in its session."""
+    id: str
+    """The ID."""
+    role: Role
+
+
+class MessageEvent(TypedDict):
+    """A message was appended."""
+
+    data: Data6
+    """A message was appended."""
+    event: Literal['message']
+    """The kind of event."""
+
+
+class ModelAgain(TypedDict):
+    """The call is retried."""
+
+    change: str
+    """What was changed before the retry."""
+    wait_ms: int
+    """How long to wait first, in milliseconds."""
+    bytes: int
+    """Size in bytes."""
+    step: Literal['again']
+    """The step."""
+    purpose: Purpose
+    model: str
+    """Name of the model."""
+
+
+class ModelAnswered(TypedDict):
+    output_tokens: int
+    """Tokens that the model wrote."""
+    cache_read_tokens: int
+    """Tokens read from a cache."""
+    ms: int
+    """Duration in milliseconds."""
+    step: Literal['answered']
+    """The step."""
+    purpose: Purpose
+    model: str
+    """Name of the model."""
+
+
+class ModelAsked(TypedDict):
+    tokens: int
+    """Number of tokens."""
+    step: Literal['asked']
+    """The step."""
+    purpose: Purpose
+    model: str
+    """Name of the model."""
+
+
+class ModelCalled(TypedDict):
+    tool: str
+    """Name of the tool."""
+    ok: bool
+    """Whether the tool succeeded."""
+    step: Literal['called']
+    """The step."""
+    purpose: Purpose
+    model: str
+    """Name of the model."""
+
+
+class ModelDenied(TypedDict):
+    tool: str
+    """Name of the tool."""
+    reason: str
+    """Why."""
+    step: Literal['denied']
+    """The step."""
+    purpose: Purpose
+    model: str
+    """Name of the model."""
+
+
+ModelFailed = TypedDict(
+    'ModelFailed',
+    {
+        'class': ErrorClass,
+        'status': NotRequired[int | None],
+        'message': str,
+        'attempt': int,
+        'step': Literal['failed'],
+        'purpose': Purpose,
+        'model': str,
+    },
+)
+
+
+ModelGaveUp = TypedDict(
+    'ModelGaveUp',
+    {
+        'class': ErrorClass,
+        'message': str,
+        'step': Literal['gave_up'],
+        'purpose': Purpose,
+        'model': str,
+    },
+)
+
+
+class ModelRefused(TypedDict):
+    """The answer could not be used."""
+
+    message: str
+    """The error in words."""
+    step: Literal['refused']
+    """The step."""
+    purpose: Purpose
+    model: str
+    """Name of the model."""
+
+
+class ModelState(TypedDict):
+    """
+    Which model bethink calls for its own purposes, and whether it can be called. Never contains a key or anything
+    derived from one.
+    """
+
+    provider: ModelProvider
+    state: ModelReadiness
+    detail: NotRequired[str | None]
+    """Details of the state, if there are any."""
+    name: NotRequired[str | None]
+    """Name of the model; absent if each session's own model is called."""
+    small_name: NotRequired[str | None]
+    """Name of the model for notes, if it is a different one."""
+    origin: NotRequired[str | None]
+    """Scheme, host and port to which the key and conversations are sent."""
+    summary: Strategy
+    notes: Strategy
+    key: NotRequired[ModelKey | None]
+    problems: list[ModelProblem]
+
+
+ModelStep: TypeAlias = (
+    ModelAsked
+    | ModelAnswered
+    | ModelFailed
+    | ModelAgain
+    | ModelGaveUp
+    | ModelCalled
+    | ModelDenied
+    | ModelRefused
+)
+"""A step on the way to a model's answer."""
+
+
+class NotesUpdate(TypedDict):
+    """What an update wrote to the notes."""
+
+    through_seq: int
+    """The newest message that the notes cover."""
+    bytes: int
+    """Size of the notes."""
+    strategy: Strategy
+    """How they were written."""
+    updated_at: str
+    """When it last changed, as RFC 3339."""
+
+
+class Problem(TypedDict):
+    """`application/problem+json` (RFC 9457): what was wrong, where, what is allowed and what to do."""
+
+    type: ProblemType
+    title: str
+    """The kind in words."""
+    status: int
+    """The HTTP status."""
+    detail: str
+    """What was wrong this time, and what is allowed."""
+    field: NotRequired[str | None]
+    """The field, parameter or header that was wrong."""
+    limit: NotRequired[int | None]
+    """The limit that was exceeded."""
+    actual: NotRequired[int | None]
+    """The value that exceeded it."""
+    hint: NotRequired[str | None]
+    """What to do."""
+    context: NotRequired[ContextReport | None]
+    versions: NotRequired[BothVersions | None]
+
+
+class Proposal(TypedDict):
+    """A topic that is proposed for a team's memory."""
+
+    id: str
+    """The ID."""
+    project_dir: str
+    """Any directory of the project."""
+    name: str
+    """The name."""
+    text: str
+    """The whole topic, as its file would contain it."""
+    replaces: NotRequired[str | None]
+    """Text of the topic that it would replace; absent if there is none."""
+    by: ProposalAuthor
+    """Who proposed it."""
+    source: NotRequired[MemorySource | None]
+    state: ProposalState
+    proposed_at: str
+    """When it was proposed, as RFC 3339."""
+    decided_at: NotRequired[str | None]
+    """When a person decided, as RFC 3339."""
+
+
+class Data8(TypedDict):
+    """A proposal was made or decided."""
+
+    id: str
+    """The ID."""
+    name: str
+    """The name."""
+    state: ProposalState
+    project_dir: str
+    """Any directory of the project."""
+
+
+class ProposalEvent(TypedDict):
+    """A proposal was made or decided."""
+
+    data: Data8
+    """A proposal was made or decided."""
+    event: Literal['proposal']
+    """The kind of event."""
+
+
+class Proposals(TypedDict):
+    """Proposals, newest first."""
+
+    proposals: list[Proposal]
+
+
+class RecallTerm(TypedDict):
+    """A word, and the parts of the topic that contain it."""
+
+    term: str
+    """The word, in index form."""
+    fields: list[TopicField]
+
+
+class RecallWhy(TypedDict):
+    """Why a memory was chosen."""
+
+    by: Strategy
+    terms: list[RecallTerm]
+    """Words of the query, in index form, that the topic contains; most significant first."""
+    score: float
+    """Score from matching words only."""
+    place: NotRequired[int | None]
+    """Its rank in the model's choice, from 1."""
+
+
+class RecalledMemory(TypedDict):
+    """A memory as it is added to a prompt."""
+
+    scope: MemoryScope
+    name: str
+    """The name."""
+    description: NotRequired[str | None]
+    """What it is about, in one line."""
+    type: NotRequired[MemoryKind | None]
+    age: str
+    """Its age, in words."""
+    modified: str
+    """When the file was last written, as RFC 3339."""
+    score: float
+    """Relevance from 0 to 1, comparable across directories."""
+    content: str
+    """Its text, at most 200 lines and 4,096 bytes."""
+    truncated: bool
+    """The text was cut."""
+    path: str
+    """Path of the whole file."""
+    why: RecallWhy
+
+
+class RecalledTopic(TypedDict):
+    """A topic that was added to a prompt, and why."""
+
+    scope: MemoryScope
+    name: str
+    """The name."""
+    why: RecallWhy
+
+
+Recovered = TypedDict(
+    'Recovered',
+    {
+        'class': ErrorClass,
+        'input_tokens': NotRequired[int | None],
+        'output_tokens': NotRequired[int | None],
+        'limit': NotRequired[int | None],
+        'step': RecoveryStep,
+        'detail': str,
+        'retry': bool,
+        'wait_ms': NotRequired[int | None],
+        'max_tokens': NotRequired[int | None],
+        'compaction': NotRequired[str | None],
+    },
+)
+
+
+Data10 = TypedDict(
+    'Data10',
+    {
+        'class': ErrorClass,
+        'step': RecoveryStep,
+        'detail': str,
+        'wait_ms': NotRequired[int | None],
+        'max_tokens': NotRequired[int | None],
+        'compaction': NotRequired[str | None],
+    },
+)
+
+
+class RecoveryEvent(TypedDict):
+    """A refused prompt was handled."""
+
+    data: Data10
+    """A refused prompt was handled."""
+    event: Literal['recovery']
+    """The kind of event."""
+
+
+class RestoredItem(TypedDict):
+    """Something added after the summary, because the prompt would have lost it otherwise."""
+
+    kind: RestoredKind
+    name: str
+    """The name."""
+    tokens: int
+    """Number of tokens."""
+    truncated: bool
+    """Only its name was restored, because its content was over its budget."""
+
+
+class Data11(TypedDict):
+    """A session was created, changed or deleted."""
+
+    change: SessionLifecycle
+
+
+class SessionEvent(TypedDict):
+    """A session was created, changed or deleted."""
+
+    data: Data11
+    """A session was created, changed or deleted."""
+    event: Literal['session']
+    """The kind of event."""
+
+
+SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
+"""The schema that is named like `kind`; for `hooks`, `Instructions`."""
+
+
+class SystemText(TypedDict):
+    """One text of the system prompt."""
+
+    type: SystemTextType
+    text: str
+    """The text of one system part."""
+    cache_control: NotRequired[dict[str, Any]]
+    """Set where the provider should cache the prompt up to here."""
+
+
+class Todo(TypedDict):
+    """One item of a todo list."""
+
+    id: NotRequired[str]
+    """An ID of the client's, unique in the list."""
+    content: str
+    """What to do."""
+    status: TodoStatus
+    priority: NotRequired[TodoPriority]
+
+
+class Todos(TypedDict):
+    """The whole todo list."""
+
+    todos: list[Todo]
+
+
+class UsageRow(UsageSums):
+    """The calls for one purpose of one model."""
+
+    session_id: NotRequired[str | None]
+    """The session."""
+    purpose: str
+    """`summary`, `notes`, `recall`, `extraction` or `dream`; perhaps another for calls of another version."""
+    model: str
+    """Name of the model."""
+    last_at: str
+    """When the newest call began, as RFC 3339."""
+
+
+class Appended(TypedDict):
+    """What was appended, and how full the window is now."""
+
+    appended: int
+    """Number of new messages. A message whose ID is already in the session is not appended again."""
+    first_seq: int
+    """Position of the first message of this request, including repeated ones."""
+    last_seq: int
+    """Position of the last message of this request, including repeated ones."""
+    context: ContextLevel
+
+
+class CacheEvent(TypedDict):
+    """The provider's prompt cache was missed."""
+
+    data: CacheFall
+    """The provider's prompt cache was missed."""
+    event: Literal['cache']
+    """The kind of event."""
+
+
+class Compaction(TypedDict):
+    """One compaction of a session."""
+
+    id: str
+    """The ID."""
+    trigger: CompactionTrigger
+    level: CompactionLevel
+    covers: Covers
+    kept_from_seq: int
+    """The first message that prompts still show in full."""
+    tokens_before: int
+    """Tokens of the prompt before the compaction."""
+    tokens_after: int
+    """Tokens of the prompt after it."""
+    summary: str
+    """The text that replaces the messages."""
+    summary_tokens: int
+    """Tokens of the summary."""
+    fidelity: float
+    """Share, from 0 to 1, of the names still needed that the new prompt contains."""
+    fidelity_detail: FidelityDetail
+    warning: NotRequired[str | None]
+    """Set if fidelity is low or has fallen: why."""
+    restored: list[RestoredItem]
+    """What was added after the summary."""
+    attempts: NotRequired[list[str]]
+    """What was tried first and why it was rejected, including a model's failures."""
+    created_at: str
+    """When it was created, as RFC 3339."""
+    undone_at: NotRequired[str | None]
+    """When it was undone, as RFC 3339."""
+
+
+class Compactions(TypedDict):
+    """A session's compactions, oldest first."""
+
+    compactions: list[Compaction]
+
+
+ContentBlock: TypeAlias = KnownBlock | OtherBlock
+"""A content block. It is kept exactly as it was sent."""
+
+
+class DecidedProposal(TypedDict):
+    """A proposal and its state."""
+
+    proposal: Proposal
+    warnings: NotRequired[list[str]]
+    """What a person should know."""
+
+
+class Extracted(TypedDict):
+    """What an extraction found and wrote."""
+
+    strategy: str
+    """`embedded` or `model`; empty if there was nothing to process."""
+    dry_run: bool
+    """Nothing was changed."""
+    through_seq: int
+    """Position of the last message of the newest turn processed; 0 if no turn has ended."""
+    statements: int
+    """Number of the user's statements that were processed."""
+    by_agent: int
+    """Statements skipped because the agent wrote memory itself in that turn."""
+    memories: list[LearntMemory]
+    """Memories that were written, or would be."""
+    dropped: NotRequired[list[DroppedStatement]]
+    """Statements worth remembering that were not written."""
+    forget: NotRequired[list[str]]
+    """The user's requests to forget something. A person has to decide which topics they mean."""
+
+
+class Forgotten(TypedDict):
+    """What was removed, or would be."""
+
+    dry_run: bool
+    """Nothing was changed."""
+    session_id: str
+    """The session."""
+    files: list[ForgottenMemory]
+    """The topics that change."""
+
+
+class InstructionChain(TypedDict):
+    """The instruction files that apply to a working directory."""
+
+    enabled: bool
+    """`false` if the configuration keeps them out of prompts."""
+    root: str
+    """The root of the working tree, or the directory itself."""
+    cwd: str
+    """The working directory."""
+    files: list[InstructionFile]
+    """In the order of the prompt: later files are nearer and take precedence."""
+    skipped: list[SkippedInstruction]
+    """Files that are not loaded."""
+    skipped_more: NotRequired[int]
+    """Number of skipped files that are not listed."""
+    approved: NotRequired[list[str]]
+    """Real paths of files that a person approved for this project."""
+
+
+class MemoriesPage(TypedDict):
+    """Topics of a project, in order of scope and name."""
+
+    memories: list[Memory]
+    next_cursor: NotRequired[str | None]
+    """Cursor of the next page; not set on the last page."""
+
+
+class MemoryLint(TypedDict):
+    """The state of a project's memory, and what is wrong with it."""
+
+    shelves: list[MemoryShelf]
+    """One entry per memory directory."""
+
+
+MessageContent: TypeAlias = str | list[ContentBlock]
+"""Text, or a list of content blocks."""
+
+
+class ModelEvent(TypedDict):
+    """A step of a model call."""
+
+    data: ModelStep
+    event: Literal['model']
+    """The kind of event."""
+
+
+class RecallAnswer(TypedDict):
+    """Relevant memories, best first; none if nothing fits."""
+
+    memories: list[RecalledMemory]
+    """Best first."""
+    searched: int
+    """Number of topics that were searched."""
+    strategy: Strategy
+    """How they were chosen."""
+
+
+class Data9(TypedDict):
+    """Memories were added to a prompt."""
+
+    after_seq: int
+    """The message after which the memories were added."""
+    strategy: Strategy
+    memories: list[RecalledTopic]
+
+
+class RecallEvent(TypedDict):
+    """Memories were added to a prompt."""
+
+    data: Data9
+    """Memories were added to a prompt."""
+    event: Literal['recall']
+    """The kind of event."""
+
+
+class Usage(TypedDict):
+    """bethink's own model calls and what they cost. Calls of deleted sessions are included."""
+
+    rows: list[UsageRow]
+    """
+    One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
+    session.
+    """
+    more: bool
+    """There are more rows than are listed; the totals include them all."""
+    totals: UsageSums
+    today: UsageToday
+
+
+Event: TypeAlias = (
+    MessageEvent
+    | ContextEvent
+    | CompactionEvent
+    | CollapseEvent
+    | CacheEvent
+    | NotesEvent
+    | TodosEvent
+    | MemoryEvent
+    | ForgetAskedEvent
+    | ProposalEvent
+    | RecallEvent
+    | ModelEvent
+    | RecoveryEvent
+    | JobEvent
+    | SessionEvent
+    | ResetEvent
+)
+"""One thing that happened, with the data of its kind."""
+
+
+class Message(TypedDict):
+    """
+    A message as the Anthropic Messages API has it. bethink keeps the object exactly as it was sent, with fields that
+    it does not know.
+    """
+
+    id: NotRequired[str | None]
+    """An ID of the client's, unique in the session. A message that is sent again with the same ID is stored once."""
+    role: Role
+    content: MessageContent
+    assistant_message_id: NotRequired[Any]
+    """The provider's ID of an assistant message, a string. Messages that share it are parts of one reply."""
+    model: NotRequired[str | None]
+    """The model that wrote an assistant message."""
+    usage: NotRequired[dict[str, Any] | None]
+    """The tokens that the provider reported for an assistant message, such as `input_tokens`."""
+    created_at: NotRequired[str | None]
+    """RFC 3339; the time of the append if absent."""
+
+
+class Prompt(TypedDict):
+    """The next model call: send `system`, `messages` and `tools` to the model."""
+
+    system: list[SystemText]
+    """The system prompt, in the order in which the model reads it."""
+    messages: list[Message]
+    """A valid conversation that fits the window."""
+    tools: list[Any]
+    """The tool definitions of the request, as they were sent."""
+    report: ContextReport
+
+
+class AppendRequest(TypedDict):
+    """Messages to append."""
+
+    messages: list[Message]
+    """Kept exactly as they are sent."""
+
+
+class HistoryMessage(TypedDict):
+    """A message of a history, with its position."""
+
+    seq: int
+    """Position of the message in its session."""
+    id: str
+    """ID of the message, unique in its session."""
+    role: Role
+    created_at: str
+    """RFC 3339."""
+    message: Message
+    """The message object exactly as it was appended."""
+
+
+class MessagesPage(TypedDict):
+    """A page of history, oldest message first."""
+
+    messages: list[HistoryMessage]
+    next_cursor: NotRequired[str | None]
+    """Cursor of the next page; not set on the last page."""
+
+
+class Expanded(TypedDict):
+    """The messages that a summary replaces, or those that one line of it is about."""
+
+    messages: list[HistoryMessage]
+    next_cursor: NotRequired[str | None]
+    """Cursor of the next page; not set on the last page."""

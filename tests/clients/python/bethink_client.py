@@ -1,0 +1,172 @@
+"""The Python client against a real daemon, whose home is in `BETHINK_HOME`. Run by `tests/clients/agents.rs`."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bethink
+from bethink.types import Appended, MessagesPage, Session
+
+HOME = Path(os.environ["BETHINK_HOME"])
+SCRATCH = Path(os.environ["SCRATCH"])
+
+
+def new_session(client: bethink.Client) -> str:
+    return client.post("/v1/sessions", Session, {"project_dir": str(SCRATCH)})["id"]
+
+
+def append(client: bethink.Client, session: str, text: str, **fields: Any) -> Appended:
+    body = {"messages": [{"role": "user", "content": text}]}
+    return client.post("/v1/sessions/{id}/messages", Appended, body, id=session, **fields)
+
+
+def a_daemon_is_found_by_its_socket_or_by_its_address() -> None:
+    assert bethink.connect().home == HOME
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        (home / "daemon.json").write_text((HOME / "daemon.json").read_text())
+        (home / "token").write_text((HOME / "token").read_text())
+        assert new_session(bethink.connect(home)), "without a socket, by address and token"
+
+
+def a_token_is_sent_only_to_this_computer() -> None:
+    for url in ("http://example.com:80", "https://127.0.0.1:1", "http://127.0.0.1.example.com:80"):
+        with tempfile.TemporaryDirectory() as name:
+            home = Path(name)
+            (home / "daemon.json").write_text(json.dumps({"url": url}))
+            (home / "token").write_text("secret")
+            refuses(lambda: bethink.connect(home), bethink.NotRunning, "not on this computer")
+            refuses(lambda: bethink.connect(home / "none"), bethink.NotRunning, "bethink up")
+
+
+def refuses(action: Any, kind: type[Exception], says: str) -> Any:
+    try:
+        action()
+    except kind as error:
+        assert says in str(error), error
+        return error
+    raise AssertionError(f"{kind.__name__} was expected: {says}")
+
+
+def a_refusal_has_its_fields() -> None:
+    client = bethink.connect()
+    nothing = "00000000-0000-7000-8000-000000000000"
+    problem = refuses(lambda: append(client, nothing, "a"), bethink.Problem, nothing)
+    assert (problem.type, problem.status, problem.field) == ("not_found", 404, None)
+    session = new_session(client)
+    wrong = {"messages": [{"role": "nobody", "content": "a"}]}
+    problem = refuses(
+        lambda: client.post("/v1/sessions/{id}/messages", Appended, wrong, id=session),
+        bethink.Problem,
+        "role",
+    )
+    assert (problem.status, problem.field) == (422, "messages[0].role"), problem.body
+    problem = refuses(lambda: append(client, session, "a", key="k" * 256), bethink.Problem, "key")
+    assert (problem.limit, problem.actual, problem.field) == (255, 256, "Idempotency-Key")
+
+
+def text_is_read_and_written_with_its_etag() -> None:
+    client = bethink.connect()
+    session = new_session(client)
+    append(client, session, "Why is the build red?")
+    client.request("PUT", "/v1/sessions/{id}/notes", "# Notes\n\nä\n", id=session)
+    notes = client.request("GET", "/v1/sessions/{id}/notes", id=session)
+    assert notes.text() == "# Notes\n\nä\n" and notes.etag
+    stale = {"If-Match": '"stale"'}
+    refuses(
+        lambda: client.request("PUT", "/v1/sessions/{id}/notes", "x", headers=stale, id=session),
+        bethink.Problem,
+        "notes",
+    )
+
+
+def a_lost_answer_is_fetched_again_and_nothing_happens_twice() -> None:
+    client = bethink.connect()
+    session = new_session(client)
+    answer, lost = http.client.HTTPConnection.getresponse, []
+
+    def losing(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+        response = answer(connection)
+        if not lost:
+            lost.append(response.read())
+            raise ConnectionResetError("the test lost the answer")
+        return response
+
+    http.client.HTTPConnection.getresponse = losing  # type: ignore[method-assign]
+    try:
+        appended = append(client, session, "once")
+    finally:
+        http.client.HTTPConnection.getresponse = answer  # type: ignore[method-assign]
+    assert json.loads(lost[0])["last_seq"] == appended["last_seq"] == 1
+    page = client.get("/v1/sessions/{id}/messages", MessagesPage, id=session, limit=10)
+    assert [message["message"]["content"] for message in page["messages"]] == ["once"]
+    places = [append(client, session, "again", key="k")["last_seq"] for _ in range(2)]
+    assert places == [2, 2]
+    refuses(lambda: append(client, session, "other", key="k"), bethink.Problem, "Idempotency-Key")
+
+
+def events_are_resumed_after_the_daemon_restarts() -> None:
+    """The test that runs this restarts the daemon when `ready` exists, and appends a message while nobody listens."""
+    client = bethink.connect()
+    session = new_session(client)
+    with client.events(session) as stream:
+        append(client, session, "before")
+        kinds = ((event["event"], event["data"]) for event in stream)
+        assert next_message(kinds) == 1
+        (SCRATCH / "ready").write_text(session)
+        assert next_message(kinds) == 2, "appended while the connection was lost"
+        append(client, session, "after")
+        assert next_message(kinds) == 3
+
+
+def next_message(events: Iterator[tuple[str, Any]]) -> int:
+    return next(int(data["seq"]) for kind, data in events if kind == "message")
+
+
+def unknown_events_pass_and_silence_ends_a_connection() -> None:
+    streams = [
+        b": hello\n\nid: 7\nevent: brand_new\ndata: {\"a\":\ndata: 1}\n\nid: 8\nevent: cut_off\ndata: {",
+        b"id: 9\r\nevent: reset\r\ndata: {}\r\n\r\n:\n\n",
+        b"",
+    ]
+    with tempfile.TemporaryDirectory() as name, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{name}/daemon.sock")
+        listener.listen()
+        asked: list[str] = []
+        threading.Thread(target=serve, args=(listener, streams, asked), daemon=True).start()
+        stream = bethink.EventStream(Path(name), "/v1/events", None, silence=0.5)
+        events = iter(stream)
+        assert next(events) == {"event": "brand_new", "data": {"a": 1}}
+        assert (next(events), stream.last_id) == ({"event": "reset", "data": {}}, "9")
+        threading.Timer(0.2, stream.close).start()
+        assert next(events, None) is None
+        assert ["Last-Event-ID: 7" in text for text in asked[:2]] == [False, True], asked
+
+
+def serve(listener: socket.socket, streams: list[bytes], asked: list[str]) -> None:
+    """Sends each stream on a connection of its own. The first one is cut off; the others fall silent."""
+    kept = []
+    for number, stream in enumerate(streams):
+        connection, _ = listener.accept()
+        asked.append(connection.recv(65_536).decode())
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + stream)
+        if number == 0:
+            connection.close()
+        kept.append(connection)
+    time.sleep(60)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        globals()[name]()
+        print(f"ok {name}")
