@@ -67,7 +67,8 @@ impl Daemon {
         let transfer = TransferService::new(cx.clone(), search.clone(), sessions.clone());
         let inner = Inner {
             metrics: bethink_metrics::MetricsRegistry::global(),
-            damage: opened.damage.as_ref().map(|d| d.reason.clone()).into(),
+            recovered: opened.damage.map(|damage| damage.reason),
+            store: store.clone(),
             _lock: lock,
         };
         let runner = connect::runner(&cx, &search, &sessions, &memories, &notes, &transfer);
@@ -106,19 +107,14 @@ impl Daemon {
 
     /// A large database that was not closed cleanly is looked through while it serves.
     fn check_in_background(&self, store: SqliteStore) {
-        let (daemon, stop) = (self.clone(), self.cx.stopping().clone());
+        let stop = self.cx.stopping().clone();
         self.cx.spawn(async move {
             let checked = tokio::select! {
                 checked = store.check() => checked,
                 () = stop.cancelled() => return,
             };
-            match checked {
-                Ok(None) => {}
-                Ok(Some(fault)) => {
-                    tracing::error!(%fault, "the database is damaged; restart the daemon to recover what is whole");
-                    daemon.note_damage(fault);
-                }
-                Err(error) => tracing::warn!(%error, "the database could not be checked"),
+            if let Err(error) = checked {
+                tracing::warn!(%error, "could not check the database");
             }
         });
     }

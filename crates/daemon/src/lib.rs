@@ -10,7 +10,7 @@ mod connect;
 mod home;
 
 use std::fs::File;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_hooks::HookService;
@@ -20,6 +20,7 @@ use bethink_notes::NotesService;
 use bethink_search::SearchService;
 use bethink_service::{JobRunner, ServiceContext};
 use bethink_sessions::SessionService;
+use bethink_store_sqlite::SqliteStore;
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
@@ -43,27 +44,28 @@ pub struct Daemon {
 
 struct Inner {
     metrics: bethink_metrics::MetricsRegistry,
-    /// What was found broken; told by `health`.
-    damage: Mutex<Option<String>>,
+    /// The damage that the start recovered from.
+    recovered: Option<String>,
+    store: SqliteStore,
     _lock: File,
 }
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inner").field("damage", &self.damage).finish_non_exhaustive()
+        f.debug_struct("Inner").field("recovered", &self.recovered).finish_non_exhaustive()
     }
 }
 
 impl Daemon {
     pub fn health(&self) -> api::Health {
-        let damage = self.inner.damage.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let damage = self.inner.store.damage().or(self.inner.recovered.as_deref());
         api::Health {
             status: match damage {
                 Some(_) => api::HealthStatus::Degraded,
                 None => api::HealthStatus::Ok,
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            detail: damage,
+            detail: damage.map(str::to_owned),
             notices: self.models.notice().into_iter().chain(self.notes.faults()).collect(),
         }
     }
@@ -87,9 +89,5 @@ impl Daemon {
                 tracing::error!(%error, "could not put everything away; the next start will look at it");
             }
         }
-    }
-
-    fn note_damage(&self, reason: String) {
-        *self.inner.damage.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
     }
 }

@@ -129,9 +129,10 @@ impl From<bethink_store::StoreError> for ServiceError {
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
                 .hint("check the permissions of bethink's home directory"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
-            E::Damaged(_) | E::Newer { .. } | E::Failed(_) => {
-                Self::new(ErrorKind::Internal, detail)
-            }
+            E::Damaged(_) => Self::new(ErrorKind::Internal, detail).hint(
+                "restart the daemon (`bethink down`, `bethink up`): it keeps a copy of the database and recovers what is whole",
+            ),
+            E::Newer { .. } | E::Failed(_) => Self::new(ErrorKind::Internal, detail),
         }
     }
 }

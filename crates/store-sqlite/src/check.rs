@@ -3,8 +3,7 @@
 use bethink_store::{StoreError, StoreResult};
 use sqlx::SqliteConnection;
 
-use crate::error::{from_io, from_sqlx};
-use crate::files;
+use crate::error::from_sqlx;
 use crate::probe::quick_check;
 use crate::salvage::{RECORDS, message_is_whole, record_is_whole};
 use crate::sql::{Row, sql};
@@ -28,7 +27,7 @@ impl SqliteStore {
             Err(other) => return Err(other),
         };
         if let Some(fault) = &fault {
-            files::mark_suspect(&self.path, fault).map_err(|error| from_io(&error))?;
+            self.note_damage(fault)?;
         }
         Ok(fault)
     }

@@ -1,15 +1,16 @@
 //! Reading history.
 
-use bethink_store::{SeqRange, StoreResult, StoredMessage};
+use bethink_store::{SeqRange, StoreError, StoreResult, StoredMessage};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, SqlitePool};
+use sqlx::AssertSqlSafe;
 
+use crate::append::checksum;
 use crate::sql::{Row, hex, sql};
 use crate::store::SqliteStore;
 
 const OF_SESSION: &str = "
-    SELECT seq, message_id, role, recorded, created_at, raw
+    SELECT session, seq, message_id, role, recorded, created_at, checksum, raw
     FROM messages
     WHERE session = ?
       AND seq > ?
@@ -17,7 +18,7 @@ const OF_SESSION: &str = "
     ORDER BY seq";
 
 const AT: &str = "
-    SELECT asked.key AS place, session, seq, message_id, role, recorded, created_at, raw
+    SELECT asked.key AS place, session, seq, message_id, role, recorded, created_at, checksum, raw
     FROM json_each(?) AS asked
     CROSS JOIN messages
       ON messages.session = unhex(asked.value ->> 0)
@@ -42,23 +43,32 @@ pub(crate) async fn read(
 }
 
 pub(crate) async fn read_at(
-    readers: &SqlitePool,
+    store: &SqliteStore,
     places: Vec<(SessionId, Seq)>,
 ) -> StoreResult<Vec<(SessionId, StoredMessage)>> {
     let asked: Vec<_> = places.into_iter().map(|(session, seq)| (hex(session), seq)).collect();
+    let statement = sql(AT).bind(json!(asked).to_string());
     let read = |row: &Row| Ok((row.get::<i64>("place")?, (row.get("session")?, message(row)?)));
-    let mut found = sql(AT).bind(json!(asked).to_string()).all(readers, read).await?;
+    let mut found = store.all(statement, read).await?;
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
+/// A message is served only as it was written.
 fn message(row: &Row) -> StoreResult<StoredMessage> {
-    Ok(StoredMessage {
+    let session: SessionId = row.get("session")?;
+    let stored = StoredMessage {
         seq: row.get("seq")?,
         id: row.get("message_id")?,
         role: row.get("role")?,
         raw: row.get("raw")?,
         recorded: row.get("recorded")?,
         created_at: row.get("created_at")?,
-    })
+    };
+    let expected = checksum(session, stored.seq.0, stored.id.as_str(), &[&stored.raw]);
+    if row.get::<i64>("checksum")? != expected {
+        let why = format!("message {} of session {session} is corrupted", stored.seq);
+        return Err(StoreError::Damaged(why));
+    }
+    Ok(stored)
 }

@@ -2,20 +2,21 @@
 //! files of their tables.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
     NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
-    SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+    SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Mutex;
 
+use crate::error::from_io;
 use crate::sql::{Row, Statement, sql};
 use crate::writer::{WriteRequest, Writer};
-use crate::{collapses, compactions, decisions, messages, receipts, sessions};
+use crate::{collapses, compactions, decisions, files, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles to the same store.
 #[derive(Clone, Debug)]
@@ -25,12 +26,30 @@ pub struct SqliteStore {
     pub(crate) path: PathBuf,
     /// Held while segments of the index are merged.
     pub(crate) tidying: Arc<Mutex<()>>,
+    damage: Arc<OnceLock<String>>,
 }
 
 impl SqliteStore {
     pub(crate) fn start(db: SqliteConnection, readers: SqlitePool, path: PathBuf) -> Self {
         let writer = Writer::start(db, path.clone());
-        Self { writer, readers, path, tidying: Arc::default() }
+        Self { writer, readers, path, tidying: Arc::default(), damage: Arc::default() }
+    }
+
+    /// The first damage that a read or a check has found since the file was opened. The next start recovers what
+    /// is whole.
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.get().map(String::as_str)
+    }
+
+    pub(crate) fn note_damage(&self, fault: &str) -> StoreResult<()> {
+        if self.damage.set(fault.to_owned()).is_err() {
+            return Ok(());
+        }
+        tracing::error!(
+            fault,
+            "the database is damaged; restart the daemon to recover what is whole"
+        );
+        files::mark_suspect(&self.path, fault).map_err(|error| from_io(&error))
     }
 
     /// Runs `work` in the next transaction.
@@ -62,7 +81,13 @@ impl SqliteStore {
         statement: Statement,
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        Box::pin(statement.all(&self.readers, read))
+        Box::pin(async move {
+            let all = statement.all(&self.readers, read).await;
+            if let Err(StoreError::Damaged(fault)) = &all {
+                self.note_damage(fault)?;
+            }
+            all
+        })
     }
 
     /// The same for a session, which must exist.
@@ -73,7 +98,7 @@ impl SqliteStore {
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
         Box::pin(async move {
-            let all = statement.all(&self.readers, read).await?;
+            let all = self.all(statement, read).await?;
             if all.is_empty() {
                 sessions::must_exist(&self.readers, id).await?;
             }
@@ -139,7 +164,7 @@ impl SessionStore for SqliteStore {
         &self,
         places: Vec<(SessionId, Seq)>,
     ) -> StoreFuture<'_, Vec<(SessionId, StoredMessage)>> {
-        Box::pin(messages::read_at(&self.readers, places))
+        Box::pin(messages::read_at(self, places))
     }
 
     fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>> {

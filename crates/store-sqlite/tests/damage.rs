@@ -7,7 +7,8 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    IndexStore, LedgerStore, ModelCall, NewDecision, SeqRange, SessionStore, Store, UsageFilter,
+    IndexStore, LedgerStore, ModelCall, NewDecision, SeqRange, SessionStore, Store, StoreError,
+    UsageFilter,
 };
 use bethink_store_sqlite::{Damage, SqliteStore};
 use bethink_transcript::{CallId, Seq};
@@ -173,6 +174,15 @@ async fn a_bit_that_fell_over_is_seen_by_a_check() {
     overwrite(&home, at as u64, b"worD37");
     let (store, report) = home.open().await;
     assert_eq!(report.damage, None);
+    let mut refused = 0;
+    for session in [session_id(1), session_id(2)] {
+        if let Err(error) = store.messages(session, SeqRange::all()).await {
+            assert!(matches!(&error, StoreError::Damaged(why) if why.contains("is corrupted")));
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 1, "an altered message is not served");
+    assert!(store.damage().is_some_and(|why| why.contains("is corrupted")));
     let fault = store.check().await.unwrap().expect("the check sees it");
     assert!(fault.contains("is corrupted"), "{fault}");
     store.close().await.unwrap();
