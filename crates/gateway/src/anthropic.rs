@@ -11,13 +11,15 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use crate::conversation::PromptPart;
-use crate::envelope::{self, GatewayWire, Members, WireEnvelope, opening, place, with_element};
+use crate::envelope::{
+    self, GatewayWire, Members, WireEnvelope, after_opening_brace, position, with_element,
+};
 
 #[derive(Debug)]
 pub(crate) struct AnthropicWire {
     system_at: Option<Range<usize>>,
-    /// The request asks for a breakpoint that the provider places.
-    marks_itself: bool,
+    /// The request asks the provider to place a cache breakpoint.
+    automatic_breakpoint: bool,
 }
 
 type AnthropicEnvelope = WireEnvelope<AnthropicWire>;
@@ -26,8 +28,8 @@ impl GatewayWire for AnthropicWire {
     const PROVIDER: Provider = Provider::Anthropic;
 
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self> {
-        let system_at = members.system.map(|raw| place(body, raw.get()));
-        Some(Self { system_at, marks_itself: members.cache_control.is_some() })
+        let system_at = members.system.map(|raw| position(body, raw.get()));
+        Some(Self { system_at, automatic_breakpoint: members.cache_control.is_some() })
     }
 
     fn system(request: &AnthropicEnvelope) -> Option<String> {
@@ -55,8 +57,8 @@ impl AnthropicEnvelope {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// The client's messages keep their bytes. What was written for them stands before them, and ends with a
-    /// breakpoint of its own where the request has room for one: it is as long as a session, and stays.
+    /// Returns the array of messages, where the client's messages keep their bytes. Messages that bethink wrote come
+    /// first. They are long and stay the same, so they end with a cache breakpoint of their own if there is room for one.
     fn spliced_messages(&self, pieces: &[PromptPart]) -> Option<String> {
         let leading =
             pieces.iter().take_while(|piece| matches!(piece, PromptPart::Written(_))).count();
@@ -77,28 +79,30 @@ impl AnthropicEnvelope {
         Some(format!("[{}]", messages.join(",")))
     }
 
-    /// The breakpoint to add: none where all are in use.
+    /// Returns the breakpoint to add; `None` if all are in use.
     fn mark(&self, pieces: &[PromptPart]) -> Option<&'static str> {
         let client = pieces.iter().filter_map(|piece| match piece {
             PromptPart::Client(index) => self.raw.get(*index),
             PromptPart::Written(_) => None,
         });
         let before = self.tools.as_deref().map(RawValue::get).into_iter().chain(self.system());
-        breakpoints::another(self.wire.marks_itself, before, client)
+        breakpoints::another(self.wire.automatic_breakpoint, before, client)
     }
 
     fn spliced_system(&self, added: &str) -> Option<(Range<usize>, String)> {
         let block = || format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
         match (self.wire.system_at.clone(), self.system()) {
             (Some(at), Some(text)) if text.starts_with('"') => {
-                Some((at, envelope::longer(text, added)))
+                Some((at, envelope::with_paragraph(text, added)))
             }
             (Some(at), Some(blocks)) if blocks.starts_with('[') => {
                 Some((at, with_element(blocks, &block())?))
             }
             (Some(at), Some("null")) => Some((at, format!("[{}]", block()))),
-            (None, _) => Some((opening(&self.body)?, format!("\"system\":[{}],", block()))),
-            // The provider will say what is wrong with it.
+            (None, _) => {
+                Some((after_opening_brace(&self.body)?, format!("\"system\":[{}],", block())))
+            }
+            // Invalid; the provider reports it.
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 
 use crate::fault::GatewayFault;
 
-/// The whole body; refused as soon as it is known to be over `limit` bytes.
+/// Reads the whole body. Fails as soon as it is known to have more than `limit` bytes.
 pub(crate) async fn read(
     body: Body,
     headers: &HeaderMap,
@@ -16,13 +16,13 @@ pub(crate) async fn read(
 ) -> Result<Bytes, GatewayFault> {
     let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
-        let what = "the body is compressed, which the gateway can't read: send it without Content-Encoding";
+        let what = "the gateway cannot read a compressed body: send it without Content-Encoding";
         return Err(GatewayFault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed_body", what));
     }
     bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
         Unread::TooLarge { limit, actual } => {
             let what = format!(
-                "the request has at least {actual} bytes, bethink's gateway takes {limit}: send less, or raise max_body_bytes in [gateway]"
+                "the request has at least {actual} bytes, but bethink's gateway accepts at most {limit}: send less, or raise `max_body_bytes` in [gateway]"
             );
             GatewayFault::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", what)
         }

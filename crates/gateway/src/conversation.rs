@@ -1,10 +1,9 @@
-//! The memory side of the gateway: clients that have no memory of their own resend their whole history with
-//! each request. Which session that is, what of it is new, and what goes up instead is decided here; the wires
-//! read and write the requests.
+//! Conversations of clients that send their whole history with each request: finds the session of a request and its new
+//! messages, and decides which prompt to send. The wire formats read and write the requests.
 //!
-//! A client that resends everything acknowledges nothing: what is lost in a crash comes again with its next
-//! request. So a request that surely fits goes up at once, and what is new of it is stored in the background, in
-//! order (`queue`, `store`). Only a prompt that is made from decisions waits for the disk.
+//! What a crash loses, the client sends again with its next request. A request that certainly fits is therefore
+//! forwarded at once, and its new messages are stored in the background, in order (`queue`, `store`). Only a prompt
+//! that is made from decisions waits for the disk.
 
 mod answer;
 mod begin;

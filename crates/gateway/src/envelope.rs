@@ -1,7 +1,7 @@
-//! A request's body, read once, and changed without touching what nobody asked to change.
+//! A request's body, parsed once and changed in place.
 //!
-//! Members are found as stretches of the client's own bytes. A changed request is those bytes with one or two
-//! stretches replaced, so that what this crate has never heard of goes up as it came.
+//! Members are byte ranges of the client's body. A changed request is that body with one or two ranges replaced, so
+//! unknown members are forwarded unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,24 +11,24 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::asker::{ClientIdentity, ClientMetadata};
+use crate::client_identity::{ClientIdentity, ClientMetadata};
 use crate::conversation::{GatewayRequest, PromptPart};
 use bethink_model_http::Provider;
 
-/// What differs between the formats of requests.
+/// The parts of request handling that differ between the wire formats.
 pub(crate) trait GatewayWire: Sized + Send + Sync {
     const PROVIDER: Provider;
 
-    /// `None` if the messages cannot be read. The request is then forwarded unchanged, and none of it is stored.
+    /// Reads the messages; `None` if that is impossible. The request is then forwarded unchanged and not stored.
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self>;
 
     fn system(request: &WireEnvelope<Self>) -> Option<String>;
 
-    /// The messages in our vocabulary.
+    /// Returns the messages in the format of the Messages API.
     fn messages(request: &WireEnvelope<Self>) -> Vec<Bytes>;
 
-    /// What is replaced for these messages, and for `system_added` behind the system prompt. `None` where a piece
-    /// names a message that is not there.
+    /// Returns the replacements that put these messages into the body, and append `system_added` to the system prompt.
+    /// `None` if a piece refers to a message that does not exist.
     fn edits(
         request: &WireEnvelope<Self>,
         system_added: Option<&str>,
@@ -36,7 +36,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
     ) -> Option<Vec<(Range<usize>, String)>>;
 }
 
-/// A request, read.
+/// A parsed request.
 #[derive(Debug)]
 pub(crate) struct WireEnvelope<W> {
     pub(crate) body: Bytes,
@@ -51,12 +51,12 @@ pub(crate) struct WireEnvelope<W> {
     prompt_cache_key: Option<Box<RawValue>>,
 }
 
-/// The members of a body that are read, of all wires.
+/// The members of a body that are read, for all wire formats.
 #[derive(Deserialize)]
 pub(crate) struct Members<'a> {
     #[serde(borrow)]
     pub(crate) messages: Vec<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present")]
     pub(crate) system: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) cache_control: Option<&'a RawValue>,
@@ -79,10 +79,10 @@ impl<W: GatewayWire> WireEnvelope<W> {
         let text = std::str::from_utf8(body).ok()?;
         let members: Members<'_> = serde_json::from_str(text).ok()?;
         let limit = members.max_completion_tokens.or(members.max_tokens);
-        let raw = members.messages.iter().map(|raw| body.slice(place(body, raw.get())));
+        let raw = members.messages.iter().map(|raw| body.slice(position(body, raw.get())));
         Some(Self {
             raw: raw.collect(),
-            messages_at: array_place(body, &members.messages)?,
+            messages_at: array_position(body, &members.messages)?,
             wire: W::read(body, &members)?,
             model: members.model.unwrap_or_default().into_owned(),
             max_output: limit.and_then(|raw| raw.get().parse().ok()),
@@ -93,29 +93,33 @@ impl<W: GatewayWire> WireEnvelope<W> {
         })
     }
 
-    pub(crate) fn named(&self) -> ClientMetadata<'_> {
+    pub(crate) fn client_metadata(&self) -> ClientMetadata<'_> {
         let (metadata, key) = (self.metadata.as_deref(), self.prompt_cache_key.as_deref());
         ClientMetadata { metadata, prompt_cache_key: key }
     }
 
-    pub(crate) fn request(&self, asker: ClientIdentity) -> GatewayRequest {
+    pub(crate) fn request(&self, identity: ClientIdentity) -> GatewayRequest {
         GatewayRequest {
             entrance: W::PROVIDER.as_str(),
-            // As clients of that window write it themselves.
-            model: if asker.wide { format!("{}[1m]", self.model) } else { self.model.clone() },
+            // The suffix that clients use for a window of a million tokens.
+            model: if identity.long_context {
+                format!("{}[1m]", self.model)
+            } else {
+                self.model.clone()
+            },
             max_output: self.max_output,
-            session: asker.session,
-            client: asker.client,
-            project_dir: asker.project_dir,
+            session: identity.session,
+            client: identity.client,
+            project_dir: identity.project_dir,
             system: W::system(self),
             tools: self.tools.clone(),
             messages: W::messages(self),
             body_bytes: self.body.len(),
-            inject: asker.inject,
+            inject: identity.inject,
         }
     }
 
-    /// The body with these messages, and with `system_added` behind its system prompt.
+    /// Returns the body with these messages, and with `system_added` after its system prompt.
     pub(crate) fn changed(
         &self,
         system_added: Option<&str>,
@@ -127,22 +131,22 @@ impl<W: GatewayWire> WireEnvelope<W> {
     }
 }
 
-/// The position of `part` in `body`, which contains it.
-pub(crate) fn place(body: &[u8], part: &str) -> Range<usize> {
+/// Returns the range of `part` in `body`, which contains it.
+pub(crate) fn position(body: &[u8], part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// The array around elements of `body`.
-pub(crate) fn array_place(body: &[u8], elements: &[&RawValue]) -> Option<Range<usize>> {
-    let first = place(body, elements.first()?.get());
-    let last = place(body, elements.last()?.get());
+/// Returns the range of the array that contains these elements of `body`.
+pub(crate) fn array_position(body: &[u8], elements: &[&RawValue]) -> Option<Range<usize>> {
+    let first = position(body, elements.first()?.get());
+    let last = position(body, elements.last()?.get());
     let open = body.get(..first.start)?.iter().rposition(|b| *b == b'[')?;
     let close = body.get(last.end..)?.iter().position(|b| *b == b']')?;
     Some(open..last.end + close + 1)
 }
 
-/// `body` with stretches replaced; they are in order and don't overlap.
+/// Returns `body` with ranges replaced, which are in order and do not overlap.
 pub(crate) fn splice(body: &[u8], edits: &[(Range<usize>, String)]) -> Option<Bytes> {
     let grown: usize = edits.iter().map(|(_, new)| new.len()).sum();
     let mut out = Vec::with_capacity(body.len() + grown);
@@ -156,25 +160,25 @@ pub(crate) fn splice(body: &[u8], edits: &[(Range<usize>, String)]) -> Option<By
     Some(Bytes::from(out))
 }
 
-/// Right behind the body's opening brace.
-pub(crate) fn opening(body: &[u8]) -> Option<Range<usize>> {
+/// Returns the empty range after the body's opening brace.
+pub(crate) fn after_opening_brace(body: &[u8]) -> Option<Range<usize>> {
     let open = body.iter().position(|b| *b == b'{')? + 1;
     Some(open..open)
 }
 
-/// A member that is there, `null` too.
-pub(crate) fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+/// Reads a member that exists, even if it is `null`.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }
 
-/// What can be read of a part of a message.
+/// The text of a content part, if it has one.
 #[derive(Deserialize)]
 struct TextPart<'a> {
     #[serde(borrow, default)]
     text: Option<&'a RawValue>,
 }
 
-/// The text of a string, or of an array of parts.
+/// Returns the text of a content string, or of an array of parts.
 pub(crate) fn text(content: &str) -> String {
     if content.starts_with('"') {
         return decode_string(content).into_owned();
@@ -184,8 +188,8 @@ pub(crate) fn text(content: &str) -> String {
     texts.map(|text| decode_string(text.get())).collect::<Vec<Cow<'_, str>>>().join("\n\n")
 }
 
-/// `literal`, a JSON string, with `added` behind it as a paragraph of its own.
-pub(crate) fn longer(literal: &str, added: &str) -> String {
+/// Returns the JSON string `literal` with `added` appended as a separate paragraph.
+pub(crate) fn with_paragraph(literal: &str, added: &str) -> String {
     let added = encode_string(added);
     match literal.strip_suffix('"') {
         Some("\"") | None => added,
@@ -193,7 +197,7 @@ pub(crate) fn longer(literal: &str, added: &str) -> String {
     }
 }
 
-/// A JSON array with one element more.
+/// Returns a JSON array with one more element.
 pub(crate) fn with_element(array: &str, element: &str) -> Option<String> {
     let inside = array.strip_suffix(']')?.trim_end();
     let comma = if inside == "[" { "" } else { "," };
@@ -213,7 +217,7 @@ mod tests {
             messages: Vec<&'a RawValue>,
         }
         let members: Members<'_> = serde_json::from_str(body).unwrap();
-        let at = array_place(body.as_bytes(), &members.messages).unwrap();
+        let at = array_position(body.as_bytes(), &members.messages).unwrap();
         assert_eq!(&body[at.clone()], r#"[ {"x":"]"} ,7 ]"#);
         let spliced = splice(body.as_bytes(), &[(at, "[]".into())]).unwrap();
         assert_eq!(spliced, r#" {"a":["["], "messages" : [] , "b":[]}"#);
@@ -221,8 +225,8 @@ mod tests {
 
     #[test]
     fn texts_grow_inside_of_their_literal() {
-        assert_eq!(longer(r#""a\u0041""#, "x\"y"), r#""a\u0041\n\nx\"y""#);
-        assert_eq!(longer(r#""""#, "x"), r#""x""#);
+        assert_eq!(with_paragraph(r#""a\u0041""#, "x\"y"), r#""a\u0041\n\nx\"y""#);
+        assert_eq!(with_paragraph(r#""""#, "x"), r#""x""#);
         assert_eq!(with_element("[ ]", "1").unwrap(), "[1]");
         assert_eq!(with_element("[1 ]", "2").unwrap(), "[1,2]");
     }

@@ -1,17 +1,17 @@
-//! One request, from a client to its provider and back.
+//! Forwards one request to its provider, and the answer to the client.
 
 use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
 use bethink_config::GatewaySettings;
-use bethink_model_http::{Letter, Passing, Provider};
+use bethink_model_http::{OutgoingRequest, Provider, ResponseStream};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 
-use crate::asker::ClientIdentity;
 use crate::body;
+use crate::client_identity::ClientIdentity;
 use crate::conversation::{
     AnswerOutcome, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
 };
@@ -19,15 +19,15 @@ use crate::envelope::{GatewayWire, WireEnvelope};
 use crate::fault::GatewayFault;
 use crate::planner::PromptPlanner;
 use crate::relay;
-use crate::upstream::{Upstream, Way};
+use crate::upstream::{ClientAuth, Upstream};
 
-/// Read of a refusal. Providers' are a few hundred bytes; a web page of a proxy has some ten thousand.
+/// Maximum size of an error response, in bytes. Providers send a few hundred; a proxy's web page has about ten thousand.
 const MAX_REFUSAL: usize = 1 << 20;
-/// Smaller prompts that are tried after a refused one. A first one fits where the refusal names a limit, a second one
-/// where it does not.
+/// How many smaller prompts are tried after a refused one. The first fits if the refusal names a limit, the second if it
+/// does not.
 const SMALLER_TRIES: usize = 2;
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
 pub(crate) struct Gateway<M> {
     planner: M,
@@ -53,7 +53,7 @@ impl<M: PromptPlanner> Gateway<M> {
         }
     }
 
-    /// A request for an answer.
+    /// Handles a request for an answer.
     pub(crate) async fn ask<W: GatewayWire>(
         &self,
         request: Request,
@@ -61,21 +61,21 @@ impl<M: PromptPlanner> Gateway<M> {
     ) -> Result<Response, GatewayFault> {
         let sent = self.read::<W>(request, route).await?;
         let mut prepared = None;
-        if let Some((asked, request)) = sent.parsed {
-            prepared =
-                known(self.planner.prepare(request).await)?.map(|prepared| (asked, prepared));
+        if let Some((envelope, request)) = sent.parsed {
+            prepared = none_if_failed(self.planner.prepare(request).await)?
+                .map(|prepared| (envelope, prepared));
         }
-        let Some((asked, PreparedPrompt { ticket, mut prompt })) = prepared else {
-            return Ok(relay::plain(self.send(W::PROVIDER, sent.letter).await?));
+        let Some((envelope, PreparedPrompt { ticket, mut prompt })) = prepared else {
+            return Ok(relay::unrecorded(self.send(W::PROVIDER, sent.outgoing).await?));
         };
         let mut pending = PendingAnswer::new(self.planner.clone(), ticket);
         let mut tries = 0;
         loop {
-            let body = body_of(&asked, &prompt, &sent.letter.body)?;
-            let letter = Letter { body, ..sent.letter.clone() };
-            let mut passing =
-                self.send(W::PROVIDER, letter).await.inspect_err(|_| pending.broken())?;
-            let refused = refusal_of(&mut passing).await.inspect_err(|_| pending.broken())?;
+            let body = body_of(&envelope, &prompt, &sent.outgoing.body)?;
+            let outgoing = OutgoingRequest { body, ..sent.outgoing.clone() };
+            let mut upstream =
+                self.send(W::PROVIDER, outgoing).await.inspect_err(|_| pending.fail())?;
+            let refused = refusal_of(&mut upstream).await.inspect_err(|_| pending.fail())?;
             let smaller = match &refused {
                 Some((status, text)) if tries < SMALLER_TRIES && may_be_too_long(*status) => {
                     pending.smaller(*status, text).await
@@ -84,43 +84,43 @@ impl<M: PromptPlanner> Gateway<M> {
             };
             match (smaller, refused) {
                 (Some(next), _) => prompt = next,
-                (None, Some((_, text))) if !passing.status.is_success() => {
-                    pending.broken();
-                    return Ok(relay::refusal(&passing, text));
+                (None, Some((_, text))) if !upstream.status.is_success() => {
+                    pending.fail();
+                    return Ok(relay::refusal(&upstream, text));
                 }
                 (None, _) => {
                     pending.accepted();
-                    return Ok(relay::heard(W::PROVIDER, passing, pending));
+                    return Ok(relay::recorded(W::PROVIDER, upstream, pending));
                 }
             }
             tries += 1;
         }
     }
 
-    /// A request for the size of a prompt: of the one that would go up.
+    /// Handles a request for a token count: counts the prompt that would be sent.
     pub(crate) async fn count<W: GatewayWire>(
         &self,
         request: Request,
         route: &'static str,
     ) -> Result<Response, GatewayFault> {
         let mut sent = self.read::<W>(request, route).await?;
-        if let Some((asked, request)) = sent.parsed.take()
-            && let Some(prompt) = known(self.planner.count(request).await)?
+        if let Some((envelope, request)) = sent.parsed.take()
+            && let Some(prompt) = none_if_failed(self.planner.count(request).await)?
         {
-            sent.letter.body = body_of(&asked, &prompt, &sent.letter.body)?;
+            sent.outgoing.body = body_of(&envelope, &prompt, &sent.outgoing.body)?;
         }
-        Ok(relay::plain(self.send(W::PROVIDER, sent.letter).await?))
+        Ok(relay::unrecorded(self.send(W::PROVIDER, sent.outgoing).await?))
     }
 
-    /// A request that has nothing to do with a session.
+    /// Forwards a request that does not belong to a session.
     pub(crate) async fn pass(
         &self,
         provider: Provider,
         request: Request,
         route: &'static str,
     ) -> Result<Response, GatewayFault> {
-        let (letter, _) = self.receive(provider, request, route).await?;
-        Ok(relay::plain(self.send(provider, letter).await?))
+        let (outgoing, _) = self.receive(provider, request, route).await?;
+        Ok(relay::unrecorded(self.send(provider, outgoing).await?))
     }
 
     async fn read<W: GatewayWire>(
@@ -128,71 +128,77 @@ impl<M: PromptPlanner> Gateway<M> {
         request: Request,
         route: &'static str,
     ) -> Result<IncomingRequest<W>, GatewayFault> {
-        let (letter, headers) = self.receive(W::PROVIDER, request, route).await?;
-        let parsed = match WireEnvelope::<W>::read(&letter.body) {
-            Some(asked) => {
-                let request =
-                    asked.request(ClientIdentity::read(W::PROVIDER, &headers, asked.named())?);
-                (!request.messages.is_empty()).then_some((asked, request))
+        let (outgoing, headers) = self.receive(W::PROVIDER, request, route).await?;
+        let parsed = match WireEnvelope::<W>::read(&outgoing.body) {
+            Some(envelope) => {
+                let request = envelope.request(ClientIdentity::read(
+                    W::PROVIDER,
+                    &headers,
+                    envelope.client_metadata(),
+                )?);
+                (!request.messages.is_empty()).then_some((envelope, request))
             }
             None => None,
         };
-        Ok(IncomingRequest { letter, parsed })
+        Ok(IncomingRequest { outgoing, parsed })
     }
 
-    /// The request as it goes up, and what the client's headers were.
+    /// Returns the request to send, and the client's original headers.
     async fn receive(
         &self,
         provider: Provider,
         request: Request,
         route: &'static str,
-    ) -> Result<(Letter, HeaderMap), GatewayFault> {
+    ) -> Result<(OutgoingRequest, HeaderMap), GatewayFault> {
         let (parts, body) = request.into_parts();
-        // Who can't be let up is told so before a large body is read, and before anything is kept.
-        let mut letter = self.upstream(provider).letter(&parts, route, way(&parts))?;
-        letter.body = body::read(body, &parts.headers, self.max_body_bytes).await?;
-        Ok((letter, parts.headers))
+        // Fails before a large body is read if the request cannot be forwarded.
+        let mut outgoing = self.upstream(provider).outgoing(&parts, route, client_auth(&parts))?;
+        outgoing.body = body::read(body, &parts.headers, self.max_body_bytes).await?;
+        Ok((outgoing, parts.headers))
     }
 
-    async fn send(&self, provider: Provider, letter: Letter) -> Result<Passing, GatewayFault> {
-        let (wire, route) = (provider.as_str(), letter.route);
-        let sent = self.upstream(provider).forwarder()?.send(letter).await;
+    async fn send(
+        &self,
+        provider: Provider,
+        outgoing: OutgoingRequest,
+    ) -> Result<ResponseStream, GatewayFault> {
+        let (wire, route) = (provider.as_str(), outgoing.route);
+        let sent = self.upstream(provider).forwarder()?.send(outgoing).await;
         match &sent {
-            Ok(passing) => {
-                let status = passing.status.as_u16();
-                tracing::debug!(wire, route, status, "passed on");
+            Ok(upstream) => {
+                let status = upstream.status.as_u16();
+                tracing::debug!(wire, route, status, "forwarded a request");
             }
             Err(error) => {
-                tracing::warn!(wire, route, %error, "got no answer from the upstream");
+                tracing::warn!(wire, route, %error, "got no answer from the provider");
             }
         }
         let outcome = if sent.is_ok() { "answered" } else { "failed" };
         metrics::counter!("bethink_gateway_requests_total", "wire" => wire, "outcome" => outcome)
             .increment(1);
-        sent.map_err(|error| GatewayFault::of_upstream(&error))
+        sent.map_err(|error| GatewayFault::from_upstream(&error))
     }
 }
 
-/// What a capability's route has in its path, and no other route.
-fn way(parts: &Parts) -> Way {
-    if parts.uri.path().contains("/k/") { Way::Capability } else { Way::Token }
+/// Returns how the client was authenticated. Only routes with a capability contain `/k/`.
+fn client_auth(parts: &Parts) -> ClientAuth {
+    if parts.uri.path().contains("/k/") { ClientAuth::Capability } else { ClientAuth::Token }
 }
 
-/// A request that was read.
+/// A client's request; `parsed` is `None` if it has no readable messages.
 struct IncomingRequest<W> {
-    letter: Letter,
+    outgoing: OutgoingRequest,
     parsed: Option<(WireEnvelope<W>, GatewayRequest)>,
 }
 
-/// What the memory said. Where it is the memory that fails, the client's own request goes up: work goes on, and
-/// nothing of it is kept.
-fn known<T>(said: bethink_service::Result<T>) -> Result<Option<T>, GatewayFault> {
-    match said {
-        Ok(said) => Ok(Some(said)),
-        Err(refusal) => match GatewayFault::of_refusal(&refusal) {
+/// Returns `None` if bethink itself failed: the client's request is then forwarded unchanged and not stored.
+fn none_if_failed<T>(result: bethink_service::Result<T>) -> Result<Option<T>, GatewayFault> {
+    match result {
+        Ok(prepared) => Ok(Some(prepared)),
+        Err(refusal) => match GatewayFault::from_service(&refusal) {
             Some(fault) => Err(fault),
             None => {
-                tracing::warn!(%refusal, "forwarded a request without memory");
+                tracing::warn!(%refusal, "could not process a request; forwarding it unchanged");
                 Ok(None)
             }
         },
@@ -200,41 +206,43 @@ fn known<T>(said: bethink_service::Result<T>) -> Result<Option<T>, GatewayFault>
 }
 
 fn body_of<W: GatewayWire>(
-    asked: &WireEnvelope<W>,
+    envelope: &WireEnvelope<W>,
     prompt: &UpstreamPrompt,
     own: &Bytes,
 ) -> Result<Bytes, GatewayFault> {
     match prompt {
         UpstreamPrompt::Unchanged => Ok(own.clone()),
         UpstreamPrompt::Changed { system_added, messages } => {
-            let changed = asked.changed(system_added.as_deref(), messages);
+            let changed = envelope.changed(system_added.as_deref(), messages);
             changed.ok_or_else(|| {
                 let what = "bethink could not write the prompt in the client's format";
-                GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).in_vain()
+                GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).no_retry()
             })
         }
     }
 }
 
-/// A refusal, read as a whole: behind a status of its own, or as the first event of a stream, before a byte of which
-/// went on. Until then a broken connection is an error that can be told, and afterwards one that cuts the answer off.
-async fn refusal_of(passing: &mut Passing) -> Result<Option<(StatusCode, Bytes)>, GatewayFault> {
-    let read = if passing.status.is_success() {
-        let error = passing.look().await;
+/// Reads a refusal: a response with an error status, or an error as the first event of a stream. Nothing has been sent
+/// to the client yet, so a lost connection can still be reported as an error.
+async fn refusal_of(
+    upstream: &mut ResponseStream,
+) -> Result<Option<(StatusCode, Bytes)>, GatewayFault> {
+    let read = if upstream.status.is_success() {
+        let error = upstream.look().await;
         error.map(|error| error.map(|json| (StatusCode::BAD_REQUEST, Bytes::from(json))))
     } else {
-        let status = passing.status;
-        passing.whole(MAX_REFUSAL).await.map(|text| Some((status, text)))
+        let status = upstream.status;
+        upstream.whole(MAX_REFUSAL).await.map(|text| Some((status, text)))
     };
-    read.map_err(|error| GatewayFault::of_upstream(&error))
+    read.map_err(|error| GatewayFault::from_upstream(&error))
 }
 
-/// Everything that providers answer to a prompt that is too long, among other things.
+/// Returns whether a provider may use this status for a prompt that is too long.
 fn may_be_too_long(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422)
 }
 
-/// A request that the memory waits to hear of. Whatever becomes of it, it is told once.
+/// A forwarded request whose outcome is reported to the planner exactly once, also when it is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingAnswer<M: PromptPlanner> {
     planner: M,
@@ -246,9 +254,9 @@ impl<M: PromptPlanner> PendingAnswer<M> {
         Self { planner, ticket: Some(ticket) }
     }
 
-    pub(crate) fn heard(&mut self, response: ProviderResponse) {
+    pub(crate) fn finish(&mut self, response: ProviderResponse) {
         if let Some(ticket) = self.ticket.take() {
-            self.planner.heard(ticket, response);
+            self.planner.answered(ticket, response);
         }
     }
 
@@ -256,11 +264,11 @@ impl<M: PromptPlanner> PendingAnswer<M> {
         self.ticket.iter().for_each(|ticket| self.planner.accepted(ticket));
     }
 
-    fn broken(&mut self) {
-        self.heard(ProviderResponse { message: None, outcome: AnswerOutcome::Broken });
+    fn fail(&mut self) {
+        self.finish(ProviderResponse { message: None, outcome: AnswerOutcome::Broken });
     }
 
-    /// A smaller prompt in place of a refused one.
+    /// Returns a smaller prompt after a refusal.
     async fn smaller(&mut self, status: StatusCode, refusal: &[u8]) -> Option<UpstreamPrompt> {
         let text = String::from_utf8_lossy(refusal);
         let ticket = self.ticket.as_ref()?;
@@ -278,10 +286,10 @@ impl<M: PromptPlanner> PendingAnswer<M> {
     }
 }
 
-/// Dropped before its end, the client has gone.
+/// If the answer is still pending, the client has disconnected.
 impl<M: PromptPlanner> Drop for PendingAnswer<M> {
     fn drop(&mut self) {
-        self.heard(ProviderResponse { message: None, outcome: AnswerOutcome::Cancelled });
+        self.finish(ProviderResponse { message: None, outcome: AnswerOutcome::Cancelled });
     }
 }
 

@@ -1,4 +1,4 @@
-//! The gateway's own errors, in the shape that a client of each provider reads.
+//! The gateway's own errors, in the format of each provider.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -10,67 +10,68 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::json;
 use uuid::Uuid;
 
-/// What the official clients ask before they send a request again.
+/// The response header that tells the official clients whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// What clients say to bethink, in headers of ours. Whether the rest is right is for the provider to say.
-const OF_OURS: [&str; 3] = ["session", "project_dir", "inject"];
+/// Fields that come from bethink's own headers. The provider checks all other fields.
+const OWN_FIELDS: [&str; 3] = ["session", "project_dir", "inject"];
 
-/// Why the gateway answers itself, in a provider's place.
+/// An error that the gateway returns itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GatewayFault {
     pub(crate) status: StatusCode,
-    /// What OpenAI's clients find in `code`.
+    /// The `code` of OpenAI's error format.
     pub(crate) code: &'static str,
-    /// What, where, what is allowed, what to do.
     pub(crate) message: String,
-    /// Sending it again can only fail again, though the status looks as if it could help.
-    pub(crate) in_vain: bool,
+    /// Tells the client not to retry, although the status suggests it.
+    pub(crate) no_retry: bool,
 }
 
 impl GatewayFault {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), in_vain: false }
+        Self { status, code, message: message.into(), no_retry: false }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }
 
-    pub(crate) fn in_vain(self) -> Self {
-        Self { in_vain: true, ..self }
+    pub(crate) fn no_retry(self) -> Self {
+        Self { no_retry: true, ..self }
     }
 
-    /// Sending again does not fix wrong settings.
-    pub(crate) fn of_upstream(error: &ModelError) -> Self {
-        let message = format!("bethink's gateway got no answer from upstream: {}", error.message);
+    /// Converts an error of a call to the provider. A retry does not help if the settings are wrong.
+    pub(crate) fn from_upstream(error: &ModelError) -> Self {
+        let message =
+            format!("bethink's gateway got no answer from the provider: {}", error.message);
         let of = |status, code| Self::new(status, code, message.as_str());
         match error.class {
             ErrorClass::TimedOut => of(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),
             ErrorClass::Unreachable => of(StatusCode::BAD_GATEWAY, "upstream_unreachable"),
             ErrorClass::Auth => {
-                of(StatusCode::INTERNAL_SERVER_ERROR, "upstream_key_unavailable").in_vain()
+                of(StatusCode::INTERNAL_SERVER_ERROR, "upstream_key_unavailable").no_retry()
             }
-            ErrorClass::Forbidden => of(StatusCode::BAD_GATEWAY, "upstream_forbidden").in_vain(),
+            ErrorClass::Forbidden => of(StatusCode::BAD_GATEWAY, "upstream_forbidden").no_retry(),
             _ => of(StatusCode::BAD_GATEWAY, "upstream_broken"),
         }
     }
 
-    /// An error of the daemon; `None` if it is not a reason to refuse the client.
-    pub(crate) fn of_refusal(refusal: &ServiceError) -> Option<Self> {
-        let about_us = || refusal.field.as_deref().is_some_and(|field| OF_OURS.contains(&field));
-        let (status, code) = match refusal.kind {
-            ErrorKind::Invalid if about_us() => (StatusCode::BAD_REQUEST, "invalid_request"),
+    /// Converts an error of the daemon; `None` if the request can be forwarded anyway.
+    pub(crate) fn from_service(error: &ServiceError) -> Option<Self> {
+        let is_own_field =
+            || error.field.as_deref().is_some_and(|field| OWN_FIELDS.contains(&field));
+        let (status, code) = match error.kind {
+            ErrorKind::Invalid if is_own_field() => (StatusCode::BAD_REQUEST, "invalid_request"),
             ErrorKind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             ErrorKind::Conflict => (StatusCode::CONFLICT, "conflict"),
             ErrorKind::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             ErrorKind::ContextOverflow => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
             _ => return None,
         };
-        let hint = refusal.hint.as_deref().map_or_else(String::new, |hint| format!(": {hint}"));
-        let message = format!("bethink: {}{hint}", refusal.detail);
-        // Clients send a request again after 409, and this one stays as it is.
-        Some(Self::new(status, code, message).in_vain())
+        let hint = error.hint.as_deref().map_or_else(String::new, |hint| format!(": {hint}"));
+        let message = format!("bethink: {}{hint}", error.detail);
+        // Clients retry after a 409, which would fail again.
+        Some(Self::new(status, code, message).no_retry())
     }
 
     pub(crate) fn answer(&self, provider: Provider) -> Response {
@@ -103,7 +104,7 @@ impl GatewayFault {
         if let Ok(id) = HeaderValue::from_str(&id) {
             headers.insert(header, id);
         }
-        if self.in_vain {
+        if self.no_retry {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         response
@@ -142,7 +143,7 @@ mod tests {
 
     #[tokio::test]
     async fn errors_look_like_the_provider_s() {
-        let fault = GatewayFault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "m").in_vain();
+        let fault = GatewayFault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "m").no_retry();
         let (headers, body) = read(&fault, Provider::Anthropic).await;
         assert_eq!(body["type"], "error");
         assert_eq!(body["error"]["type"], "request_too_large");
@@ -157,16 +158,17 @@ mod tests {
     #[test]
     fn a_full_disk_is_no_reason_to_refuse_nor_is_a_strange_message() {
         let strange = ServiceError::invalid("messages[0].role", "no such role");
-        assert_eq!(GatewayFault::of_refusal(&strange), None);
+        assert_eq!(GatewayFault::from_service(&strange), None);
         for kind in [
             ErrorKind::StorageFull,
             ErrorKind::ReadOnly,
             ErrorKind::Internal,
             ErrorKind::ShuttingDown,
         ] {
-            assert_eq!(GatewayFault::of_refusal(&ServiceError::new(kind, "x")), None);
+            assert_eq!(GatewayFault::from_service(&ServiceError::new(kind, "x")), None);
         }
-        let fault = GatewayFault::of_refusal(&ServiceError::not_found("no such session")).unwrap();
+        let fault =
+            GatewayFault::from_service(&ServiceError::not_found("no such session")).unwrap();
         assert_eq!(fault.status, StatusCode::NOT_FOUND);
     }
 }

@@ -1,9 +1,9 @@
-//! Which headers pass: those that belong to the two ends, by a rule and not by a list of what is known today.
+//! Decides which headers are forwarded: all of them, except those listed here. New headers of a provider need no change.
 
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};
 
-/// Of one connection (RFC 9110, section 7.6.1), or made anew for each.
+/// Headers of one connection (RFC 9110, section 7.6.1), or set for each connection.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "keep-alive",
@@ -18,14 +18,15 @@ const HOP_BY_HOP: [&str; 11] = [
     "host",
 ];
 
-/// Ours, or of no business upstream. Answers are read as they pass, so that none may come compressed.
+/// Request headers that are not sent to the provider. Answers are read while they are forwarded, so compression must not
+/// be requested.
 const NOT_UP: [&str; 3] = ["cookie", "accept-encoding", "content-length"];
 
-/// The gateway's own headers.
+/// Prefix of the gateway's own headers.
 const OURS: &str = "x-bethink-";
 
-/// What an upstream may say about its own origin, and not about this one: cookies, who may read answers, and how
-/// the host is to be reached.
+/// Response headers in which the provider describes its own origin, such as cookies and access rules. They would be
+/// wrong for the gateway's origin.
 const NOT_DOWN: [&str; 5] = [
     "set-cookie",
     "alt-svc",
@@ -33,33 +34,33 @@ const NOT_DOWN: [&str; 5] = [
     "clear-site-data",
     "service-worker-allowed",
 ];
-const NOT_DOWN_BELOW: &str = "access-control-";
+const NOT_DOWN_PREFIX: &str = "access-control-";
 
-/// A client's headers as they go up, without any in `credentials`.
+/// Returns the request headers to send to the provider, without those in `credentials`.
 pub(crate) fn up(headers: &HeaderMap, credentials: &[&str]) -> HeaderMap {
-    passing(headers, |name| {
+    without(headers, |name| {
         NOT_UP.contains(&name) || name.starts_with(OURS) || credentials.contains(&name)
     })
 }
 
-/// An answer's headers as they come down. Its length still holds: no byte of it changes.
+/// Returns the response headers to send to the client. `Content-Length` stays, because the body is unchanged.
 pub(crate) fn down(headers: &HeaderMap) -> HeaderMap {
-    passing(headers, |name| NOT_DOWN.contains(&name) || name.starts_with(NOT_DOWN_BELOW))
+    without(headers, |name| NOT_DOWN.contains(&name) || name.starts_with(NOT_DOWN_PREFIX))
 }
 
-fn passing(headers: &HeaderMap, stays: impl Fn(&str) -> bool) -> HeaderMap {
+fn without(headers: &HeaderMap, is_dropped: impl Fn(&str) -> bool) -> HeaderMap {
     let named = named_by_connection(headers);
     let mut out = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
-        let known = HOP_BY_HOP.contains(&name.as_str()) || stays(name.as_str());
-        if !known && !named.contains(name) {
+        let dropped = HOP_BY_HOP.contains(&name.as_str()) || is_dropped(name.as_str());
+        if !dropped && !named.contains(name) {
             out.append(name, value.clone());
         }
     }
     out
 }
 
-/// `Connection` names further headers that end here.
+/// Returns the further hop-by-hop headers that `Connection` names.
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()

@@ -1,14 +1,14 @@
-//! The gateway: a proxy for clients that know nothing of bethink, over Anthropic's Messages API and OpenAI's chat
+//! The gateway: a proxy for clients that do not know bethink, for Anthropic's Messages API and OpenAI's chat
 //! completions.
 //!
-//! Owns which session a client's request continues and what goes up in its place ([`GatewayService`]); how a request is
-//! read and changed without touching another byte of it, whose credential goes up, which headers pass, how an answer
-//! streams through and is read on the side, and how the gateway's own errors look to a client of each provider. Leaves
-//! turns, compactions and forks to `bethink-sessions`, and to `bethink-model-http` which bytes may go where.
+//! Finds the session that a request continues and the prompt to send for it ([`GatewayService`]). Also changes parts of
+//! a request and leaves every other byte as it is, chooses the credential and the headers to forward, streams the answer
+//! to the client while reading it, and formats the gateway's own errors like those of each provider. Turns, compactions
+//! and forks belong to `bethink-sessions`; connections and keys belong to `bethink-model-http`.
 
 mod anthropic;
-mod asker;
 mod body;
+mod client_identity;
 mod conversation;
 mod envelope;
 mod exchange;

@@ -1,6 +1,6 @@
 //! A request of chat completions.
 
-mod turn;
+mod convert;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use bytes::Bytes;
 
 use crate::conversation::PromptPart;
 use crate::envelope::{GatewayWire, Members, WireEnvelope};
-use turn::ChatMessage;
+use convert::ChatMessage;
 
 #[derive(Debug)]
 pub(crate) struct OpenAiWire {
-    /// So many of the messages, from the first, are the system prompt.
+    /// Number of messages at the beginning that are the system prompt.
     heads: usize,
-    /// The role of the last of those: newer models call it `developer`.
+    /// Role of the last of these: newer models call it `developer`.
     head_role: String,
     system: Option<String>,
-    /// The rest in our vocabulary, each with the client's messages that it was made from.
-    turned: Vec<(Bytes, Range<usize>)>,
+    /// The other messages in the format of the Messages API, each with the range of client messages it was made from.
+    converted: Vec<(Bytes, Range<usize>)>,
 }
 
 type OpenAiEnvelope = WireEnvelope<OpenAiWire>;
@@ -39,7 +39,7 @@ impl GatewayWire for OpenAiWire {
             heads,
             head_role: head.last().map_or("system", |said| said.role()).to_owned(),
             system: (!texts.is_empty()).then(|| texts.join("\n\n")),
-            turned: turn::turned(rest, heads)?,
+            converted: convert::converted(rest, heads)?,
         })
     }
 
@@ -48,7 +48,7 @@ impl GatewayWire for OpenAiWire {
     }
 
     fn messages(request: &OpenAiEnvelope) -> Vec<Bytes> {
-        request.wire.turned.iter().map(|(message, _)| message.clone()).collect()
+        request.wire.converted.iter().map(|(message, _)| message.clone()).collect()
     }
 
     fn edits(
@@ -56,7 +56,7 @@ impl GatewayWire for OpenAiWire {
         system_added: Option<&str>,
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>> {
-        let OpenAiWire { heads, head_role, turned, .. } = &request.wire;
+        let OpenAiWire { heads, head_role, converted, .. } = &request.wire;
         let mut parts: Vec<Cow<'_, str>> = request.originals(0..*heads)?;
         parts.extend(system_added.map(|added| {
             let (role, text) = (encode_string(head_role), encode_string(added));
@@ -65,7 +65,7 @@ impl GatewayWire for OpenAiWire {
         for piece in pieces {
             match piece {
                 PromptPart::Client(index) => {
-                    parts.extend(request.originals(turned.get(*index)?.1.clone())?);
+                    parts.extend(request.originals(converted.get(*index)?.1.clone())?);
                 }
                 PromptPart::Written(message) => parts.push(Cow::Owned(chat_messages(message)?)),
             }

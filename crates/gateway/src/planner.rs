@@ -1,4 +1,4 @@
-//! What the wires want of the conversations; tests put a scripted one in their place.
+//! The interface between the wire formats and the conversations. Tests use a scripted planner.
 
 use std::future::Future;
 
@@ -8,9 +8,9 @@ use crate::conversation::{
     AnswerTicket, GatewayRequest, GatewayService, PreparedPrompt, ProviderResponse, UpstreamPrompt,
 };
 
-/// Recognises sessions, keeps what is new, and says what goes up.
+/// Finds the session of a request, stores the new messages, and makes the prompt to send.
 pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
-    /// What an answer is heard under.
+    /// Identifies the request that an answer belongs to.
     type Ticket: Send + Sync + 'static;
 
     fn prepare(
@@ -18,11 +18,12 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
         request: GatewayRequest,
     ) -> impl Future<Output = Result<PreparedPrompt<Self::Ticket>>> + Send;
 
-    /// What [`PromptPlanner::prepare`] would say. Keeps nothing.
+    /// Returns the prompt that [`PromptPlanner::prepare`] would make, and stores nothing.
     fn count(&self, request: GatewayRequest)
     -> impl Future<Output = Result<UpstreamPrompt>> + Send;
 
-    /// The upstream refused a prompt: a smaller one, under a ticket that takes the old one's place, or none.
+    /// Returns a smaller prompt after the provider refused one, with a ticket that replaces the old one; `None` if
+    /// there is none.
     fn refused(
         &self,
         ticket: &Self::Ticket,
@@ -30,11 +31,11 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
         body: &str,
     ) -> impl Future<Output = Result<Option<PreparedPrompt<Self::Ticket>>>> + Send;
 
-    /// The upstream took the prompt: it won't be refused any more.
+    /// Records that the provider accepted the prompt and can no longer refuse it.
     fn accepted(&self, ticket: &Self::Ticket);
 
-    /// Takes an answer in, once for each ticket. Returns at once.
-    fn heard(&self, ticket: Self::Ticket, response: ProviderResponse);
+    /// Stores an answer in the background. Called once for each ticket.
+    fn answered(&self, ticket: Self::Ticket, response: ProviderResponse);
 }
 
 impl PromptPlanner for GatewayService {
@@ -61,7 +62,7 @@ impl PromptPlanner for GatewayService {
         ticket.accepted();
     }
 
-    fn heard(&self, ticket: AnswerTicket, response: ProviderResponse) {
+    fn answered(&self, ticket: AnswerTicket, response: ProviderResponse) {
         self.take_answer(ticket, response);
     }
 }

@@ -1,4 +1,4 @@
-//! An answer on its way to the client: each piece as it comes, and no faster than the client takes it.
+//! Streams an answer to the client: each piece as it arrives, and no faster than the client reads it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::Response;
 use bethink_model::{ModelError, Reply, Stop};
-use bethink_model_http::{Begun, Passing, Provider, Tee};
+use bethink_model_http::{PartialReply, Provider, ResponseStream, Tee};
 use bethink_transcript::TokenUsage;
 use bethink_transcript::json::encode_string;
 use bytes::Bytes;
@@ -18,65 +18,66 @@ use crate::exchange::PendingAnswer;
 use crate::headers;
 use crate::planner::PromptPlanner;
 
-/// The answer broke off, and so does the connection to the client: it must not take the half for the whole.
+/// The provider's answer was cut off. The connection to the client is cut off too, so that it does not mistake the
+/// answer for a complete one.
 #[derive(Debug, thiserror::Error)]
-#[error("the upstream's answer was cut off")]
-pub(crate) struct BrokeOff;
+#[error("the provider's answer was cut off")]
+pub(crate) struct CutOff;
 
-/// Where an answer comes from.
+/// A source of an answer's bytes.
 pub(crate) trait AnswerSource: Send + 'static {
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     fn poll_data(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Box<ModelError>>>>;
 }
 
-impl AnswerSource for Passing {
+impl AnswerSource for ResponseStream {
     fn poll_data(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Box<ModelError>>>> {
-        Passing::poll_data(self, context)
+        ResponseStream::poll_data(self, context)
     }
 }
 
-/// A body that passes through, and is read on the side while nothing comes.
+/// A forwarded body, which is also read while no data arrives.
 pub(crate) struct Relay<M: PromptPlanner, S> {
     source: S,
-    /// None where nobody listens, or all was said.
-    ear: Option<(Tee, PendingAnswer<M>)>,
+    /// `None` if the answer is not recorded, or has ended.
+    reader: Option<(Tee, PendingAnswer<M>)>,
 }
 
 impl<M: PromptPlanner, S> Relay<M, S> {
-    /// After the last byte. Whether the stream lacks the end that its provider gives every one.
+    /// Reports the answer after the last byte. Returns whether the stream lacks its provider's end event.
     fn end(&mut self, otherwise: AnswerOutcome) -> bool {
-        let Some((tee, mut pending)) = self.ear.take() else { return false };
-        let heard = tee.end();
-        let outcome = if heard.reply.is_some() { AnswerOutcome::Whole } else { otherwise };
-        let message = match heard.reply {
+        let Some((tee, mut pending)) = self.reader.take() else { return false };
+        let answer = tee.end();
+        let outcome = if answer.reply.is_some() { AnswerOutcome::Whole } else { otherwise };
+        let message = match answer.reply {
             Some(reply) => Some(whole(&reply)),
-            None => begun(&heard.begun),
+            None => partial(&answer.partial),
         };
-        pending.heard(ProviderResponse { message, outcome });
-        heard.lacks_end
+        pending.finish(ProviderResponse { message, outcome });
+        answer.lacks_end
     }
 }
 
-/// Nothing in it is pinned where it stands.
+/// No field is structurally pinned.
 impl<M: PromptPlanner, S> Unpin for Relay<M, S> {}
 
 impl<M: PromptPlanner, S: AnswerSource> HttpBody for Relay<M, S> {
     type Data = Bytes;
-    type Error = BrokeOff;
+    type Error = CutOff;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokeOff>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
         match self.source.poll_data(context) {
             Poll::Ready(Some(Ok(bytes))) => {
-                if let Some((tee, _)) = &mut self.ear {
+                if let Some((tee, _)) = &mut self.reader {
                     tee.take(&bytes);
                 }
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
@@ -84,17 +85,17 @@ impl<M: PromptPlanner, S: AnswerSource> HttpBody for Relay<M, S> {
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "an answer was cut off");
                 self.end(AnswerOutcome::Broken);
-                Poll::Ready(Some(Err(BrokeOff)))
+                Poll::Ready(Some(Err(CutOff)))
             }
             Poll::Ready(None) => match self.end(AnswerOutcome::Broken) {
                 true => {
                     tracing::debug!("an answer ended without its final event");
-                    Poll::Ready(Some(Err(BrokeOff)))
+                    Poll::Ready(Some(Err(CutOff)))
                 }
                 false => Poll::Ready(None),
             },
             Poll::Pending => {
-                if let Some((tee, _)) = &mut self.ear {
+                if let Some((tee, _)) = &mut self.reader {
                     tee.read();
                 }
                 Poll::Pending
@@ -103,57 +104,60 @@ impl<M: PromptPlanner, S: AnswerSource> HttpBody for Relay<M, S> {
     }
 }
 
-/// Nobody polls for the end of a body whose length was told, so that a whole answer may end here, too.
+/// The end of a body with a known length is never polled, so a complete answer may also end here.
 impl<M: PromptPlanner, S> Drop for Relay<M, S> {
     fn drop(&mut self) {
         self.end(AnswerOutcome::Cancelled);
     }
 }
 
-/// An answer that the memory is told of.
-pub(crate) fn heard<M: PromptPlanner>(
+/// Forwards an answer and reports it to the planner.
+pub(crate) fn recorded<M: PromptPlanner>(
     provider: Provider,
-    passing: Passing,
+    upstream: ResponseStream,
     pending: PendingAnswer<M>,
 ) -> Response {
-    let tee = Tee::new(provider, &passing.headers);
-    respond(passing, Some((tee, pending)))
+    let tee = Tee::new(provider, &upstream.headers);
+    respond(upstream, Some((tee, pending)))
 }
 
-/// An answer that nobody listens to.
-pub(crate) fn plain(passing: Passing) -> Response {
-    respond::<GatewayService>(passing, None)
+/// Forwards an answer without recording it.
+pub(crate) fn unrecorded(upstream: ResponseStream) -> Response {
+    respond::<GatewayService>(upstream, None)
 }
 
-/// A refusal that was read as a whole.
-pub(crate) fn refusal(passing: &Passing, body: Bytes) -> Response {
+/// Forwards a refusal that was read completely.
+pub(crate) fn refusal(upstream: &ResponseStream, body: Bytes) -> Response {
     let mut response = Response::new(Body::from(body));
-    *response.status_mut() = passing.status;
-    *response.headers_mut() = headers::down(&passing.headers);
-    // A key may have been taken out of it.
+    *response.status_mut() = upstream.status;
+    *response.headers_mut() = headers::down(&upstream.headers);
+    // The length changes if a key was removed from the body.
     response.headers_mut().remove(CONTENT_LENGTH);
     response
 }
 
-fn respond<M: PromptPlanner>(passing: Passing, ear: Option<(Tee, PendingAnswer<M>)>) -> Response {
-    let (status, headers) = (passing.status, headers::down(&passing.headers));
-    let mut response = Response::new(Body::new(Relay { source: passing, ear }));
+fn respond<M: PromptPlanner>(
+    upstream: ResponseStream,
+    reader: Option<(Tee, PendingAnswer<M>)>,
+) -> Response {
+    let (status, headers) = (upstream.status, headers::down(&upstream.headers));
+    let mut response = Response::new(Body::new(Relay { source: upstream, reader }));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
 }
 
-/// `{id, role, model, content, stop_reason, usage}`; figures that can't be trusted are left out.
+/// Returns `{id, role, model, content, stop_reason, usage}`, without implausible figures.
 fn whole(reply: &Reply) -> Bytes {
     let content: Vec<&str> = reply.content.iter().map(bethink_transcript::Block::as_str).collect();
     let usage = (!reply.usage_doubtful).then_some(reply.usage);
     message(&reply.id, &reply.model, &content.join(","), Some(stop(&reply.stop)), usage)
 }
 
-/// Of an answer that did not come whole there are only its figures.
-fn begun(begun: &Begun) -> Option<Bytes> {
-    let known = !begun.id.is_empty() || begun.usage.is_some();
-    known.then(|| message(&begun.id, &begun.model, "", None, begun.usage))
+/// Returns what is known about an incomplete answer: its model and usage.
+fn partial(partial: &PartialReply) -> Option<Bytes> {
+    let known = !partial.id.is_empty() || partial.usage.is_some();
+    known.then(|| message(&partial.id, &partial.model, "", None, partial.usage))
 }
 
 fn message(

@@ -1,4 +1,4 @@
-//! The routes of both wires, each by token and by capability.
+//! The routes of both wire formats, each with the daemon's token and with a capability in the path.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/openai/k/{capability}/v1/models"),
 ];
 
-/// All routes. They must be behind a guard, because nothing here authenticates a client.
+/// Returns all routes. Put a guard in front of them: nothing here authenticates a client.
 pub fn router(gateway: GatewayService, settings: &GatewaySettings) -> Router {
     routes(gateway, settings)
 }
@@ -48,7 +48,11 @@ pub(crate) fn routes<M: PromptPlanner>(planner: M, settings: &GatewaySettings) -
             };
             answered.unwrap_or_else(|fault| {
                 let wire = provider.as_str();
-                tracing::debug!(wire, code = fault.code, "answered by the gateway itself");
+                tracing::debug!(
+                    wire,
+                    code = fault.code,
+                    "the gateway returned an error of its own"
+                );
                 fault.answer(provider)
             })
         };

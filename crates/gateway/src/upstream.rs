@@ -1,8 +1,8 @@
-//! Where requests of a wire go, and whose credential goes with them.
+//! The provider's server that requests are forwarded to, and the credential that is sent with them.
 
 use bethink_config::GatewaySettings;
 use bethink_model_http::{
-    Endpoint, EndpointError, Forwarder, HttpLimits, KeySource, Letter, Provider,
+    Endpoint, EndpointError, Forwarder, HttpLimits, KeySource, OutgoingRequest, Provider,
 };
 use bytes::Bytes;
 use http::request::Parts;
@@ -15,16 +15,16 @@ use crate::headers;
 #[derive(Debug)]
 pub(crate) struct Upstream {
     provider: Provider,
-    /// Settings that cannot work are reported to every client that asks.
+    /// Invalid settings are reported to each client that sends a request.
     forwarder: Result<Forwarder, EndpointError>,
 }
 
-/// How a client came in.
+/// How a client was authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// By the daemon's token, which took the place of a credential, or by its socket.
+pub(crate) enum ClientAuth {
+    /// By the daemon's token, which the client sent as its API key, or by the daemon's socket.
     Token,
-    /// By an address that lets it in, so that its credentials are its own.
+    /// By a secret in the path, so the client's API key is for the provider.
     Capability,
 }
 
@@ -34,10 +34,10 @@ impl Upstream {
         match &forwarder {
             Ok(forwarder) => {
                 let (origin, key) = (forwarder.origin(), forwarder.has_key());
-                tracing::debug!(wire = provider.as_str(), origin, key, "gateway");
+                tracing::debug!(wire = provider.as_str(), origin, key, "set up a gateway upstream");
             }
             Err(error) => {
-                tracing::warn!(wire = provider.as_str(), %error, "the gateway's upstream settings are broken");
+                tracing::warn!(wire = provider.as_str(), %error, "the gateway's upstream settings are invalid");
             }
         }
         Self { provider, forwarder }
@@ -45,42 +45,43 @@ impl Upstream {
 
     pub(crate) fn forwarder(&self) -> Result<&Forwarder, GatewayFault> {
         self.forwarder.as_ref().map_err(|error| {
-            let section = format!("{}_url and its neighbours in [gateway]", self.provider.as_str());
-            let what = format!("bethink's settings name no valid upstream ({section}): {error}");
+            let name = self.provider.as_str();
+            let what = format!(
+                "bethink's settings for this provider are invalid: {error}; fix `{name}_url` and the other `{name}_…` settings in [gateway]"
+            );
             GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "upstream_settings", what)
-                .in_vain()
+                .no_retry()
         })
     }
 
-    /// The request as it goes up, without its body. The daemon's own token is not among the headers any more: the
-    /// guard took it out.
-    pub(crate) fn letter(
+    /// Returns the request to send, without its body. The guard has already removed the daemon's own token.
+    pub(crate) fn outgoing(
         &self,
         parts: &Parts,
         route: &'static str,
-        way: Way,
-    ) -> Result<Letter, GatewayFault> {
+        auth: ClientAuth,
+    ) -> Result<OutgoingRequest, GatewayFault> {
         let forwarder = self.forwarder()?;
         let names = credentials(self.provider);
         let own = has_own(&parts.headers, names)?;
-        let with_key = forwarder.has_key() && (way == Way::Token || !own);
-        if !with_key && !own && way == Way::Token {
+        let with_key = forwarder.has_key() && (auth == ClientAuth::Token || !own);
+        if !with_key && !own && auth == ClientAuth::Token {
             return Err(self.no_credential());
         }
         let mut headers = headers::up(&parts.headers, if with_key { names } else { &[] });
         if self.provider == Provider::OpenAi {
-            // Means nothing there, and a client of both may hold anything in it.
+            // OpenAI does not use this header, and a client of both providers may send its Anthropic key in it.
             headers.remove("x-api-key");
         }
         let query = parts.uri.query().map(str::to_owned);
         let method = parts.method.clone();
-        Ok(Letter { method, route, query, headers, body: Bytes::new(), with_key })
+        Ok(OutgoingRequest { method, route, query, headers, body: Bytes::new(), with_key })
     }
 
     fn no_credential(&self) -> GatewayFault {
         let name = self.provider.as_str();
         let what = format!(
-            "bethink let you in, but has no key for the provider: set {name}_key_env or {name}_key_command in [gateway] of its settings, or use an address with a capability (/{name}/k/…), over which your own key goes up"
+            "bethink has no API key for the provider: set `{name}_key_env` or `{name}_key_command` in [gateway], or use the base URL that `bethink gateway` prints (/{name}/k/…) and send your own key"
         );
         GatewayFault::new(StatusCode::UNAUTHORIZED, "no_upstream_key", what)
     }
@@ -94,7 +95,7 @@ fn credentials(provider: Provider) -> &'static [&'static str] {
     }
 }
 
-/// Whether the client sent a credential of its own. Of two in one header nobody could say which one is meant.
+/// Returns whether the client sent its own credential. Fails if a header appears twice, because the right one is unknown.
 fn has_own(headers: &HeaderMap, names: &[&str]) -> Result<bool, GatewayFault> {
     let mut own = false;
     for name in names {
@@ -120,7 +121,8 @@ fn endpoint(provider: Provider, settings: &GatewaySettings) -> Endpoint {
             (&settings.openai_url, &settings.openai_key_env, &settings.openai_key_command)
         }
     };
-    // The provider's usual variable is not looked at: a key that nobody configured must not take a client's place.
+    // Without a configured key, the provider's usual environment variable is not read: its key must not replace the
+    // client's.
     let key = match (command.as_str(), env.as_str()) {
         ("", "") => KeySource::None,
         ("", env) => KeySource::Env(env.to_owned()),
@@ -151,35 +153,35 @@ mod tests {
         )
     }
 
-    fn letter(
+    fn outgoing(
         upstream: &Upstream,
-        way: Way,
+        auth: ClientAuth,
         headers: &[(&str, &str)],
-    ) -> Result<Letter, GatewayFault> {
+    ) -> Result<OutgoingRequest, GatewayFault> {
         let mut request = Request::post("/x?beta=true");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        upstream.letter(&request.body(()).unwrap().into_parts().0, "messages", way)
+        upstream.outgoing(&request.body(()).unwrap().into_parts().0, "messages", auth)
     }
 
     /// Which credential goes up: the configured key, the client's own, or none.
     fn matrix(provider: Provider, own: (&str, &str)) {
-        for (key, way, headers, expect) in [
-            ("KEY", Way::Token, vec![], Ok((true, false))),
-            ("KEY", Way::Token, vec![own], Ok((true, false))),
-            ("KEY", Way::Capability, vec![], Ok((true, false))),
-            ("KEY", Way::Capability, vec![own], Ok((false, true))),
-            ("", Way::Token, vec![], Err(401)),
-            ("", Way::Token, vec![own], Ok((false, true))),
-            ("", Way::Capability, vec![], Ok((false, false))),
-            ("", Way::Capability, vec![own], Ok((false, true))),
-            ("", Way::Capability, vec![own, own], Err(400)),
+        for (key, auth, headers, expect) in [
+            ("KEY", ClientAuth::Token, vec![], Ok((true, false))),
+            ("KEY", ClientAuth::Token, vec![own], Ok((true, false))),
+            ("KEY", ClientAuth::Capability, vec![], Ok((true, false))),
+            ("KEY", ClientAuth::Capability, vec![own], Ok((false, true))),
+            ("", ClientAuth::Token, vec![], Err(401)),
+            ("", ClientAuth::Token, vec![own], Ok((false, true))),
+            ("", ClientAuth::Capability, vec![], Ok((false, false))),
+            ("", ClientAuth::Capability, vec![own], Ok((false, true))),
+            ("", ClientAuth::Capability, vec![own, own], Err(400)),
         ] {
-            let found = letter(&upstream(provider, key), way, &headers)
-                .map(|letter| (letter.with_key, letter.headers.contains_key(own.0)))
+            let found = outgoing(&upstream(provider, key), auth, &headers)
+                .map(|outgoing| (outgoing.with_key, outgoing.headers.contains_key(own.0)))
                 .map_err(|fault| fault.status.as_u16());
-            assert_eq!(found, expect, "{key:?} {way:?} {headers:?}");
+            assert_eq!(found, expect, "{key:?} {auth:?} {headers:?}");
         }
     }
 
@@ -188,18 +190,23 @@ mod tests {
         matrix(Provider::Anthropic, ("x-api-key", "own"));
         matrix(Provider::Anthropic, ("authorization", "Bearer own"));
         matrix(Provider::OpenAi, ("authorization", "Bearer own"));
-        let stray = letter(&upstream(Provider::OpenAi, ""), Way::Capability, &[("x-api-key", "t")]);
+        let stray = outgoing(
+            &upstream(Provider::OpenAi, ""),
+            ClientAuth::Capability,
+            &[("x-api-key", "t")],
+        );
         assert!(!stray.unwrap().headers.contains_key("x-api-key"));
     }
 
     #[test]
     fn the_query_goes_up_and_wrong_settings_are_told() {
-        let letter = letter(&upstream(Provider::Anthropic, "KEY"), Way::Token, &[]).unwrap();
-        assert_eq!(letter.query.as_deref(), Some("beta=true"));
+        let outgoing =
+            outgoing(&upstream(Provider::Anthropic, "KEY"), ClientAuth::Token, &[]).unwrap();
+        assert_eq!(outgoing.query.as_deref(), Some("beta=true"));
         let settings = bethink_config::Settings::at("/nowhere").gateway;
         let settings = GatewaySettings { openai_url: "http://192.0.2.1".into(), ..settings };
         let fault = Upstream::new(Provider::OpenAi, &settings).forwarder().map(drop).unwrap_err();
-        assert_eq!((fault.status.as_u16(), fault.in_vain), (500, true));
+        assert_eq!((fault.status.as_u16(), fault.no_retry), (500, true));
         assert!(fault.message.contains("openai_url"), "{}", fault.message);
     }
 }

@@ -1,4 +1,4 @@
-//! Cache breakpoints of a request: how many it has, and where one more may be added.
+//! Counts the cache breakpoints of a request, and adds one more if there is room.
 
 use bethink_transcript::json::with_member;
 use bytes::Bytes;
@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use crate::envelope::with_element;
 
-/// Breakpoints that one request of the Messages API may have.
+/// Maximum number of cache breakpoints in a request of the Messages API.
 const MAX_BREAKPOINTS: usize = 4;
 
-/// An entry that lasts longer must come before one that lasts five minutes.
+/// The API requires breakpoints that last an hour to come before those that last five minutes.
 const HOUR: &str = r#"{"type":"ephemeral","ttl":"1h"}"#;
 const MINUTES: &str = r#"{"type":"ephemeral"}"#;
 
@@ -28,8 +28,8 @@ struct CacheControl<'a> {
     ttl: Option<&'a str>,
 }
 
-/// One between `before`, the arrays of tools and system blocks, and the client's messages, as long as its neighbours
-/// allow; `None` where all are in use.
+/// Returns a breakpoint to put between `before` (the arrays of tools and system blocks) and the client's messages. It
+/// lasts an hour if its neighbors do. `None` if all breakpoints are in use.
 pub(super) fn another<'a>(
     placed_by_provider: bool,
     before: impl Iterator<Item = &'a str>,
@@ -49,7 +49,7 @@ pub(super) fn another<'a>(
     Some(if is_hour { HOUR } else { MINUTES })
 }
 
-/// Whether each breakpoint of an array of blocks, and of the blocks in them, lasts an hour.
+/// For each breakpoint in an array of blocks, nested ones included, adds whether it lasts an hour.
 fn gather(array: &str, found: &mut Vec<bool>) {
     if !array.starts_with('[') || !array.contains("\"cache_control\"") {
         return;
@@ -64,7 +64,7 @@ fn gather(array: &str, found: &mut Vec<bool>) {
     }
 }
 
-/// A written message that ends with a breakpoint; `None` where its last block can have none.
+/// Returns the message with a breakpoint at its end; `None` if its last block cannot have one.
 pub(super) fn marked(message: &str, mark: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct AssistantContent<'a> {

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::asker::ClientIdentity;
+use crate::client_identity::ClientIdentity;
 
 fn read(body: &str) -> AnthropicEnvelope {
     AnthropicEnvelope::read(&Bytes::copy_from_slice(body.as_bytes())).unwrap()

@@ -1,4 +1,4 @@
-//! What the model answered.
+//! Stores the model's answers.
 
 use bethink_prefix_match::LikenessReader;
 use bethink_service::{Result, ServiceError};
@@ -20,8 +20,8 @@ struct ReceivedAnswer {
 }
 
 impl GatewayService {
-    /// Takes an answer in. Returns at once, with the conversation gone on; what it starts is waited for at
-    /// shutdown. A client that has the answer's end finds it with its next request.
+    /// Adds an answer to the conversation, and stores it in the background. A shutdown waits for that. A client that has
+    /// received the whole answer can continue the conversation at once.
     pub(crate) fn take_answer(&self, ticket: AnswerTicket, response: ProviderResponse) {
         ticket.accepted();
         let AnswerTicket(sent) = ticket;
@@ -30,14 +30,14 @@ impl GatewayService {
         let answer = match self.read_answer(&sent, message) {
             Ok(answer) => answer,
             Err(error) => {
-                tracing::warn!(session = %sent.session, reason = %error, "an answer could not be read");
+                tracing::warn!(session = %sent.session, reason = %error, "could not read an answer");
                 return;
             }
         };
         if let Some(usage) = answer.message.usage {
             count(usage, outcome);
         }
-        // What broke off is not said: the client asks again. An answer without words leaves nothing to echo.
+        // The client repeats a request whose answer was cut off, and does not send back an empty one.
         if outcome != AnswerOutcome::Whole || answer.message.blocks.is_empty() {
             return;
         }
@@ -45,13 +45,13 @@ impl GatewayService {
             .cache
             .extend(sent.session, sent.length, &[answer.mark], None, |_| answer.work(&sent))
         {
-            self.store_soon(sent.session);
+            self.store_in_background(sent.session);
             return;
         }
         let service = self.clone();
         self.cx.spawn(async move {
-            if let Err(error) = service.keep_elsewhere(&sent, answer).await {
-                tracing::warn!(session = %sent.session, reason = %error, "an answer was not kept");
+            if let Err(error) = service.keep_in_fork(&sent, answer).await {
+                tracing::warn!(session = %sent.session, reason = %error, "could not store an answer");
             }
         });
     }
@@ -66,8 +66,9 @@ impl GatewayService {
         Ok(ReceivedAnswer { message, mark })
     }
 
-    /// The session has continued, or is no longer loaded. Another answer to the same messages is a fork.
-    async fn keep_elsewhere(&self, sent: &TicketState, answer: ReceivedAnswer) -> Result<()> {
+    /// Stores an answer to a session that has continued or is no longer cached. A second answer to the same messages
+    /// becomes a fork.
+    async fn keep_in_fork(&self, sent: &TicketState, answer: ReceivedAnswer) -> Result<()> {
         let _one = self.cache.stripe(sent.mark).lock().await;
         if self.cache.longest(sent.scope, &[answer.mark]).is_some()
             || !self.cx.store().relatives(sent.scope.0, vec![answer.mark]).await?.is_empty()
@@ -85,13 +86,13 @@ impl GatewayService {
         let shared = SharedPrefix { through: sent.length, ..shared };
         let session = match shared.is_whole {
             true => shared.session,
-            false => match self.branch_off(shared, sent.scope).await? {
+            false => match self.fork_at(shared, sent.scope).await? {
                 Some(place) => place.session,
                 None => return Ok(()),
             },
         };
         if self.cache.extend(session, sent.length, &[answer.mark], None, |_| answer.work(sent)) {
-            self.store_soon(session);
+            self.store_in_background(session);
         }
         Ok(())
     }
@@ -109,7 +110,7 @@ impl ReceivedAnswer {
     }
 }
 
-/// The provider's own ID. Not used for OpenAI's format, because local servers give all answers the same number.
+/// Returns the provider's ID of the answer. `None` for OpenAI's format, because some local servers repeat their IDs.
 fn provider_id(sent: &TicketState, raw: &Bytes) -> Option<MessageId> {
     if sent.entrance != "anthropic" {
         return None;

@@ -1,7 +1,7 @@
-//! A conversation that nothing stored begins like.
+//! Begins a session for a conversation that has no stored beginning.
 //!
-//! The first of a client's session is its own; what else comes under the same key, such as titles and
-//! sub-agents, are explorations below it, so that they don't crowd the list.
+//! The first conversation with a client's session ID gets the session for that ID. Others with the same ID, such as
+//! requests for a title and sub-agents, become its children, so that they do not fill the list of sessions.
 
 use std::sync::Arc;
 
@@ -18,18 +18,19 @@ use super::request::ClientKey;
 use super::service::GatewayService;
 use super::working_dir::existing;
 
-/// The tag of a session that serves another one.
+/// Tag of a session that belongs to another one.
 const EXPLORATION: &str = "exploration";
 
-/// Whose a new session is.
+/// Which session a new conversation gets.
 enum SessionOrigin {
-    /// Its own.
-    Free,
-    /// The session that the key refers to from now on.
-    Keyed(ClientKey),
-    /// Another entrance has made it already, and nothing was said in it.
-    Waiting(SessionId),
-    Below(SessionId),
+    /// A new session without a key.
+    Unclaimed,
+    /// A new session, which the key refers to from now on.
+    Claiming(ClientKey),
+    /// An existing session without messages, made by another entrance.
+    Empty(SessionId),
+    /// A new child of this session.
+    ChildOf(SessionId),
 }
 
 impl GatewayService {
@@ -42,13 +43,13 @@ impl GatewayService {
         let messages = request.new_messages(0, self.cx.now())?;
         loop {
             let origin = match (parent, &request.client) {
-                (Some(parent), _) => SessionOrigin::Below(parent),
+                (Some(parent), _) => SessionOrigin::ChildOf(parent),
                 (None, Some(key)) => self.origin_for(key, request).await?,
-                (None, None) => SessionOrigin::Free,
+                (None, None) => SessionOrigin::Unclaimed,
             };
             let queue = Arc::new(StorageQueue::default());
             let session = match origin {
-                SessionOrigin::Waiting(session) => {
+                SessionOrigin::Empty(session) => {
                     queue.push(StorageTask::Model(request.model.clone()));
                     session
                 }
@@ -65,15 +66,15 @@ impl GatewayService {
             let conversation = CachedConversation {
                 scope,
                 marks,
-                is_simple: true,
+                is_unedited: true,
                 model,
                 queue,
                 frame: None,
-                touched: 0,
+                last_used: 0,
             };
-            // One that waited may have been taken meanwhile.
+            // Another request may have taken an empty session in the meantime.
             if self.cache.insert(session, conversation) {
-                self.store_soon(session);
+                self.store_in_background(session);
                 return Ok(self.place(session, scope));
             }
         }
@@ -88,23 +89,23 @@ impl GatewayService {
                 stored.map(|session| KeyClaim { session, is_agent: true })
             }
         };
-        let Some(claim) = known else { return Ok(SessionOrigin::Keyed(key.clone())) };
+        let Some(claim) = known else { return Ok(SessionOrigin::Claiming(key.clone())) };
         if !claim.is_agent && request.brings_tools() {
-            return Ok(SessionOrigin::Keyed(key.clone()));
+            return Ok(SessionOrigin::Claiming(key.clone()));
         }
         if !self.cache.knows(claim.session) {
             match self.cx.store().session(claim.session).await {
                 Ok(session) if session.last_seq == Seq::ZERO => {
-                    return Ok(SessionOrigin::Waiting(session.id));
+                    return Ok(SessionOrigin::Empty(session.id));
                 }
                 Ok(_) => {}
-                Err(_) => return Ok(SessionOrigin::Keyed(key.clone())),
+                Err(_) => return Ok(SessionOrigin::Claiming(key.clone())),
             }
         }
-        Ok(SessionOrigin::Below(claim.session))
+        Ok(SessionOrigin::ChildOf(claim.session))
     }
 
-    /// Enqueues the making of a session.
+    /// Enqueues the creation of a session.
     async fn enqueue_new(
         &self,
         request: &ReadRequest,
@@ -117,13 +118,13 @@ impl GatewayService {
         let mut parent = None;
         let mut claimed = None;
         match origin {
-            SessionOrigin::Below(session) => parent = Some(session),
-            SessionOrigin::Keyed(key) => {
+            SessionOrigin::ChildOf(session) => parent = Some(session),
+            SessionOrigin::Claiming(key) => {
                 let claim = KeyClaim { session: id, is_agent: request.brings_tools() };
                 parent = self.cache.set_claim(&key, claim).map(|before| before.session);
                 claimed = Some(key).filter(|_| parent.is_none());
             }
-            SessionOrigin::Free | SessionOrigin::Waiting(_) => {}
+            SessionOrigin::Unclaimed | SessionOrigin::Empty(_) => {}
         }
         let tags = parent.iter().map(|_| EXPLORATION.to_owned()).collect();
         let dir = self.directory(request).await;
@@ -141,7 +142,7 @@ impl GatewayService {
         Ok(id)
     }
 
-    /// Where the client works, as it says; else the person's home.
+    /// Returns the client's working directory if it states one; otherwise the user's home directory.
     async fn directory(&self, request: &ReadRequest) -> String {
         let said = existing(request.project_dir.as_deref()).await;
         let person = || self.cx.settings().person.as_ref().map(|home| home.display().to_string());
@@ -155,7 +156,7 @@ impl ReadRequest {
     }
 }
 
-/// From the first text that a person typed.
+/// Makes a title from the first text that a person typed.
 fn title(messages: &[Message]) -> Option<String> {
     let users = messages.iter().filter(|message| message.role == Role::User);
     users.flat_map(|message| &message.blocks).find_map(|block| typed::title(&block.text()))

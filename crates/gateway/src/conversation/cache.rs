@@ -1,4 +1,5 @@
-//! Conversations at hand: the marks of their beginnings, so that most requests are recognised without the disk.
+//! A cache of conversations with the marks of their prefixes, so that most requests are recognized without reading the
+//! disk.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,35 +14,35 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::queue::{StorageQueue, StorageTask};
 use super::request::ClientKey;
 
-/// Marks kept at hand, about 100 bytes each: the newest hundred sessions of two thousand messages.
+/// Maximum number of cached marks, about 100 bytes each: enough for a hundred sessions of two thousand messages.
 const MAX_MARKS: usize = 200_000;
-/// Clients' keys kept at hand.
+/// Maximum number of cached client keys.
 const MAX_KEYS: usize = 10_000;
-/// Requests that are looked for on disk at once, if they begin differently.
+/// Number of locks for searches in the store: conversations with different first messages rarely wait for each other.
 const STRIPES: usize = 32;
 
 /// A session that requests continue.
 #[derive(Debug)]
 pub(super) struct CachedConversation {
     pub(super) scope: ChainScope,
-    /// Of each beginning of its history, the shortest first.
+    /// Mark of each prefix of its history, the shortest first.
     pub(super) marks: Vec<u128>,
-    /// Nothing was decided that a prompt would show.
-    pub(super) is_simple: bool,
+    /// Its prompts show its history unchanged.
+    pub(super) is_unedited: bool,
     pub(super) model: ModelSpec,
     pub(super) queue: Arc<StorageQueue>,
-    /// A hash of what surrounds its messages.
+    /// Hash of its system prompt and tools.
     pub(super) frame: Option<u64>,
-    pub(super) touched: u64,
+    pub(super) last_used: u64,
 }
 
-/// A session that begins like a request.
+/// A session that has a prefix in common with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedPrefix {
     pub(super) session: SessionId,
-    /// So many messages are the same.
+    /// Number of common messages.
     pub(super) through: usize,
-    /// They are all that it has.
+    /// The session has no other messages.
     pub(super) is_whole: bool,
 }
 
@@ -49,17 +50,17 @@ pub(super) struct SharedPrefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyClaim {
     pub(super) session: SessionId,
-    /// It was made by a request that brought tools: an agent's, and not one for a title.
+    /// It was made by a request with tools, so it is an agent's and not a request for a title.
     pub(super) is_agent: bool,
 }
 
-/// Where a request belongs.
+/// The session that a request belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConversationPlace {
     pub(super) session: SessionId,
     pub(super) scope: ChainScope,
-    /// Nothing was decided that a prompt would show.
-    pub(super) is_simple: bool,
+    /// Its prompts show its history unchanged.
+    pub(super) is_unedited: bool,
 }
 
 #[derive(Debug, Default)]
@@ -71,11 +72,12 @@ pub(super) struct ConversationCache {
 #[derive(Debug, Default)]
 struct CacheState {
     conversations: HashMap<SessionId, CachedConversation>,
-    /// Sessions by the mark of their whole history, and by that of each beginning.
+    /// Sessions by the mark of their whole history.
     tips: HashMap<(ChainScope, u128), SessionId>,
+    /// Sessions by the mark of each prefix.
     places: HashMap<(ChainScope, u128), SessionId>,
     claims: HashMap<ClientKey, KeyClaim>,
-    /// Marks of all first messages, stored and at hand; none until they were read.
+    /// Marks of the first messages of all sessions, stored and cached; `None` until they are read.
     firsts: Option<HashSet<(ChainScope, u128)>>,
     clock: u64,
     marks: usize,
@@ -86,14 +88,14 @@ impl ConversationCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held while a conversation that begins with `mark` is looked for on disk.
+    /// Returns the lock to hold while a conversation with this mark is looked up in the store.
     pub(super) fn stripe(&self, mark: u128) -> &AsyncMutex<()> {
         let [first, ..] = &self.stripes;
         let at = usize::try_from(mark % STRIPES as u128).unwrap_or_default();
         self.stripes.get(at).unwrap_or(first)
     }
 
-    /// The session at hand that shares most with a request; a whole history before a part.
+    /// Returns the cached session with the longest prefix of a request, preferring one that has no other messages.
     pub(super) fn longest(&self, scope: ChainScope, marks: &[u128]) -> Option<SharedPrefix> {
         let state = self.state();
         marks.iter().enumerate().rev().find_map(|(at, mark)| {
@@ -104,7 +106,7 @@ impl ConversationCache {
         })
     }
 
-    /// The longest session at hand that a request has all of.
+    /// Returns the longest cached session whose whole history is a prefix of a request.
     pub(super) fn longest_whole(&self, scope: ChainScope, marks: &[u128]) -> Option<SharedPrefix> {
         let state = self.state();
         marks.iter().enumerate().rev().find_map(|(at, mark)| {
@@ -113,7 +115,7 @@ impl ConversationCache {
         })
     }
 
-    /// How much of a session at hand a request shares.
+    /// Returns the prefix that a cached session and a request have in common.
     pub(super) fn shared_with(&self, session: SessionId, marks: &[u128]) -> Option<SharedPrefix> {
         let state = self.state();
         let conversation = state.conversations.get(&session)?;
@@ -121,8 +123,8 @@ impl ConversationCache {
         Some(SharedPrefix { session, through, is_whole: through == conversation.marks.len() })
     }
 
-    /// Adds what a request brings behind the first `known` messages, and enqueues its storing; `false` if
-    /// somebody was faster.
+    /// Adds the messages of a request after the first `known`, and enqueues the task that stores them; `false` if another
+    /// request was faster.
     pub(super) fn extend(
         &self,
         session: SessionId,
@@ -142,11 +144,11 @@ impl ConversationCache {
         }
         let new = work(conversation);
         conversation.queue.push(new);
-        state.lengthen(session, marks);
+        state.add_marks(session, marks);
         true
     }
 
-    /// Takes a session in; `false` if it is at hand already.
+    /// Adds a session; `false` if it is already cached.
     pub(super) fn insert(&self, session: SessionId, conversation: CachedConversation) -> bool {
         let mut state = self.state();
         if state.conversations.contains_key(&session) {
@@ -156,19 +158,19 @@ impl ConversationCache {
         state
             .conversations
             .insert(session, CachedConversation { marks: Vec::new(), ..conversation });
-        state.lengthen(session, &marks);
+        state.add_marks(session, &marks);
         state.trim();
         true
     }
 
-    /// The marks of its first messages.
+    /// Returns the marks of a session's first `through` messages; empty if there are fewer.
     pub(super) fn marks_of(&self, session: SessionId, through: usize) -> Vec<u128> {
         let marks = self.of(session, |known| known.marks.get(..through).map(<[u128]>::to_vec));
         marks.flatten().unwrap_or_default()
     }
 
-    /// Records what surrounds a conversation's messages. Returns whether it changed.
-    pub(super) fn framed(&self, session: SessionId, frame: u64) -> bool {
+    /// Records the hash of a conversation's system prompt and tools. Returns whether it changed.
+    pub(super) fn set_frame(&self, session: SessionId, frame: u64) -> bool {
         let mut state = self.state();
         let Some(conversation) = state.conversations.get_mut(&session) else { return false };
         conversation.frame.replace(frame) != Some(frame)
@@ -182,8 +184,8 @@ impl ConversationCache {
         self.of(session, |conversation| conversation.scope)
     }
 
-    pub(super) fn is_simple(&self, session: SessionId) -> bool {
-        self.of(session, |conversation| conversation.is_simple).unwrap_or(false)
+    pub(super) fn is_unedited(&self, session: SessionId) -> bool {
+        self.of(session, |conversation| conversation.is_unedited).unwrap_or(false)
     }
 
     pub(super) fn knows(&self, session: SessionId) -> bool {
@@ -194,14 +196,14 @@ impl ConversationCache {
         self.state().conversations.get(&session).map(read)
     }
 
-    /// A prompt of the session would show something else than its history.
+    /// Records that prompts no longer show the session's history unchanged.
     pub(super) fn edited(&self, session: SessionId) {
         if let Some(conversation) = self.state().conversations.get_mut(&session) {
-            conversation.is_simple = false;
+            conversation.is_unedited = false;
         }
     }
 
-    /// The session is looked for on disk from now on.
+    /// Removes the session, so that it is read from the store again.
     pub(super) fn forget(&self, session: SessionId) {
         self.state().drop_conversation(session);
     }
@@ -212,13 +214,13 @@ impl ConversationCache {
         state.claims.retain(|_, claim| claim.session != session);
     }
 
-    /// Whether any conversation begins so; none until [`Self::begins_with`] was told.
+    /// Returns whether any conversation begins with this mark; `None` before [`Self::set_beginnings`] was called.
     pub(super) fn is_begun(&self, scope: ChainScope, first: u128) -> Option<bool> {
         self.state().firsts.as_ref().map(|firsts| firsts.contains(&(scope, first)))
     }
 
-    /// What the stored conversations begin with.
-    pub(super) fn begins_with(&self, stored: Vec<(u64, u128)>) {
+    /// Records the marks of all stored first messages.
+    pub(super) fn set_beginnings(&self, stored: Vec<(u64, u128)>) {
         let mut state = self.state();
         let known: Vec<_> = (state.conversations.values())
             .filter_map(|conversation| Some((conversation.scope, *conversation.marks.first()?)))
@@ -231,7 +233,7 @@ impl ConversationCache {
         self.state().claims.get(key).copied()
     }
 
-    pub(super) fn stands_for(&self, known: &ClientSession) -> bool {
+    pub(super) fn claim_matches(&self, known: &ClientSession) -> bool {
         let key = ClientKey { entrance: known.client.clone(), key: known.key.clone() };
         self.claim(&key).is_none_or(|claim| claim.session == known.session)
     }
@@ -251,10 +253,10 @@ impl ConversationCache {
 }
 
 impl CacheState {
-    fn lengthen(&mut self, session: SessionId, marks: &[u128]) {
+    fn add_marks(&mut self, session: SessionId, marks: &[u128]) {
         self.clock += 1;
         let Some(conversation) = self.conversations.get_mut(&session) else { return };
-        conversation.touched = self.clock;
+        conversation.last_used = self.clock;
         let scope = conversation.scope;
         if let (Some(old), false) = (conversation.marks.last(), marks.is_empty())
             && self.tips.get(&(scope, *old)) == Some(&session)
@@ -287,18 +289,18 @@ impl CacheState {
         }
     }
 
-    /// Lets go of what was used longest ago and is on disk.
+    /// Removes the least recently used sessions that are completely stored.
     fn trim(&mut self) {
         while self.marks > MAX_MARKS {
             let idle = self.conversations.iter().filter(|(_, known)| known.queue.is_idle());
-            let oldest = idle.min_by_key(|(_, known)| known.touched).map(|(id, _)| *id);
+            let oldest = idle.min_by_key(|(_, known)| known.last_used).map(|(id, _)| *id);
             let Some(oldest) = oldest else { return };
             self.drop_conversation(oldest);
         }
     }
 }
 
-/// As far as prompts differ: more output than the reserve changes no window.
+/// Compares what matters for prompts: an output limit above the reserve does not change the window.
 fn same_model(a: &ModelSpec, b: &ModelSpec) -> bool {
     let reserve = |model: &ModelSpec| model.max_output_tokens.map(|most| most.min(OUTPUT_RESERVE));
     a.name == b.name && a.context_window == b.context_window && reserve(a) == reserve(b)

@@ -1,8 +1,8 @@
-//! Which session a request continues.
+//! Finds the session that a request continues.
 //!
-//! The longest beginning that is stored decides. Where it is all that a session has, the request goes on with
-//! it; where the session has more, the client dropped or edited what came later, and a fork goes on from there,
-//! so that neither conversation is touched by the other. Nothing in common is a new session.
+//! The longest stored prefix of the request decides. If it is the whole session, the request continues that session. If
+//! the session has more messages, the client dropped or edited them, and the request continues in a fork. If no
+//! prefix is stored, the request begins a new session.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use super::queue::{StorageQueue, StorageTask};
 use super::read_request::ReadRequest;
 use super::service::GatewayService;
 
-/// How often a conversation is looked for that others change meanwhile.
+/// How often the search is repeated if other requests change the conversation at the same time.
 const TRIES: usize = 8;
 
 impl GatewayService {
-    /// The session that the request continues, with what is new of it in the queue to be stored.
-    pub(super) async fn recognise(&self, request: &ReadRequest) -> Result<ConversationPlace> {
+    /// Returns the session that the request continues, and enqueues its new messages.
+    pub(super) async fn recognize(&self, request: &ReadRequest) -> Result<ConversationPlace> {
         if let Some(named) = request.session {
-            return self.recognise_named(request, named).await;
+            return self.recognize_named(request, named).await;
         }
-        if let Some(place) = self.at_hand(request, request.scope, false)? {
+        if let Some(place) = self.in_cache(request, request.scope, false)? {
             return Ok(place);
         }
         let mark = request.marks.first().copied().unwrap_or_default();
         let _one = self.cache.stripe(mark).lock().await;
-        self.look_further(request, request.scope, None).await
+        self.find_stored(request, request.scope, None).await
     }
 
-    /// The session that a client names, or a fork of it.
-    async fn recognise_named(
+    /// Returns the session that a client names, or a fork of it.
+    async fn recognize_named(
         &self,
         request: &ReadRequest,
         named: SessionId,
@@ -44,7 +44,7 @@ impl GatewayService {
         let unknown = |error: ServiceError| match error.kind {
             ErrorKind::NotFound => {
                 ServiceError { field: Some("x-bethink-session".to_owned()), ..error }
-                    .hint("name a session of `bethink session ls`, or leave the header out")
+                    .hint("use an ID from `bethink session ls`, or leave the header out")
             }
             _ => error,
         };
@@ -57,11 +57,11 @@ impl GatewayService {
         {
             return Ok(self.place(own.session, scope));
         }
-        self.look_further(request, scope, Some(named)).await
+        self.find_stored(request, scope, Some(named)).await
     }
 
-    /// Its place, without the disk; none where only the disk can tell.
-    fn at_hand(
+    /// Finds the session in the cache; `None` if the store must be asked. `looked` is whether that was done.
+    fn in_cache(
         &self,
         request: &ReadRequest,
         scope: ChainScope,
@@ -69,11 +69,12 @@ impl GatewayService {
     ) -> Result<Option<ConversationPlace>> {
         loop {
             let Some(shared) = self.cache.longest(scope, &request.marks) else { return Ok(None) };
-            // It may have gone on: the same request was answered before, and only another answer parts them.
+            // The session may have continued, because this request was answered before. Only a different answer
+            // makes a fork.
             if shared.through == request.marks.len() {
                 return Ok(Some(self.place(shared.session, scope)));
             }
-            if !shared.is_whole || !(looked || request.only_asks_behind(shared.through)) {
+            if !shared.is_whole || !(looked || request.only_user_messages_after(shared.through)) {
                 return Ok(None);
             }
             if self.extend(request, shared)? {
@@ -82,7 +83,7 @@ impl GatewayService {
         }
     }
 
-    async fn look_further(
+    async fn find_stored(
         &self,
         request: &ReadRequest,
         scope: ChainScope,
@@ -90,10 +91,10 @@ impl GatewayService {
     ) -> Result<ConversationPlace> {
         for _ in 0..TRIES {
             let begun = self.load_longer(request, scope).await?;
-            if let Some(place) = self.at_hand(request, scope, true)? {
+            if let Some(place) = self.in_cache(request, scope, true)? {
                 return Ok(place);
             }
-            // Nothing of it was stored before the daemon was killed.
+            // The daemon was killed after it stored the session, and before it stored a message.
             let empty = begun.map(|session| SharedPrefix { session, through: 0, is_whole: true });
             if let Some(shared) = empty
                 && self.cache.longest(scope, &request.marks).is_none()
@@ -102,15 +103,15 @@ impl GatewayService {
                 return Ok(self.place(shared.session, scope));
             }
             match self.cache.longest(scope, &request.marks) {
-                Some(shared) => drop(self.branch_off(shared, scope).await?),
+                Some(shared) => drop(self.fork_at(shared, scope).await?),
                 None => return self.begin(request, scope, parent).await,
             }
         }
         Err(ServiceError::conflict("the conversation changes faster than it can be followed"))
     }
 
-    /// The same without making or changing anything; none for a conversation that is not stored.
-    pub(super) async fn known_place(
+    /// Like [`Self::recognize`], but changes nothing; `None` if the conversation is not stored.
+    pub(super) async fn existing_place(
         &self,
         request: &ReadRequest,
     ) -> Result<Option<ConversationPlace>> {
@@ -123,7 +124,7 @@ impl GatewayService {
         Ok(shared.map(|shared| self.place(shared.session, scope)))
     }
 
-    /// Enqueues what is new of the request; `false` if the session went on meanwhile.
+    /// Enqueues the new messages of the request; `false` if the session has continued in the meantime.
     pub(super) fn extend(&self, request: &ReadRequest, shared: SharedPrefix) -> Result<bool> {
         let SharedPrefix { session, through, .. } = shared;
         let messages = request.new_messages(through, self.cx.now())?;
@@ -135,17 +136,17 @@ impl GatewayService {
                     messages,
                     marks: marks.to_vec(),
                     scope: conversation.scope,
-                    is_shown: conversation.is_simple && request.surely_fits,
+                    is_shown: conversation.is_unedited && request.surely_fits,
                 }
             });
         if done {
-            self.store_soon(session);
+            self.store_in_background(session);
         }
         Ok(done)
     }
 
-    /// A fork of the session that ends where a request parts from it.
-    pub(super) async fn branch_off(
+    /// Forks a session after the prefix it shares with a request.
+    pub(super) async fn fork_at(
         &self,
         shared: SharedPrefix,
         scope: ChainScope,
@@ -155,7 +156,7 @@ impl GatewayService {
             return Ok(None);
         }
         let forked = async {
-            self.stored_all(shared.session).await?;
+            self.wait_until_stored(shared.session).await?;
             let at_seq = Some(shared.through as u64);
             let fork = bethink_api::ForkRequest { at_seq, ..Default::default() };
             self.sessions.fork(shared.session, fork).await
@@ -163,12 +164,12 @@ impl GatewayService {
         match forked.await {
             Ok(fork) => {
                 let session = SessionId(fork.id);
-                self.take_in(session, scope, marks, true).await?;
+                self.add_to_cache(session, scope, marks, true).await?;
                 metrics::counter!("bethink_gateway_forks_total").increment(1);
-                tracing::info!(from = %shared.session, at = shared.through, %session, "a client went back: forked");
+                tracing::info!(from = %shared.session, at = shared.through, %session, "forked a session, because a client went back");
                 Ok(Some(self.place(session, scope)))
             }
-            // Deleted, or never stored: the next look knows.
+            // It was deleted or never stored; the next try reads the store.
             Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid) => {
                 self.cache.forget(shared.session);
                 Ok(None)
@@ -178,21 +179,21 @@ impl GatewayService {
     }
 
     pub(super) fn place(&self, session: SessionId, scope: ChainScope) -> ConversationPlace {
-        ConversationPlace { session, scope, is_simple: self.cache.is_simple(session) }
+        ConversationPlace { session, scope, is_unedited: self.cache.is_unedited(session) }
     }
 
-    /// Takes a stored session to hand that shares more with the request than those at hand.
+    /// Loads a stored session that shares a longer prefix with the request than the cached ones, if there is one.
     async fn load_longer(
         &self,
         request: &ReadRequest,
         scope: ChainScope,
     ) -> Result<Option<SessionId>> {
-        let at_hand = self.cache.longest(scope, &request.marks).map_or(0, |shared| shared.through);
-        let longer = request.marks.get(at_hand..).unwrap_or_default();
+        let in_cache = self.cache.longest(scope, &request.marks).map_or(0, |shared| shared.through);
+        let longer = request.marks.get(in_cache..).unwrap_or_default();
         let Some(first) = request.marks.first().filter(|_| !longer.is_empty()) else {
             return Ok(None);
         };
-        if at_hand == 0 && !self.is_begun(scope, *first).await? {
+        if in_cache == 0 && !self.is_begun(scope, *first).await? {
             return Ok(None);
         }
         let found = self.cx.store().relatives(scope.0, longer.to_vec()).await?;
@@ -202,16 +203,17 @@ impl GatewayService {
         Ok(Some(relative.session))
     }
 
-    /// Most new conversations are told from all stored ones without the disk.
+    /// Returns whether any stored conversation begins with this mark. Rules out most new conversations without reading
+    /// the disk.
     async fn is_begun(&self, scope: ChainScope, first: u128) -> Result<bool> {
         if let Some(known) = self.cache.is_begun(scope, first) {
             return Ok(known);
         }
-        self.cache.begins_with(self.cx.store().beginnings().await?);
+        self.cache.set_beginnings(self.cx.store().beginnings().await?);
         Ok(self.cache.is_begun(scope, first).unwrap_or(true))
     }
 
-    /// Takes a session to hand that a client names, and tells whose requests continue it.
+    /// Loads a session that a client names, and returns its scope.
     async fn load_named(&self, id: SessionId, setting: [&str; 2]) -> Result<ChainScope> {
         if let Some(scope) = self.cache.scope(id) {
             return Ok(scope);
@@ -234,16 +236,16 @@ impl GatewayService {
             self.cx.store().lineage(id).await?.map_or_else(Vec::new, |stored| stored.marks);
         let last = usize::try_from(session.last_seq.0).unwrap_or(usize::MAX);
         if stored.len() >= last {
-            // Marks are written before their messages; a daemon that was killed in between left some.
+            // Marks are written before their messages, so a daemon that was killed in between left too many.
             let marks = stored.into_iter().take(last).collect();
-            return self.take_in(id, scope, marks, false).await;
+            return self.add_to_cache(id, scope, marks, false).await;
         }
-        // Somebody else appended, or the session did not come by the gateway.
+        // Another writer appended, or the session was not made by the gateway.
         let marks = self.marks_of(id, setting).await?;
-        self.take_in(id, scope, marks, true).await
+        self.add_to_cache(id, scope, marks, true).await
     }
 
-    /// Of a session's history, as if a request of this setting had sent it.
+    /// Computes the marks of a session's history as if a request with this setting had sent it.
     async fn marks_of(&self, id: SessionId, setting: [&str; 2]) -> Result<Vec<u128>> {
         let mut chain = Chain::new(&setting);
         let (mut reader, mut marks, mut after) = (LikenessReader::default(), Vec::new(), Seq::ZERO);
@@ -253,15 +255,15 @@ impl GatewayService {
             let Some(last) = batch.last() else { return Ok(marks) };
             after = last.seq;
             for message in &batch {
-                // What can't be read is like nothing that a client sends.
+                // An unreadable message matches nothing that a client sends.
                 let Ok(reading) = reader.read(&message.raw) else { return Ok(marks) };
                 marks.push(chain.push(&reading));
             }
         }
     }
 
-    /// Takes a stored session to hand; `writes` where the store does not have its marks.
-    pub(super) async fn take_in(
+    /// Adds a stored session to the cache, and stores its marks if `writes`.
+    pub(super) async fn add_to_cache(
         &self,
         id: SessionId,
         scope: ChainScope,
@@ -273,16 +275,23 @@ impl GatewayService {
             self.cx.store().put_lineage(lineage, Seq::ZERO).await?;
         }
         let model = model_of(&self.cx.store().session(id).await?);
-        let is_simple = self.shows_itself(id).await?;
+        let is_unedited = self.has_no_edits(id).await?;
         let queue = Arc::new(StorageQueue::default());
-        let conversation =
-            CachedConversation { scope, marks, is_simple, model, queue, frame: None, touched: 0 };
+        let conversation = CachedConversation {
+            scope,
+            marks,
+            is_unedited,
+            model,
+            queue,
+            frame: None,
+            last_used: 0,
+        };
         self.cache.insert(id, conversation);
         Ok(())
     }
 
-    /// Its prompts show its history as it is.
-    async fn shows_itself(&self, id: SessionId) -> Result<bool> {
+    /// Returns whether prompts show the session's history unchanged.
+    async fn has_no_edits(&self, id: SessionId) -> Result<bool> {
         let decisions = self.cx.store().decisions(id).await?;
         let compactions = self.cx.store().compactions(id).await?;
         Ok(decisions.iter().all(|decision| decision.kind == "shown")

@@ -1,4 +1,4 @@
-//! A view as a list of parts: the client's own messages where they are unchanged, and our texts elsewhere.
+//! Splits a prompt into the client's unchanged messages and those that bethink wrote.
 
 use bethink_context::History;
 use bethink_transcript::{
@@ -9,13 +9,13 @@ use bytes::Bytes;
 use super::read_request::ReadRequest;
 use super::request::PromptPart;
 
-/// What a prompt was made of.
+/// The request and the history that a prompt was made from.
 pub(super) struct PromptSources<'a> {
     pub(super) request: &'a ReadRequest,
     pub(super) history: &'a History,
 }
 
-/// The prompt's messages; none if they are the client's own, all of them, in order.
+/// Returns the parts of a prompt; `None` if it consists of all the client's messages, unchanged.
 pub(super) fn parts(sources: &PromptSources<'_>, prompt: &ValidPrompt) -> Option<Vec<PromptPart>> {
     let mut parts = Vec::with_capacity(prompt.messages().len());
     for message in prompt.messages() {
@@ -31,7 +31,7 @@ pub(super) fn parts(sources: &PromptSources<'_>, prompt: &ValidPrompt) -> Option
 }
 
 impl PromptSources<'_> {
-    /// The client's messages that these blocks are, whole and in order; none if anything differs.
+    /// Returns the client's messages that consist of exactly these blocks; `None` if anything differs.
     fn own(&self, blocks: &[PromptBlock]) -> Option<Vec<usize>> {
         let (mut own, mut rest) = (Vec::new(), blocks);
         while let Some(first) = rest.first() {
@@ -51,13 +51,13 @@ impl PromptSources<'_> {
         (!own.is_empty()).then_some(own)
     }
 
-    /// The client's message of this seq: its history is the request's, message by message.
+    /// Returns the index of the client's message with this seq. History and request have the same messages.
     fn index(&self, seq: Seq) -> Option<usize> {
         let index = usize::try_from(seq.0.checked_sub(1)?).ok()?;
         (index < self.request.messages.len()).then_some(index)
     }
 
-    /// `{role, content}`, with a breakpoint if the client had one in this part.
+    /// Returns `{role, content}`, with a cache breakpoint if the client had one in this part.
     fn written(&self, message: &PromptMessage) -> Bytes {
         let marked = message.blocks.iter().rev().find_map(|block| {
             let index = match block.origin {

@@ -1,4 +1,4 @@
-//! What goes up for a request.
+//! Makes the prompt for a request.
 
 use std::sync::Arc;
 
@@ -12,51 +12,55 @@ use super::read_request::{ReadRequest, read_all};
 use super::request::{ClientKey, GatewayRequest, UpstreamPrompt};
 use super::service::GatewayService;
 use super::ticket::PreparedPrompt;
-use super::working_dir::spoken_dir;
+use super::working_dir::stated_dir;
 
-/// Bytes of one conversation that may wait to be stored; a request that brings more waits itself.
-const MAX_WAITING: usize = 16 * 1024 * 1024;
-/// Tokens that an image or a document may cost beyond its bytes, since a request may contain only its URL.
+/// Maximum size of a conversation's queued messages, in bytes. With more, a request waits until they are stored.
+const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
+/// Upper estimate for an image or a document, in tokens, because a request may contain only its URL.
 const MEDIA_TOKENS: u64 = 3_000;
-/// The part of the system prompt that a client's own is.
+/// Name of the system part that contains the client's own system prompt.
 const SYSTEM: &str = "system";
 
 impl GatewayService {
-    /// Recognises the session, keeps what is new, and says what goes up.
+    /// Finds the session, stores the new messages, and makes the prompt to send.
     pub(crate) async fn prepare_prompt(&self, request: GatewayRequest) -> Result<PreparedPrompt> {
         let request = Arc::new(self.read_request(request)?);
-        let place = self.recognise(&request).await?;
-        if place.is_simple && request.surely_fits {
+        let place = self.recognize(&request).await?;
+        if place.is_unedited && request.surely_fits {
             metrics::counter!("bethink_gateway_requests_total", "way" => "unchanged").increment(1);
-            self.note_behind(&request, &place).await?;
+            self.note_in_background(&request, &place).await?;
             return Ok(PreparedPrompt::new(&request, &place, UpstreamPrompt::Unchanged));
         }
         metrics::counter!("bethink_gateway_requests_total", "way" => "turn").increment(1);
         self.turn_for(&request, place).await
     }
 
-    /// The prompt that such a request would get, but for a compaction. Keeps nothing.
+    /// Returns the prompt that this request would get, without a compaction, and stores nothing.
     pub(crate) async fn count_prompt(&self, request: GatewayRequest) -> Result<UpstreamPrompt> {
         let request = self.read_request(request)?;
-        match self.known_place(&request).await? {
-            Some(place) if !place.is_simple => self.foreseen_for(&request, &place).await,
+        match self.existing_place(&request).await? {
+            Some(place) if !place.is_unedited => self.preview_for(&request, &place).await,
             _ => Ok(UpstreamPrompt::Unchanged),
         }
     }
 
-    /// What of an unchanged request is noted in the background; waits only where too much waits already.
-    async fn note_behind(
+    /// Records an unchanged request in the background. Waits only if the queue is full.
+    async fn note_in_background(
         &self,
         request: &Arc<ReadRequest>,
         place: &ConversationPlace,
     ) -> Result<()> {
         let session = place.session;
         let Some(queue) = self.cache.queue(session) else { return Ok(()) };
-        if self.cache.framed(session, request.frame) {
+        if self.cache.set_frame(session, request.frame) {
             queue.push(StorageTask::Frame(Arc::clone(request)));
-            self.store_soon(session);
+            self.store_in_background(session);
         }
-        if queue.bytes() > MAX_WAITING { self.stored_all(session).await } else { Ok(()) }
+        if queue.bytes() > MAX_QUEUED_BYTES {
+            self.wait_until_stored(session).await
+        } else {
+            Ok(())
+        }
     }
 
     fn read_request(&self, given: GatewayRequest) -> Result<ReadRequest> {
@@ -72,7 +76,7 @@ impl GatewayService {
         let mut chain = Chain::new(&[&model.name, tools]);
         let marks = readings.iter().map(|reading| chain.push(reading)).collect();
         let system = given.system.unwrap_or_default();
-        let project_dir = given.project_dir.or_else(|| spoken_dir(&system, messages.first()));
+        let project_dir = given.project_dir.or_else(|| stated_dir(&system, messages.first()));
         let scope = match &client {
             Some(ClientKey { entrance, key }) => ChainScope::of(&["client", entrance, key]),
             None => ChainScope::of(&["wire", entrance, project_dir.as_deref().unwrap_or_default()]),

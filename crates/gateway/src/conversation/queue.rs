@@ -1,4 +1,4 @@
-//! What of a conversation is still to be stored, in order.
+//! The queue of what a conversation has yet to store, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,15 +16,15 @@ use super::read_request::ReadRequest;
 pub(super) enum StorageTask {
     Begin(Box<NewSession>, Lineage, Option<ClientSession>),
     Model(ModelSpec),
-    /// What surrounds the messages.
+    /// The system prompt and the tools.
     Frame(Arc<ReadRequest>),
     Append {
-        /// The messages that are there before.
+        /// The session's last message before these.
         after: Seq,
         messages: Vec<Message>,
         marks: Vec<u128>,
         scope: ChainScope,
-        /// They went up as they are, so no later prompt shows their results otherwise.
+        /// They were sent unchanged, so later prompts must show their tool results unchanged.
         is_shown: bool,
     },
 }
@@ -38,20 +38,20 @@ impl StorageTask {
     }
 }
 
-/// One conversation's tasks.
+/// The storage tasks of one conversation.
 #[derive(Debug, Default)]
 pub(super) struct StorageQueue {
     waiting: Mutex<QueueState>,
-    /// Held by the task that stores.
+    /// Locked by the task that stores them.
     pub(super) storing: AsyncMutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct QueueState {
     tasks: VecDeque<StorageTask>,
-    /// Of these tasks.
+    /// Total size of these tasks.
     bytes: usize,
-    /// Why nothing more is stored from this queue.
+    /// The error after which nothing more is stored.
     failed: Option<ServiceError>,
 }
 

@@ -1,4 +1,4 @@
-//! A request, read: what it says, what of it is compared, and whether it surely fits.
+//! A request with the hashes that identify its conversation, and whether it certainly fits into the window.
 
 use bethink_api::ModelSpec;
 use bethink_prefix_match::{Chain, ChainScope, LikenessReader, MessageReading, Speaker};
@@ -11,27 +11,27 @@ use uuid::Uuid;
 
 use super::request::ClientKey;
 
-/// What the gateway knows of a request.
+/// A request, ready to be compared with stored conversations.
 #[derive(Debug)]
 pub(super) struct ReadRequest {
     pub(super) entrance: &'static str,
     pub(super) model: ModelSpec,
     pub(super) session: Option<SessionId>,
     pub(super) client: Option<ClientKey>,
-    /// As the client names it; not looked at yet.
+    /// As the client sent it, not checked.
     pub(super) project_dir: Option<String>,
     pub(super) parts: ClientParts,
     pub(super) messages: Vec<Bytes>,
     pub(super) inject: Inject,
     pub(super) readings: Vec<MessageReading>,
-    /// Of each beginning, the shortest first.
+    /// Hash of each prefix, the shortest first.
     pub(super) marks: Vec<u128>,
     pub(super) chain: Chain,
-    /// Whose conversations it may continue, unless it names a session.
+    /// Limits which conversations it can continue, unless it names a session.
     pub(super) scope: ChainScope,
-    /// System and tools, as one number.
+    /// Hash of system prompt and tools.
     pub(super) frame: u64,
-    /// Its size in bytes proves that it is under every threshold, and nothing has to be added to it.
+    /// It is so small that it is below every threshold, and nothing is added to it.
     pub(super) surely_fits: bool,
 }
 
@@ -46,28 +46,28 @@ pub(super) fn read_all(messages: &[Bytes]) -> Result<Vec<MessageReading>> {
 }
 
 impl ReadRequest {
-    /// What distinguishes conversations before the first answer.
+    /// Returns what distinguishes conversations before their first answer: model and tools.
     pub(super) fn setting(&self) -> [&str; 2] {
         [&self.model.name, &self.parts.tools]
     }
 
-    /// All messages, and the mark of them.
+    /// Returns the number of messages, and the mark of all of them.
     pub(super) fn whole(&self) -> (usize, u128) {
         (self.marks.len(), self.marks.last().copied().unwrap_or_default())
     }
 
-    /// The request's words behind its first `known` messages are the user's alone, so that no other stored
-    /// conversation that has them is any better.
-    pub(super) fn only_asks_behind(&self, known: usize) -> bool {
+    /// Returns whether the messages after the first `known` have no answers. Then no other stored conversation can match
+    /// better.
+    pub(super) fn only_user_messages_after(&self, known: usize) -> bool {
         let mut new = self.readings.iter().skip(known);
         known > 0 && new.all(|reading| reading.speaker != Speaker::Assistant)
     }
 
-    /// The messages behind the first `known`, as they are stored.
+    /// Returns the messages after the first `known`, as they are stored.
     pub(super) fn new_messages(&self, known: usize, now: UnixMicros) -> Result<Vec<Message>> {
         let both = self.messages.iter().zip(&self.readings).enumerate().skip(known);
         both.map(|(i, (given, reading))| {
-            let raw = spoken_by_user(reading.unmarked(given), reading.speaker)?;
+            let raw = as_user_message(reading.unmarked(given), reading.speaker)?;
             let id = fresh_id()?;
             let meta = MessageMeta { seq: Seq::ZERO, id, created_at: now };
             Message::parse(meta, raw, MessageSource::Client).map_err(|problem| {
@@ -86,8 +86,8 @@ pub(super) fn fresh_id() -> Result<MessageId> {
     MessageId::new(&Uuid::now_v7().to_string()).map_err(ServiceError::internal)
 }
 
-/// Instructions within a conversation are kept as the user's, with the role that they had.
-fn spoken_by_user(raw: Bytes, speaker: Speaker) -> Result<Bytes> {
+/// Stores a message with another role, such as an instruction, as a user message that records its original role.
+fn as_user_message(raw: Bytes, speaker: Speaker) -> Result<Bytes> {
     if speaker != Speaker::Other {
         return Ok(raw);
     }
@@ -97,5 +97,5 @@ fn spoken_by_user(raw: Bytes, speaker: Speaker) -> Result<Bytes> {
     let kept = role.and_then(|role| json::with_member(text, "said_as", role));
     let kept = kept.as_deref().and_then(|kept| std::str::from_utf8(kept).ok());
     kept.and_then(|kept| json::with_member(kept, "role", r#""user""#))
-        .ok_or_else(|| ServiceError::internal("a role could not be kept"))
+        .ok_or_else(|| ServiceError::internal("could not replace the role of a message"))
 }

@@ -1,72 +1,72 @@
-//! What the wires and the conversations say to each other.
+//! The types that the wire formats and the conversations exchange.
 
 use bethink_api::Inject;
 use bethink_transcript::SessionId;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-/// What a client says of itself when it names its own session.
+/// A client's own session ID.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ClientKey {
     /// The client's name, such as `claude-code`.
     pub(crate) entrance: String,
-    /// The client's own id of its session.
+    /// The ID that the client uses for its session.
     pub(crate) key: String,
 }
 
-/// A request as a wire has read it. Messages are in our vocabulary, the Messages API's blocks.
+/// A parsed request, with messages in the format of the Messages API.
 #[derive(Debug)]
 pub(crate) struct GatewayRequest {
     /// `anthropic` or `openai`.
     pub(crate) entrance: &'static str,
     pub(crate) model: String,
     pub(crate) max_output: Option<u64>,
-    /// A bethink session that the client names.
+    /// The bethink session that the client asks for.
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
-    /// The system prompt's text: to be counted, and to find the working directory in.
+    /// Text of the system prompt, which is counted and searched for the working directory.
     pub(crate) system: Option<String>,
-    /// The array of tools.
+    /// JSON array of tools.
     pub(crate) tools: Option<Box<RawValue>>,
-    /// Each `{role, content, …}`, consecutive and in order.
+    /// All messages in order, each `{role, content, …}`.
     pub(crate) messages: Vec<Bytes>,
-    /// Bytes of the whole request.
+    /// Size of the whole request, in bytes.
     pub(crate) body_bytes: usize,
-    /// None: as the settings have it.
+    /// `None` for the default from the settings.
     pub(crate) inject: Option<Inject>,
 }
 
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptPart {
-    /// The client's message of this index, exactly as it was given.
+    /// The client's message with this index, unchanged.
     Client(usize),
-    /// `{role, content}`.
+    /// A message by bethink: `{role, content}`.
     Written(Bytes),
 }
 
-/// What goes up.
+/// The prompt to send to the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UpstreamPrompt {
     /// The client's own request.
     Unchanged,
-    /// These messages, and a text behind the client's own system prompt.
+    /// These messages, and a text to append to the client's system prompt.
     Changed { system_added: Option<String>, messages: Vec<PromptPart> },
 }
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerOutcome {
-    /// The provider said how it ended.
+    /// It is complete.
     Whole,
-    /// It broke off, or could not be read.
+    /// It was cut off, or could not be read.
     Broken,
-    /// The client went away.
+    /// The client disconnected.
     Cancelled,
 }
 
-/// An answer, as far as it came.
+/// An answer, or the received part of one.
 #[derive(Clone, Debug)]
 pub(crate) struct ProviderResponse {
     /// `{id, role, model, content, usage, stop_reason}`.

@@ -1,4 +1,4 @@
-//! The handle of the gateway's conversations.
+//! The service handle, and the session events it follows.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use bethink_sessions::{SessionEvent, SessionService};
 
 use super::cache::ConversationCache;
 
-/// Conversations of clients that resend everything, as sessions. Clones share them.
+/// Maps the conversations of clients to sessions. Clones share the same state.
 #[derive(Clone, Debug)]
 pub struct GatewayService {
     pub(super) cx: ServiceContext,
@@ -16,7 +16,7 @@ pub struct GatewayService {
 }
 
 impl GatewayService {
-    /// Follows what happens in sessions from now on.
+    /// Subscribes to session events.
     pub fn new(cx: ServiceContext, sessions: SessionService) -> Self {
         let cache = Arc::new(ConversationCache::default());
         let following = Arc::clone(&cache);
@@ -27,7 +27,7 @@ impl GatewayService {
 
 fn observe(cache: &ConversationCache, event: &SessionEvent<'_>) {
     match event {
-        // What a client resends through the gateway is no longer all that the session has.
+        // The session now has messages that did not come through the gateway.
         SessionEvent::Appended { handle, by_client: true, .. } => cache.forget(handle.id),
         SessionEvent::Decided { session } => cache.edited(*session),
         SessionEvent::Deleted { session } => cache.deleted(*session),

@@ -1,4 +1,4 @@
-//! What waits in a conversation's queue is stored, in the background of its requests.
+//! Stores a conversation's queue in the background.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use super::read_request::{ReadRequest, fresh_id};
 use super::service::GatewayService;
 
 impl GatewayService {
-    /// Stores what waits, in the background.
-    pub(super) fn store_soon(&self, session: SessionId) {
+    /// Starts storing the queue in the background.
+    pub(super) fn store_in_background(&self, session: SessionId) {
         let Some(queue) = self.cache.queue(session) else { return };
         let service = self.clone();
         self.cx.spawn(async move { service.drain(session, &queue).await });
     }
 
-    /// Everything of the conversation is stored when this is answered. A client that hangs up stops nothing.
-    pub(super) async fn stored_all(&self, session: SessionId) -> Result<()> {
+    /// Returns when the conversation's queue is stored. Continues if the client disconnects.
+    pub(super) async fn wait_until_stored(&self, session: SessionId) -> Result<()> {
         let Some(queue) = self.cache.queue(session) else { return Ok(()) };
         let (service, own) = (self.clone(), Arc::clone(&queue));
         let work = async move { service.drain(session, &own).await };
@@ -37,7 +37,7 @@ impl GatewayService {
                 continue;
             }
             if let Err(error) = self.store_task(session, task).await {
-                tracing::warn!(%session, reason = %error, "a conversation was not stored; its next request brings it again");
+                tracing::warn!(%session, reason = %error, "could not store a conversation; its next request will contain it again");
                 queue.fail(&error);
                 self.cache.deleted(session);
             }
@@ -47,8 +47,8 @@ impl GatewayService {
     async fn store_task(&self, session: SessionId, task: StorageTask) -> Result<()> {
         match task {
             StorageTask::Begin(new, lineage, claim) => {
-                // The key now refers to an agent that came meanwhile.
-                let claim = claim.filter(|claim| self.cache.stands_for(claim));
+                // Dropped if the key was given to an agent's session in the meantime.
+                let claim = claim.filter(|claim| self.cache.claim_matches(claim));
                 self.cx.store().begin_session(*new, lineage, claim).await?;
                 self.cx.hub().announce_session(session, SessionLifecycle::Created);
             }
@@ -57,7 +57,7 @@ impl GatewayService {
             StorageTask::Append { after, messages, marks, scope, is_shown } => {
                 let has_results = messages.iter().any(|m| m.tool_results().next().is_some());
                 let lineage = Lineage { session, scope: scope.0, marks };
-                self.append_behind(after, messages, lineage).await?;
+                self.append_with_marks(after, messages, lineage).await?;
                 if is_shown && has_results {
                     self.freeze(session).await?;
                 }
@@ -77,9 +77,9 @@ impl GatewayService {
         Ok(())
     }
 
-    /// Marks first, in the same commit where it goes well: a daemon that is killed in between finds the session by
-    /// them, and knows by its messages how far it came.
-    async fn append_behind(
+    /// Stores the marks before the messages, usually in the same commit. If the daemon is killed in between, it finds
+    /// the session by its marks, and the number of stored messages shows how far it got.
+    async fn append_with_marks(
         &self,
         after: Seq,
         messages: Vec<Message>,
@@ -89,7 +89,7 @@ impl GatewayService {
         let last = self.cx.store().session(session).await?.last_seq;
         if last != after {
             return Err(ServiceError::conflict(format!(
-                "the session has {last} messages, and {after} were expected"
+                "the session has {last} messages instead of {after}"
             )));
         }
         let marked = self.cx.store().put_lineage(lineage, after);
@@ -97,7 +97,7 @@ impl GatewayService {
         marked?;
         let stored = stored?;
         if stored < messages.len() as u64 {
-            // A provider that numbers its answers anew: the id is taken in this session.
+            // Some providers reuse the ids of their answers, so these messages get new ones.
             let fresh = messages.into_iter().skip(usize::try_from(stored).unwrap_or(usize::MAX));
             let fresh = fresh.map(|mut message| {
                 message.id = fresh_id()?;
@@ -113,7 +113,7 @@ impl GatewayService {
         Ok(appended.appended)
     }
 
-    /// What a request held beside its messages counts, and is what a fork of the session asks with.
+    /// Records the system prompt and the tools, which count as tokens and are part of a fork's requests.
     async fn note_frame(&self, session: SessionId, request: &ReadRequest) -> Result<()> {
         let handle = self.sessions.handle(session).await?;
         let mut loaded = self.sessions.lock(&handle).await?;
@@ -122,7 +122,7 @@ impl GatewayService {
         Ok(())
     }
 
-    /// Results that a prompt has shown as they are stay so.
+    /// Records that a prompt has shown all tool results unchanged, so later prompts do too.
     async fn freeze(&self, session: SessionId) -> Result<()> {
         let handle = self.sessions.handle(session).await?;
         let mut loaded = self.sessions.lock(&handle).await?;

@@ -194,9 +194,9 @@ pub(super) async fn histories(daemon: &Daemon) -> Vec<(SessionId, Vec<String>)> 
     histories
 }
 
-/// Texts of a session, each with the first letter of its role.
+/// Texts of a session, each with the first outgoing of its role.
 pub(super) async fn history(daemon: &Daemon, id: SessionId) -> Vec<String> {
-    daemon.stored_all(id).await.unwrap();
+    daemon.wait_until_stored(id).await.unwrap();
     let stored = daemon.cx.store().messages(id, SeqRange::all()).await.unwrap();
     stored.iter().map(|message| text(&serde_json::from_slice(&message.raw).unwrap())).collect()
 }
@@ -381,7 +381,7 @@ async fn a_deleted_session_begins_anew() {
     client.says("one");
     let first = client.sends(&daemon).await;
     client.hears(&daemon, &first, "two");
-    daemon.stored_all(first.session).await.unwrap();
+    daemon.wait_until_stored(first.session).await.unwrap();
     daemon.sessions.delete_session(first.session).await.unwrap();
     client.says("three");
     let second = client.sends(&daemon).await;

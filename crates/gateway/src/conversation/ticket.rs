@@ -1,4 +1,4 @@
-//! What an answer is heard under, and what a refused prompt is tried again from.
+//! The state of a forwarded request: which conversation its answer belongs to, and how to retry it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use super::cache::ConversationPlace;
 use super::read_request::ReadRequest;
 use super::request::{PromptPart, UpstreamPrompt};
 
-/// A request that went up, until its answer is heard; clones are of one request.
+/// A forwarded request whose answer is pending. Clones refer to the same request.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerTicket(pub(super) Arc<TicketState>);
 
@@ -19,27 +19,28 @@ pub(super) struct TicketState {
     pub(super) session: SessionId,
     pub(super) scope: ChainScope,
     pub(super) entrance: &'static str,
-    /// Messages of the conversation that was sent, and the mark of them all.
+    /// Number of messages that were sent.
     pub(super) length: usize,
     pub(super) chain: Chain,
+    /// Mark of all messages that were sent.
     pub(super) mark: u128,
-    /// Bytes of the messages that went up, and the request, until the upstream has taken it.
+    /// Size of the sent messages in bytes, and the request; `None` after the provider accepted it.
     request: Mutex<Option<(usize, Arc<ReadRequest>)>>,
 }
 
 impl AnswerTicket {
-    /// The upstream took the prompt: what was held for another try is let go.
+    /// Releases what was kept for a retry, because the provider accepted the prompt.
     pub(crate) fn accepted(&self) {
         self.0.request.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Bytes of the messages that went up, and the request; none once the upstream has taken it.
+    /// Returns the size of the sent messages in bytes, and the request; `None` after the provider accepted it.
     pub(super) fn open_request(&self) -> Option<(usize, Arc<ReadRequest>)> {
         self.0.request.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// A prompt for the upstream, and the ticket of its answer.
+/// A prompt to send, and the ticket for its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedPrompt<T = AnswerTicket> {
     pub(crate) ticket: T,
@@ -67,7 +68,7 @@ impl PreparedPrompt {
     }
 }
 
-/// Bytes that go up of what is ours to change.
+/// Size of the messages and the added system text, in bytes.
 fn bytes_of(request: &ReadRequest, prompt: &UpstreamPrompt) -> usize {
     let own = |index: usize| request.messages.get(index).map_or(0, Bytes::len);
     match prompt {

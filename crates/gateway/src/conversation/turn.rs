@@ -1,4 +1,4 @@
-//! A prompt that is made from decisions, as pieces of the client's request and texts of ours.
+//! Makes prompts from decisions, and smaller ones after a refusal.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use super::request::{PromptPart, UpstreamPrompt};
 use super::service::GatewayService;
 use super::ticket::{AnswerTicket, PreparedPrompt};
 
-/// Steps of a recovery that leave a smaller prompt.
+/// Recovery steps that make the prompt smaller.
 const SHRINKING: [RecoveryStep; 4] = [
     RecoveryStep::Collapse,
     RecoveryStep::Compact,
     RecoveryStep::StripMedia,
     RecoveryStep::StripThinking,
 ];
-/// How often a fork is made for a conversation that others continue meanwhile.
+/// How often a fork is tried for a conversation that others continue at the same time.
 const TRIES: usize = 4;
 
 impl GatewayService {
-    /// Runs the pipeline over what is stored now.
+    /// Makes a prompt from the stored session.
     pub(super) async fn turn_for(
         &self,
         request: &Arc<ReadRequest>,
@@ -57,7 +57,7 @@ impl GatewayService {
         Ok(PreparedPrompt::new(request, &place, prompt))
     }
 
-    /// A strictly smaller prompt to try, or none: the refusal is the client's to see.
+    /// Returns a strictly smaller prompt; `None` if there is none, so that the client gets the refusal.
     pub(crate) async fn smaller_prompt(
         &self,
         ticket: &AnswerTicket,
@@ -66,7 +66,7 @@ impl GatewayService {
     ) -> Result<Option<PreparedPrompt>> {
         let Some((bytes, request)) = ticket.open_request() else { return Ok(None) };
         let (session, scope) = (ticket.0.session, ticket.0.scope);
-        self.stored_all(session).await?;
+        self.wait_until_stored(session).await?;
         let recover = RecoverRequest {
             status: Some(status),
             error: Value::String(body.to_owned()),
@@ -84,7 +84,7 @@ impl GatewayService {
         Ok(is_smaller.then_some(again))
     }
 
-    /// The session whose history is the request's, and no more.
+    /// Returns a session whose history is exactly that of the request, forking if necessary.
     async fn own_history(
         &self,
         request: &ReadRequest,
@@ -92,11 +92,11 @@ impl GatewayService {
     ) -> Result<(ConversationPlace, Arc<SessionHandle>, SessionGuard)> {
         let through = request.marks.len();
         for _ in 0..TRIES {
-            self.stored_all(place.session).await?;
+            self.wait_until_stored(place.session).await?;
             let own = self.cache.shared_with(place.session, &request.marks);
             let Some(shared) = own.filter(|own| own.through == through) else {
-                // It could not be stored as it was meant: somebody else appended.
-                place = self.recognise(request).await?;
+                // Another writer appended to the session.
+                place = self.recognize(request).await?;
                 continue;
             };
             if shared.is_whole {
@@ -106,35 +106,35 @@ impl GatewayService {
                     return Ok((place, handle, loaded));
                 }
             }
-            // Said before, and said again: the last request's fork goes on, or each request would make one more.
+            // Continues an existing fork if one fits. Otherwise each request would make another one.
             let last = self.cache.longest_whole(place.scope, &request.marks);
-            if let Some(last) = last.filter(|last| request.only_asks_behind(last.through))
+            if let Some(last) = last.filter(|last| request.only_user_messages_after(last.through))
                 && self.extend(request, last)?
             {
                 place = self.place(last.session, place.scope);
                 continue;
             }
-            if let Some(own) = self.branch_off(shared, place.scope).await? {
+            if let Some(own) = self.fork_at(shared, place.scope).await? {
                 place = own;
             }
         }
         Err(ServiceError::conflict("the conversation changes faster than it can be followed"))
     }
 
-    /// The prompt that the request would get from a stored session, without a compaction.
-    pub(super) async fn foreseen_for(
+    /// Returns the prompt that the request would get from a stored session, without a compaction.
+    pub(super) async fn preview_for(
         &self,
         request: &ReadRequest,
         place: &ConversationPlace,
     ) -> Result<UpstreamPrompt> {
-        self.stored_all(place.session).await?;
+        self.wait_until_stored(place.session).await?;
         let handle = self.sessions.handle(place.session).await?;
         let loaded = self.sessions.lock(&handle).await?;
         let Ok(known) = usize::try_from(loaded.session.last_seq.0) else {
             return Ok(UpstreamPrompt::Unchanged);
         };
         if known > request.marks.len() {
-            // It parts from the session: a fork would begin without decisions of what came later.
+            // The request went back, so it would get a fork, which has none of the later decisions.
             return Ok(UpstreamPrompt::Unchanged);
         }
         let around = self.sessions.around(&handle, &loaded, &request.parts, request.inject).await?;

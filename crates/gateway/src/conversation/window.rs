@@ -1,4 +1,4 @@
-//! How much a client's model can read. The wire does not say; the first refusal would.
+//! The context window of a client's model, which requests do not contain.
 
 use bethink_api::ModelSpec;
 use bethink_context::thresholds::OUTPUT_RESERVE;
@@ -6,8 +6,8 @@ use bethink_service::Result;
 
 use super::service::GatewayService;
 
-/// A window by the beginning of a model's name, the longest first of those that begin alike (the providers' pages
-/// of models). An address before the name (`anthropic/`, `us.anthropic.`) does not count.
+/// Context windows by prefix of the model's name, from the providers' lists of models; the longest prefix wins. A
+/// qualifier before the name, such as `anthropic/` or `us.anthropic.`, is ignored.
 const WINDOWS: [(&str, u64); 17] = [
     ("claude", 200_000),
     ("gpt-5", 400_000),
@@ -28,12 +28,12 @@ const WINDOWS: [(&str, u64); 17] = [
     ("mistral-large", 128_000),
 ];
 
-/// What a client writes behind a model's name for the window of a million tokens.
+/// Suffix of a model's name for a window of a million tokens.
 const LARGE: &str = "[1m]";
 const LARGE_WINDOW: u64 = 1_000_000;
 
 impl GatewayService {
-    /// The model of a request, with the window that the settings, the table, or the settings' default give it.
+    /// Returns the model of a request. Its window comes from the settings, the table, or the default in the settings.
     pub(super) fn client_model(&self, name: String, max_output: Option<u64>) -> Result<ModelSpec> {
         let settings = &self.cx.settings().context;
         let set = settings.windows.iter().map(|(name, window)| (name.as_str(), *window));
@@ -49,8 +49,8 @@ impl GatewayService {
     }
 }
 
-/// The window that leaves room for an answer as long as the client asks for: providers refuse a prompt that would
-/// not leave it, and the thresholds' own reserve is smaller. An answer never takes more than half.
+/// Reduces the window so that the requested output fits, because providers refuse a prompt that leaves too little room.
+/// The thresholds' own reserve may be smaller. At most half of the window is reserved.
 fn beside(window: u64, max_output: u64) -> u64 {
     let wanted = max_output.min(window / 2);
     let reserved = OUTPUT_RESERVE.min(window / 2);
@@ -62,7 +62,7 @@ fn longest<'a>(known: impl Iterator<Item = (&'a str, u64)>, name: &str) -> Optio
     fitting.max_by_key(|(start, _)| start.len()).map(|(_, window)| window)
 }
 
-/// The name without the provider's address.
+/// Returns the model's name without a qualifier.
 fn bare(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.rsplit_once("anthropic.").map_or(name, |(_, bare)| bare)

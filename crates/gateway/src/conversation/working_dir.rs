@@ -1,4 +1,4 @@
-//! Where a client works, in its own words.
+//! Finds a client's working directory in the text of its prompt.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use bethink_transcript::json;
 use bytes::Bytes;
 use memchr::memmem;
 
-/// What known clients write before the directory, in a system prompt or a first message, with what ends it:
-/// Claude Code and opencode; Codex; Cline and Roo Code; Gemini CLI.
-const SPOKEN: [(&str, &[char]); 6] = [
+/// The text that known clients put before the directory, and the characters that end it: Claude Code and opencode;
+/// Codex; Cline and Roo Code; Gemini CLI.
+const PATTERNS: [(&str, &[char]); 6] = [
     ("orking directory: ", &['\n', '<']),
     ("<cwd>", &['\n', '<']),
     ("Current Working Directory (", &['\n', ')']),
@@ -17,23 +17,23 @@ const SPOKEN: [(&str, &[char]); 6] = [
     ("working in the directory: ", &['\n', '<']),
 ];
 
-/// So much of a first message is looked through.
+/// How much of the first message is searched, in bytes.
 const FIRST_BYTES: usize = 64 * 1024;
 const MAX_DIR: usize = 4_096;
 
-/// The absolute directory that the client speaks of; whether there is one is not asked.
-pub(super) fn spoken_dir(system: &str, first: Option<&Bytes>) -> Option<String> {
-    spoken_in(system).or_else(|| {
+/// Returns the absolute directory that the client states, which may not exist.
+pub(super) fn stated_dir(system: &str, first: Option<&Bytes>) -> Option<String> {
+    stated_in(system).or_else(|| {
         let first = first?;
         let head = first.get(..first.len().min(FIRST_BYTES))?;
-        // In the JSON of a message a line ends with an escape.
+        // The text is JSON, where line ends are escaped.
         let text = String::from_utf8_lossy(head).replace("\\n", "\n");
-        spoken_in(&text).map(|dir| json::decode_string(&format!("\"{dir}\"")).into_owned())
+        stated_in(&text).map(|dir| json::decode_string(&format!("\"{dir}\"")).into_owned())
     })
 }
 
-fn spoken_in(text: &str) -> Option<String> {
-    SPOKEN.iter().find_map(|(before, ends)| {
+fn stated_in(text: &str) -> Option<String> {
+    PATTERNS.iter().find_map(|(before, ends)| {
         let mut places = memmem::find_iter(text.as_bytes(), before);
         places.find_map(|at| {
             let rest = text.get(at + before.len()..)?;
@@ -44,7 +44,7 @@ fn spoken_in(text: &str) -> Option<String> {
     })
 }
 
-/// The directory, if there is one.
+/// Returns `dir` if it is an absolute path of an existing directory.
 pub(super) async fn existing(dir: Option<&str>) -> Option<String> {
     let dir = dir.filter(|dir| Path::new(dir).is_absolute())?;
     let found = tokio::fs::metadata(dir).await.ok()?;
@@ -69,12 +69,12 @@ mod tests {
             ("Working directory: relative/path", None),
             ("You are helpful.", None),
         ] {
-            assert_eq!(spoken_dir(text, None).as_deref(), expect, "{text}");
+            assert_eq!(stated_dir(text, None).as_deref(), expect, "{text}");
         }
         let first = Bytes::from_static(
             br#"{"role":"user","content":[{"type":"text","text":"<environment_context>\n  <cwd>/home/p/x</cwd>\n"}]}"#,
         );
-        assert_eq!(spoken_dir("", Some(&first)).as_deref(), Some("/home/p/x"));
+        assert_eq!(stated_dir("", Some(&first)).as_deref(), Some("/home/p/x"));
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::asker::ClientIdentity;
+use crate::client_identity::ClientIdentity;
 
 fn read(body: &Value) -> OpenAiEnvelope {
     OpenAiEnvelope::read(&Bytes::from(body.to_string())).unwrap()

@@ -38,8 +38,8 @@ impl PromptPlanner for Notebook {
 
     fn accepted(&self, (): &()) {}
 
-    fn heard(&self, (): (), heard: ProviderResponse) {
-        self.0.lock().unwrap().push(heard);
+    fn answered(&self, (): (), answer: ProviderResponse) {
+        self.0.lock().unwrap().push(answer);
     }
 }
 
@@ -76,37 +76,37 @@ fn relay(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pie
     let left = pieces.iter().rev().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let (notebook, source) = (Notebook::default(), Pieces { left, silent: false, breaks });
     let turn = PendingAnswer::new(notebook.clone(), ());
-    (Relay { source, ear: Some((tee, turn)) }, notebook)
+    (Relay { source, reader: Some((tee, turn)) }, notebook)
 }
 
 /// What the client gets, if the answer ends well, and what the memory hears.
 async fn run(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Option<Bytes>, ProviderResponse) {
     let (relay, notebook) = relay(wire, pieces, breaks);
     let came = relay.collect().await.ok().map(http_body_util::Collected::to_bytes);
-    let mut heard = std::mem::take(&mut *notebook.0.lock().unwrap());
-    assert_eq!(heard.len(), 1, "the memory is told once");
-    (came, heard.remove(0))
+    let mut answer = std::mem::take(&mut *notebook.0.lock().unwrap());
+    assert_eq!(answer.len(), 1, "the memory is told once");
+    (came, answer.remove(0))
 }
 
 async fn every_split(seed: u64, stream: &Stream) {
     for at in 0..=stream.bytes.len() {
         let (a, b) = stream.bytes.split_at(at);
-        let (came, heard) = run(stream.wire, &[a, b], false).await;
+        let (came, answer) = run(stream.wire, &[a, b], false).await;
         assert!(came.is_some_and(|came| came == stream.bytes), "seed {seed} cut at {at}");
-        assert_eq!(heard.outcome, AnswerOutcome::Whole, "seed {seed} cut at {at}");
+        assert_eq!(answer.outcome, AnswerOutcome::Whole, "seed {seed} cut at {at}");
         if at % 97 == 0 {
-            let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
+            let message: Value = serde_json::from_slice(&answer.message.unwrap()).unwrap();
             assert_eq!(message["content"], stream.content, "seed {seed} cut at {at}");
         }
     }
     let single: Vec<&[u8]> = stream.bytes.chunks(1).collect();
-    let (came, heard) = run(stream.wire, &single, false).await;
+    let (came, answer) = run(stream.wire, &single, false).await;
     assert!(came.is_some_and(|came| came == stream.bytes));
-    let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
+    let message: Value = serde_json::from_slice(&answer.message.unwrap()).unwrap();
     assert_eq!(message["content"], stream.content);
 }
 
-/// Every byte comes through, and what is heard is the whole answer, wherever the stream is cut. On both cores, as
+/// Every byte comes through, and what is answer is the whole answer, wherever the stream is cut. On both cores, as
 /// these are some hundred thousand runs.
 #[test]
 fn streams_pass_byte_for_byte_at_every_split() {
@@ -136,13 +136,13 @@ async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
                 text.find("finish_reason\":\"").and_then(|at| text[..at].rfind(end)).unwrap()
             }
         };
-        let (came, heard) = run(wire, &[&bytes[..cut]], false).await;
-        assert!(came.is_none() && heard.outcome == AnswerOutcome::Broken, "seed {seed}");
-        let (came, heard) = run(wire, &[&bytes[..cut]], true).await;
-        assert!(came.is_none() && heard.outcome == AnswerOutcome::Broken, "seed {seed}");
-        let (came, heard) = run(wire, &[&bytes], true).await;
+        let (came, answer) = run(wire, &[&bytes[..cut]], false).await;
+        assert!(came.is_none() && answer.outcome == AnswerOutcome::Broken, "seed {seed}");
+        let (came, answer) = run(wire, &[&bytes[..cut]], true).await;
+        assert!(came.is_none() && answer.outcome == AnswerOutcome::Broken, "seed {seed}");
+        let (came, answer) = run(wire, &[&bytes], true).await;
         assert!(
-            came.is_none() && heard.outcome == AnswerOutcome::Whole,
+            came.is_none() && answer.outcome == AnswerOutcome::Whole,
             "seed {seed}: all was said"
         );
     }
@@ -157,9 +157,9 @@ fn a_client_that_goes_is_told_of_with_what_is_known() {
     let mut context = Context::from_waker(waker);
     while Pin::new(&mut relay).poll_frame(&mut context).is_pending() {}
     drop(relay);
-    let heard = notebook.0.lock().unwrap().pop().unwrap();
-    assert_eq!(heard.outcome, AnswerOutcome::Cancelled);
-    let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
+    let answer = notebook.0.lock().unwrap().pop().unwrap();
+    assert_eq!(answer.outcome, AnswerOutcome::Cancelled);
+    let message: Value = serde_json::from_slice(&answer.message.unwrap()).unwrap();
     assert_eq!(
         (message["id"].as_str(), message["content"].as_array().map(Vec::len)),
         (Some("msg_1"), Some(0))

@@ -77,7 +77,7 @@ async fn ten_windows_never_overflow() {
     assert!(changed > 60, "{changed} of 120 prompts were made from decisions");
     assert!(Value::from(newest).to_string().contains("heliotrope-77"), "what was said first");
     let session = session.unwrap();
-    daemon.stored_all(session).await.unwrap();
+    daemon.wait_until_stored(session).await.unwrap();
     let q = "deploy password harbour".to_owned();
     let wanted = bethink_api::SearchQuery { q, ..Default::default() };
     let found = daemon.search.search(session, &wanted).await.unwrap();
@@ -233,7 +233,7 @@ async fn a_line_that_failed_begins_again() {
     client.says("one");
     let first = client.sends(&daemon).await;
     client.hears(&daemon, &first, "two");
-    daemon.stored_all(first.session).await.unwrap();
+    daemon.wait_until_stored(first.session).await.unwrap();
     // Behind the gateway's back: what it has in line can't follow.
     let message = bethink_store::NewMessage {
         id: bethink_transcript::MessageId::new("between").unwrap(),
@@ -252,7 +252,7 @@ async fn a_line_that_failed_begins_again() {
     client.says("three");
     // Stored behind its back or found out at once: it is not mixed in either case.
     client.sends(&daemon).await;
-    let _ = daemon.stored_all(first.session).await;
+    let _ = daemon.wait_until_stored(first.session).await;
     client.said.push(json!({ "role": "assistant", "content": "four" }));
     client.says("five");
     let second = client.sends(&daemon).await;

@@ -19,7 +19,7 @@ async fn breakpoints_are_not_stored_and_no_edit() {
         { "type": "text", "text": "three", "cache_control": mark }] }));
     let second = client.sends(&daemon).await;
     assert_eq!(second.session, first.session);
-    daemon.stored_all(first.session).await.unwrap();
+    daemon.wait_until_stored(first.session).await.unwrap();
     let stored = daemon.cx.store().messages(first.session, SeqRange::all()).await.unwrap();
     let raw: Vec<_> = stored.iter().map(|m| String::from_utf8_lossy(&m.raw).into_owned()).collect();
     assert!(!raw.concat().contains("cache_control"), "{raw:?}");

@@ -109,7 +109,7 @@ impl PromptPlanner for Arc<Memo> {
 
     fn accepted(&self, _: &u32) {}
 
-    fn heard(&self, ticket: u32, heard: ProviderResponse) {
+    fn answered(&self, ticket: u32, heard: ProviderResponse) {
         self.heard.lock().unwrap().push((ticket, heard.outcome));
     }
 }

@@ -1,4 +1,4 @@
-//! Who asks: what a client says of its session, its project and its wishes, in headers and metadata.
+//! Reads a client's session, project and options from its headers and metadata.
 
 use bethink_api::Inject;
 use bethink_model_http::Provider;
@@ -14,13 +14,13 @@ const CLAUDE_CODE: &str = "claude-code";
 const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
 /// The text before the session ID in Claude Code's `metadata.user_id`.
 const IN_USER_ID: &str = "_session_";
-/// Where clients of chat completions put their session's id.
+/// Headers in which clients of chat completions send their session's ID.
 const OPENAI_SESSION: [&str; 3] = ["session_id", "conversation_id", "x-session-id"];
-/// What asks for a window of a million tokens.
-const WIDE_WINDOW: &str = "context-1m-";
-/// Bytes of a client's own session id; they are about 40.
+/// Prefix of the beta flag for a context window of a million tokens; a date follows.
+const LONG_CONTEXT_BETA: &str = "context-1m-";
+/// Maximum length of a client's own session ID, in bytes. Usual ones have about 40.
 const MAX_CLIENT_KEY: usize = 200;
-/// Bytes of a path that a header names: the longest that systems take.
+/// Maximum length of a project path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4096;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,11 +29,11 @@ pub(crate) struct ClientIdentity {
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
     pub(crate) inject: Option<Inject>,
-    /// The client asks for the window of a million tokens.
-    pub(crate) wide: bool,
+    /// The client asks for a context window of a million tokens.
+    pub(crate) long_context: bool,
 }
 
-/// Members of a body that may name a session.
+/// The members of a request's body that may contain a session ID.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClientMetadata<'a> {
     pub(crate) metadata: Option<&'a RawValue>,
@@ -41,7 +41,7 @@ pub(crate) struct ClientMetadata<'a> {
 }
 
 impl ClientIdentity {
-    /// What is said in our own headers has to hold; what is said for others is taken where it can be read.
+    /// Fails if one of bethink's own headers is invalid. Other headers and metadata are ignored if invalid.
     pub(crate) fn read(
         provider: Provider,
         headers: &HeaderMap,
@@ -73,12 +73,12 @@ impl ClientIdentity {
                 |word| bethink_api::parse_word(word),
                 "must be off, recall or full",
             )?,
-            wide: provider == Provider::Anthropic && is_wide(headers),
+            long_context: provider == Provider::Anthropic && wants_long_context(headers),
         })
     }
 }
 
-/// A header of ours, which has to hold where it is there.
+/// Reads one of bethink's own headers, which may be absent but not invalid.
 fn own<T>(
     headers: &HeaderMap,
     name: &str,
@@ -91,10 +91,9 @@ fn own<T>(
     found.map(Some).ok_or_else(|| GatewayFault::invalid(format!("{name} {wrong}")))
 }
 
-/// The name of the beta goes on with its date.
-fn is_wide(headers: &HeaderMap) -> bool {
+fn wants_long_context(headers: &HeaderMap) -> bool {
     let values = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|beta| beta.trim().starts_with(WIDE_WINDOW))
+    values.flat_map(|value| value.split(',')).any(|beta| beta.trim().starts_with(LONG_CONTEXT_BETA))
 }
 
 #[derive(Default, Deserialize)]
@@ -110,8 +109,8 @@ fn metadata(named: ClientMetadata<'_>) -> RequestMetadata {
     read.unwrap_or_default()
 }
 
-/// Claude Code names its session in a header, and in a user's id of two forms:
-/// `user_…_account_…_session_<uuid>`, and a JSON text with a `session_id`.
+/// Claude Code sends its session ID in a header, or in `metadata.user_id`, which is either
+/// `user_…_account_…_session_<uuid>` or a JSON text with a `session_id`.
 fn of_claude_code(headers: &HeaderMap, named: ClientMetadata<'_>) -> Option<ClientKey> {
     let header = headers.get(CLAUDE_CODE_SESSION).and_then(|value| value.to_str().ok());
     let found = header.map(str::to_owned).or_else(|| {
@@ -166,8 +165,8 @@ mod tests {
             metadata: metadata.as_deref(),
             prompt_cache_key: cache_key.as_deref(),
         };
-        let asker = ClientIdentity::read(provider, &headers(pairs), named).unwrap();
-        asker.client.map(|client| format!("{} {}", client.entrance, client.key))
+        let identity = ClientIdentity::read(provider, &headers(pairs), named).unwrap();
+        identity.client.map(|client| format!("{} {}", client.entrance, client.key))
     }
 
     #[test]
@@ -224,8 +223,8 @@ mod tests {
         assert!(read("x-bethink-session", ID).unwrap().session.is_some());
         assert_eq!(read("x-bethink-project", "/a b").unwrap().project_dir.as_deref(), Some("/a b"));
         assert_eq!(read("x-bethink-inject", "full").unwrap().inject, Some(Inject::Full));
-        assert!(read("anthropic-beta", "a, context-1m-2025-08-07").unwrap().wide);
-        assert!(!read("anthropic-beta", "a,b").unwrap().wide);
+        assert!(read("anthropic-beta", "a, context-1m-2025-08-07").unwrap().long_context);
+        assert!(!read("anthropic-beta", "a,b").unwrap().long_context);
         for (name, value) in [
             ("x-bethink-session", "last"),
             ("x-bethink-project", "work"),

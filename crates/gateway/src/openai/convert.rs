@@ -1,8 +1,7 @@
-//! Messages of chat completions, turned into our vocabulary.
+//! Converts messages of chat completions to the format of the Messages API.
 //!
-//! Text keeps the bytes of its literal. Reasoning is left out: it isn't signed, no provider wants it back in
-//! another's words, and an answer's is not heard either, so that an answer that a client repeats stays the same
-//! message. A message that stays as it is goes up in its own bytes anyway.
+//! Text keeps the bytes of its literal. Reasoning is left out here and when an answer is read, so that an answer and
+//! its repetition by the client are the same message. Unchanged messages are forwarded with their own bytes in any case.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,7 +14,6 @@ use serde_json::value::RawValue;
 
 use crate::envelope;
 
-/// One message.
 #[derive(Deserialize)]
 pub(super) struct ChatMessage<'a> {
     #[serde(borrow)]
@@ -65,7 +63,7 @@ struct Image<'a> {
 }
 
 impl<'a> ChatMessage<'a> {
-    /// `None` for a message of a kind that isn't known here.
+    /// Returns `None` for an unknown role.
     pub(super) fn read(raw: &'a RawValue) -> Option<Self> {
         let said: Self = serde_json::from_str(raw.get()).ok()?;
         let known = ["system", "developer", "user", "assistant", "tool"];
@@ -85,16 +83,19 @@ impl<'a> ChatMessage<'a> {
     }
 }
 
-/// `said` in our vocabulary, each with its place among the client's messages, of which the first is `from`. Results of
-/// tools that follow each other are one message, as calls of tools are.
-pub(super) fn turned(said: &[ChatMessage<'_>], from: usize) -> Option<Vec<(Bytes, Range<usize>)>> {
+/// Converts messages. Each result has the range of client messages it was made from; `from` is the index of the first.
+/// Consecutive tool results become one message.
+pub(super) fn converted(
+    said: &[ChatMessage<'_>],
+    from: usize,
+) -> Option<Vec<(Bytes, Range<usize>)>> {
     let mut out = Vec::with_capacity(said.len());
     let mut at = 0;
     while let Some(one) = said.get(at) {
         let (json, taken) = match one.role() {
             "assistant" => (assistant(one)?, 1),
             "tool" => results(said.get(at..)?)?,
-            // A system message among others is said to the model at its place.
+            // A later system message stays in its place, as a message of the user.
             _ => (message("user", &content(one.content)?), 1),
         };
         out.push((Bytes::from(json), from + at..from + at + taken));
@@ -145,7 +146,7 @@ fn tool_use(call: &FunctionCall<'_>) -> String {
     format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#)
 }
 
-/// The content of a user's message or of a result.
+/// Converts the content of a user message or a tool result.
 fn content(content: Option<&RawValue>) -> Option<String> {
     match content.map(RawValue::get) {
         None => Some("\"\"".to_owned()),
@@ -154,7 +155,7 @@ fn content(content: Option<&RawValue>) -> Option<String> {
     }
 }
 
-/// Parts as blocks; those of other kinds stay as they are, as blocks of a kind that nobody knows.
+/// Converts content parts to blocks. Parts of unknown kinds stay as they are.
 fn parts(array: &str) -> Option<Vec<String>> {
     let parts: Vec<&RawValue> = serde_json::from_str(array).ok()?;
     let mut blocks = Vec::with_capacity(parts.len());
@@ -169,7 +170,7 @@ fn parts(array: &str) -> Option<Vec<String>> {
     Some(blocks)
 }
 
-/// An empty text is none.
+/// Returns `None` for an empty text.
 fn text_block(literal: &str) -> Option<String> {
     let said = literal.starts_with('"') && literal != "\"\"";
     said.then(|| format!(r#"{{"type":"text","text":{literal}}}"#))
