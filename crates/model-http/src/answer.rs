@@ -1,4 +1,4 @@
-//! Converts an answer's content from JSON to blocks of the Messages API.
+//! Parses an answer's content, in the format of the Messages API.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::limits::MAX_DEPTH;
 use crate::trouble::ProviderTrouble;
 
-/// A message that is not stored anywhere.
+/// Parses a message that is not stored.
 pub(crate) fn message(json: Bytes) -> Result<Message, ProviderTrouble> {
     let id = MessageId::new("answer").map_err(|e| ProviderTrouble::broken(e.to_string()))?;
     let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
@@ -19,15 +19,15 @@ pub(crate) fn message(json: Bytes) -> Result<Message, ProviderTrouble> {
         .map_err(|e| ProviderTrouble::broken(format!("the answer's content is invalid: {e}")))
 }
 
-/// Blocks of a JSON array of blocks; each keeps its bytes.
+/// Parses a JSON array of blocks; each block keeps its bytes.
 pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, ProviderTrouble> {
     let json = format!(r#"{{"role":"assistant","content":{content}}}"#);
     Ok(message(Bytes::from(json))?.blocks.into_vec())
 }
 
-/// A tool's input from the text that the model wrote for it. If it is not a JSON object, because of an error or
-/// because it was cut off, it becomes `{"_raw": "…"}`: the answer stays complete, and whoever runs the call can
-/// show the model what it wrote. An empty text becomes an empty object.
+/// Returns a tool's input as a JSON object, from the text that the model wrote. A text that is not a JSON object, because
+/// it is wrong or was cut off, becomes `{"_raw": "…"}`, so that the program that runs the tool can show it to the model.
+/// An empty text becomes an empty object.
 pub fn input(text: &str) -> Cow<'_, str> {
     let bare = text.trim();
     if bare.is_empty() {
@@ -43,13 +43,13 @@ pub fn input(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A string that arrives in pieces, kept as the inside of one JSON literal: bytes stay as they came, and the
-/// halves of a surrogate pair are joined.
+/// A string that arrives in pieces, stored as the inside of one JSON literal. The bytes stay unchanged, and the halves of
+/// a surrogate pair are joined.
 #[derive(Debug, Default)]
 pub(crate) struct Literal(String);
 
 impl Literal {
-    /// `None` if the piece is not a string.
+    /// Appends a piece; `None` if it is not a string.
     pub(crate) fn push(&mut self, piece: &RawValue) -> Option<()> {
         self.0.push_str(piece.get().strip_prefix('"')?.strip_suffix('"')?);
         Some(())
@@ -64,7 +64,7 @@ impl Literal {
         self.0.is_empty()
     }
 
-    /// The JSON literal.
+    /// Returns the JSON literal.
     pub(crate) fn json(&self) -> String {
         format!("\"{}\"", self.0)
     }

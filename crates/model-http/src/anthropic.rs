@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer;
-use crate::dialect::{Dialect, Parcel};
+use crate::dialect::{Dialect, WireRequest};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use crate::usage::UsageTally;
 use bethink_sse::SseEvent;
@@ -20,18 +20,18 @@ pub(crate) struct AnthropicDialect;
 impl Dialect for AnthropicDialect {
     type Stream = Events;
 
-    /// The only version; newer features are requested with beta headers.
+    /// The API has only this version; beta headers request newer features.
     const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
     const SENDS_THINKING: bool = true;
 
-    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<Parcel, ProviderTrouble> {
+    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble> {
         let body = body(request, Some(request.max_tokens), streamed);
-        Ok(Parcel { route: "messages", body, streamed })
+        Ok(WireRequest { route: "messages", body, streamed })
     }
 
-    fn count(&self, request: &ModelRequest) -> Option<Parcel> {
+    fn count(&self, request: &ModelRequest) -> Option<WireRequest> {
         let body = body(request, None, false);
-        Some(Parcel { route: "messages/count_tokens", body, streamed: false })
+        Some(WireRequest { route: "messages/count_tokens", body, streamed: false })
     }
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
@@ -60,7 +60,7 @@ impl Dialect for AnthropicDialect {
     }
 }
 
-/// A message, whole or as it is started.
+/// A whole message, or the message in a `message_start` event.
 #[derive(Deserialize)]
 struct WholeMessage {
     id: Option<Box<RawValue>>,
@@ -70,8 +70,8 @@ struct WholeMessage {
     usage: Option<Box<RawValue>>,
 }
 
-/// Joined from existing bytes, so that equal requests have equal bodies and a longer prompt begins like a
-/// shorter one. Members that change between two calls of a session are outside these parts.
+/// Joins the body from existing bytes, so that equal requests have equal bodies, and a longer prompt begins with the
+/// bytes of a shorter one.
 fn body(request: &ModelRequest, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
     let messages = request.messages_json();
     let room = request.system.len() + request.tools.len() + messages.len() + 200;
@@ -103,7 +103,7 @@ fn text(raw: Option<&RawValue>) -> String {
     raw.map_or_else(String::new, |raw| decode_string(raw).into_owned())
 }
 
-/// Without a stop reason the answer may have been cut off, so it is rejected.
+/// Reads the stop reason. An answer without one may have been cut off, so it is rejected.
 fn stop(raw: Option<&RawValue>) -> Result<Stop, ProviderTrouble> {
     Ok(match text(raw).as_str() {
         "" => return Err(ProviderTrouble::broken("the answer has no stop_reason")),

@@ -1,4 +1,4 @@
-//! The address of a server: which ones are allowed, and where the provider's routes are.
+//! Checks the address of a server, and finds the provider's routes there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::provider::{EndpointError, Provider};
 
-/// Names and addresses of cloud metadata services, besides link-local ones.
+/// Names and addresses of cloud metadata services, apart from link-local ones.
 const METADATA_NAMES: [&str; 2] = ["metadata.google.internal", "metadata"];
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
@@ -15,8 +15,8 @@ const METADATA_V4: [Ipv4Addr; 3] = [
 ];
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
-/// A server address that was checked. A person chooses it, so private networks are allowed; link-local and
-/// metadata addresses are rejected.
+/// A checked server address. Private networks are allowed, because a person configures it; link-local and metadata
+/// addresses are rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     url: Url,
@@ -24,10 +24,10 @@ pub struct Base {
 }
 
 impl Base {
-    /// `scheme://host[:port][/prefix]`; empty for the provider's own server.
+    /// Parses `scheme://host[:port][/prefix]`; an empty text means the provider's own server.
     ///
-    /// Anthropic's routes are at `prefix` + `/v1`, unless `prefix` already ends with it. Chat completions are
-    /// directly at `prefix`, which defaults to `/v1`.
+    /// Anthropic's routes are below `prefix/v1`, or below `prefix` if it already ends with `/v1`. Chat completions are
+    /// directly below `prefix`, which defaults to `/v1`.
     pub fn parse(
         provider: Provider,
         text: &str,
@@ -59,17 +59,17 @@ impl Base {
         Ok(Self { url, loopback })
     }
 
-    /// The base of all routes; the path does not end with a slash.
+    /// Returns the base of all routes; its path does not end with a slash.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// `scheme://host:port`, for display.
+    /// Returns `scheme://host:port`, for display.
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 
-    /// Whether the host is this machine, so that a name must resolve to it.
+    /// Returns whether the host is this machine. A name must then resolve to a loopback address.
     pub fn is_loopback(&self) -> bool {
         self.loopback
     }
@@ -85,7 +85,7 @@ impl Base {
     }
 }
 
-/// Rejects what URL parsers would accept but nobody intends: blanks, backslashes, a missing slash.
+/// Rejects mistakes that URL parsers would accept: spaces, backslashes, a missing slash.
 fn after_scheme(text: &str) -> Result<&str, EndpointError> {
     let wrong = |reason: &str| Err(EndpointError::Address(reason.to_owned()));
     if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
@@ -113,7 +113,7 @@ fn prefix_of(path: &str) -> Result<&str, EndpointError> {
     }
 }
 
-/// Whether the host is this machine; the parser has normalized every spelling of an address.
+/// Returns whether the host is this machine. The parser has already normalized all spellings of an address.
 fn check_host(url: &Url, allow_plain_http: bool) -> Result<bool, EndpointError> {
     let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
         return Err(EndpointError::Address("it has no host".to_owned()));
@@ -130,12 +130,12 @@ fn check_host(url: &Url, allow_plain_http: bool) -> Result<bool, EndpointError> 
     Ok(loopback)
 }
 
-/// Translated addresses do not count, because they leave this machine.
+/// Returns whether the address is loopback. Translated addresses (NAT64, 6to4) are not, because they leave this machine.
 pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Link-local and metadata addresses.
+/// Returns whether the address is link-local or that of a metadata service.
 pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     match plain(address) {
         IpAddr::V4(v4) => v4.is_link_local() || METADATA_V4.contains(&v4),
@@ -143,7 +143,7 @@ pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address within an IPv6 one: mapped, compatible, or translated.
+/// Returns the IPv4 address inside a mapped, compatible or translated IPv6 address; other addresses unchanged.
 fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let v4 = |high: u16, low: u16| {

@@ -1,4 +1,4 @@
-//! One call: sends what a dialect writes, and reads the answer, as a whole or as a stream.
+//! Makes one call: sends the request of a dialect, and reads the whole or streamed answer.
 
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
 use bethink_sse::Decoder;
@@ -6,8 +6,8 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::dialect::{DeltaTaken, Dialect, Parcel, Stream};
-use crate::forward::{Forwarder, Letter};
+use crate::dialect::{DeltaTaken, Dialect, Stream, WireRequest};
+use crate::forward::{Forwarder, OutgoingRequest};
 use crate::head::{BodyKind, ResponseHead, kind};
 use crate::incoming::IncomingAnswer;
 use crate::limits::MAX_FIGURE;
@@ -27,15 +27,15 @@ impl<D: Dialect> HttpModel<D> {
     }
 
     async fn ask(&self, request: &ModelRequest) -> Result<Reply, Box<ModelError>> {
-        let parcel = self.dialect.call(request, self.streaming);
+        let wire = self.dialect.call(request, self.streaming);
         let unsent =
             |trouble: ProviderTrouble| Box::new(trouble.explained(&ResponseHead::default(), None));
-        let mut incoming = self.post(parcel.map_err(unsent)?).await?;
-        let read = match kind(&incoming.passing.headers) {
+        let mut incoming = self.post(wire.map_err(unsent)?).await?;
+        let read = match kind(&incoming.response.headers) {
             BodyKind::Events => self.read_stream(&mut incoming).await,
-            BodyKind::Unsaid if self.streaming => self.read_stream(&mut incoming).await,
+            BodyKind::Unspecified if self.streaming => self.read_stream(&mut incoming).await,
             // Some servers do not stream even if asked to.
-            BodyKind::Json | BodyKind::Unsaid => self.read_whole(&mut incoming).await,
+            BodyKind::Json | BodyKind::Unspecified => self.read_whole(&mut incoming).await,
             BodyKind::Other(kind) => {
                 Err(ProviderTrouble::broken(format!("the answer is {kind}, not JSON")))
             }
@@ -43,8 +43,8 @@ impl<D: Dialect> HttpModel<D> {
         read.map_err(|trouble| incoming.explained(trouble))
     }
 
-    async fn post(&self, parcel: Parcel) -> Result<IncomingAnswer, Box<ModelError>> {
-        let accept = if parcel.streamed { "text/event-stream" } else { "application/json" };
+    async fn post(&self, wire: WireRequest) -> Result<IncomingAnswer, Box<ModelError>> {
+        let accept = if wire.streamed { "text/event-stream" } else { "application/json" };
         let mut headers = HeaderMap::from_iter([
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (ACCEPT, HeaderValue::from_static(accept)),
@@ -52,15 +52,15 @@ impl<D: Dialect> HttpModel<D> {
         for (name, value) in D::HEADERS {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        let letter = Letter {
+        let outgoing = OutgoingRequest {
             method: Method::POST,
-            route: parcel.route,
+            route: wire.route,
             query: None,
             headers,
-            body: Bytes::from(parcel.body),
+            body: Bytes::from(wire.body),
             with_key: true,
         };
-        IncomingAnswer::admitted(self.server.send(letter).await?, self.server.limits.answer).await
+        IncomingAnswer::admitted(self.server.send(outgoing).await?, self.server.limits.answer).await
     }
 
     async fn read_whole(&self, incoming: &mut IncomingAnswer) -> Result<Reply, ProviderTrouble> {
@@ -87,10 +87,10 @@ impl<D: Dialect> HttpModel<D> {
     }
 
     async fn ask_count(&self, request: &ModelRequest) -> Result<Option<u64>, Box<ModelError>> {
-        let Some(parcel) = self.dialect.count(request) else { return Ok(None) };
-        let mut incoming = match self.post(parcel).await {
+        let Some(wire) = self.dialect.count(request) else { return Ok(None) };
+        let mut incoming = match self.post(wire).await {
             Ok(incoming) => incoming,
-            // Not every server with this dialect can count.
+            // Not every server with this wire format can count.
             Err(error) if matches!(error.status, Some(404 | 405 | 501)) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -107,7 +107,7 @@ impl<D: Dialect> Model for HttpModel<D> {
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         Box::pin(async move {
             self.ask(request).await.map_err(|mut error| {
-                // Otherwise the next request would be byte for byte the same.
+                // A retry without thinking would send the same bytes.
                 if error.class == ErrorClass::ThinkingBound && !D::SENDS_THINKING {
                     error.class = ErrorClass::Invalid;
                 }

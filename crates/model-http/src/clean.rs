@@ -12,16 +12,16 @@ use secrecy::zeroize::Zeroizing;
 use crate::key::ApiKey;
 use crate::limits::MAX_MESSAGE;
 
-/// How many characters are read; the text is cut further after the key is removed.
+/// How many characters of a text are read. It is cut to `MAX_MESSAGE` after the key is removed.
 const MAX_SEEN: usize = 16 * 1024;
 
-/// This many consecutive characters of a key are removed too: an echo may be cut or masked.
+/// Minimum length of a part of a key that is removed: a server may repeat a key partly or masked.
 const PIECE: usize = 8;
 
 const REDACTED: &str = "[key]";
 
-/// Cleans `text` for an error. Removes the key as it is, percent-encoded, in Base64 at any offset, and in
-/// pieces.
+/// Cleans `text` for an error. Removes the key in every form: as it is, percent-encoded, in Base64 at any offset, and
+/// parts of these.
 pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     let mut line = one_line(text);
     if let Some(key) = key {
@@ -33,15 +33,14 @@ pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     }
 }
 
-/// `body` without the key; `None` if it does not contain the key.
+/// Returns `body` without the key; `None` if it does not contain the key.
 pub(crate) fn scrubbed(body: &[u8], key: &ApiKey) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let clean = without_key(&text, key);
     (clean != text).then_some(clean)
 }
 
-/// Turns white space into single spaces, and removes control characters, terminal sequences and characters
-/// that change how others are shown.
+/// Replaces white space with single spaces, and removes control characters, terminal sequences and invisible characters.
 fn one_line(seen: &str) -> String {
     // Line ends stay until `plain` has run: they end an unterminated terminal sequence.
     let blank = |c: char| if c.is_whitespace() && c != '\n' { ' ' } else { c };
@@ -77,7 +76,7 @@ fn without_key(line: &str, key: &ApiKey) -> String {
     out
 }
 
-/// The forms in which the key may come back, in lowercase.
+/// Returns the forms in which a server may repeat the key, in lowercase.
 fn forms(key: &str) -> Vec<Zeroizing<Vec<u8>>> {
     let mut forms = vec![Zeroizing::new(key.as_bytes().to_ascii_lowercase())];
     if key.len() < PIECE {

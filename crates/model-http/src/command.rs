@@ -1,4 +1,4 @@
-//! The command that prints a key.
+//! Runs the command that prints a key.
 
 use std::process::Stdio;
 
@@ -11,9 +11,9 @@ use tokio::time::timeout;
 use crate::key::KeyError;
 use crate::limits::{KEY_COMMAND_TIME, MAX_KEY};
 
-/// The output of `line`, run with `sh -c` because people write such commands with pipes and quotes. It gets no
-/// input, and its error output is dropped, because tools repeat secrets there. On a timeout, or if the caller
-/// stops waiting, it is killed with everything it started.
+/// Returns the output of `line`, run with `sh -c` because such commands contain pipes and quotes. The command gets no
+/// input, and its error output is discarded, because it may contain secrets. On a timeout, or if the caller stops
+/// waiting, the command is killed with everything it started.
 pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
     let started = Command::new("sh")
         .arg("-c")
@@ -32,7 +32,7 @@ pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
 }
 
 async fn read(child: &mut Child) -> Result<SecretString, KeyError> {
-    // Allocated in full at the start: a buffer that grows leaves copies of the key behind.
+    // Allocated once, because a growing buffer leaves copies of the key in memory.
     let mut buffer = SecretBox::new(Box::new(Vec::with_capacity(MAX_KEY + 2)));
     if let Some(stdout) = &mut child.stdout {
         let most = u64::try_from(MAX_KEY + 1).unwrap_or(u64::MAX);
@@ -59,7 +59,7 @@ impl Drop for CommandGroup {
     fn drop(&mut self) {
         let id = self.0.and_then(|id| i32::try_from(id).ok());
         if let Some(group) = id.and_then(Pid::from_raw) {
-            // Usually fails, because nothing of the group is left.
+            // Usually fails, because the group has ended.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

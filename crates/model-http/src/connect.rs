@@ -8,7 +8,7 @@ use reqwest::Client;
 
 use crate::base::Base;
 use crate::limits::{HttpLimits, POOL_IDLE};
-use crate::resolve::{Guarded, Lookup, system};
+use crate::resolve::{GuardedResolver, Lookup, system};
 use crate::trouble::ProviderTrouble;
 
 /// The HTTP client of one server. Built at its first use, so that a daemon without a model needs no CA
@@ -36,15 +36,16 @@ impl Connector {
         let built = self.build(base, limits).map_err(|e| {
             let cause =
                 std::error::Error::source(&e).map_or_else(String::new, |c| format!(": {c}"));
-            let what = format!("could not set up TLS; are CA certificates installed?{cause}");
-            ProviderTrouble::Found(ErrorClass::Unreachable, what)
+            let what =
+                format!("could not set up TLS{cause}; check that CA certificates are installed");
+            ProviderTrouble::Detected(ErrorClass::Unreachable, what)
         })?;
         Ok(self.client.get_or_init(|| built))
     }
 
     fn build(&self, base: &Base, limits: &HttpLimits) -> Result<Client, reqwest::Error> {
         install_tls();
-        let guarded = Guarded { loopback_only: base.is_loopback(), lookup: self.lookup };
+        let guarded = GuardedResolver { loopback_only: base.is_loopback(), lookup: self.lookup };
         let encrypted = base.url().scheme() == "https";
         let builder = Client::builder()
             .user_agent(concat!("bethink/", env!("CARGO_PKG_VERSION")))
@@ -65,7 +66,7 @@ impl Connector {
     }
 }
 
-/// Installs `ring` for the whole process, unless another provider was installed first.
+/// Installs `ring` as the TLS provider of the process, unless another one was installed before.
 fn install_tls() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -73,8 +74,8 @@ fn install_tls() {
     });
 }
 
-/// For connections that are never encrypted: otherwise the system's certificates would be read, which may
-/// not exist.
+/// Returns a TLS configuration for connections that are never encrypted. It avoids reading the system's certificates,
+/// which may not exist.
 fn no_trust() -> rustls::ClientConfig {
     rustls::ClientConfig::builder()
         .with_root_certificates(rustls::RootCertStore::empty())

@@ -1,4 +1,4 @@
-//! What the two wire formats have in common: writing a request, and reading an answer, whole or as a stream.
+//! The interface of a wire format: writes requests, and reads whole or streamed answers.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::usage::UsageTally;
 
 /// A request to send.
 #[derive(Debug)]
-pub(crate) struct Parcel {
-    /// Relative to the base, without a leading slash.
+pub(crate) struct WireRequest {
+    /// Path relative to the base, without a leading slash.
     pub(crate) route: &'static str,
     pub(crate) body: Vec<u8>,
     pub(crate) streamed: bool,
@@ -22,46 +22,45 @@ pub(crate) struct Parcel {
 pub(crate) trait Dialect: Send + Sync + fmt::Debug {
     type Stream: Stream;
 
-    /// Headers of every request, besides the key.
+    /// Headers of every request, apart from the key.
     const HEADERS: &'static [(&'static str, &'static str)] = &[];
-    /// Whether requests contain thinking, so that leaving it out can fix an error about it.
+    /// Whether requests contain thinking. Only then can leaving it out fix an error about thinking.
     const SENDS_THINKING: bool;
 
-    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<Parcel, ProviderTrouble>;
-    /// The request for a token count; `None` if the provider has none.
-    fn count(&self, request: &ModelRequest) -> Option<Parcel>;
+    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble>;
+    /// Returns the request for a token count; `None` if the provider does not count.
+    fn count(&self, request: &ModelRequest) -> Option<WireRequest>;
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
-    /// Whether the event says that nothing important follows.
+    /// Returns whether the event is the last one that matters.
     fn is_last(&self, event: &SseEvent) -> bool;
 }
 
 /// Assembles an answer from its events.
 pub(crate) trait Stream: Default + fmt::Debug + Send {
     fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble>;
-    /// Called after the last event, or when the stream ends without one: the dialect decides whether the
-    /// answer is complete.
+    /// Finishes after the last event, or when the stream ends without one. Fails if the answer is incomplete.
     fn end(self) -> Result<Reply, ProviderTrouble>;
-    /// What is known before the end.
-    fn begun(&self) -> Begun;
+    /// Returns what is known so far.
+    fn partial(&self) -> PartialReply;
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeltaTaken {
     More,
-    /// Nothing important follows.
+    /// No later event matters.
     Last,
 }
 
-/// What is known about an answer that was cut off.
+/// The known parts of an answer that was cut off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Begun {
+pub struct PartialReply {
     pub id: String,
     pub model: String,
     /// `None` if a figure is missing or implausible.
     pub usage: Option<TokenUsage>,
 }
 
-impl Begun {
+impl PartialReply {
     pub(crate) fn new(id: String, model: String, tally: UsageTally) -> Self {
         let (usage, doubtful) = tally.end();
         Self { id, model, usage: (!doubtful).then_some(usage) }

@@ -1,10 +1,10 @@
-//! Where a model is, and how to call it.
+//! The settings for calling a model.
 
 use crate::key::KeySource;
 use crate::limits::HttpLimits;
 use crate::provider::Provider;
 
-/// The settings for a model.
+/// A model's server, its key, and how to call it.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub provider: Provider,
@@ -13,13 +13,13 @@ pub struct Endpoint {
     pub key: KeySource,
     /// Allows keys and conversations to be sent unencrypted to another machine.
     pub allow_plain_http: bool,
-    /// Stream answers, so that they only time out on silence. Off for servers that cannot stream.
+    /// Requests streamed answers, which time out only on silence. `false` for servers that cannot stream.
     pub streaming: bool,
     pub limits: HttpLimits,
 }
 
 impl Endpoint {
-    /// The provider's own server, with the key from its usual variable.
+    /// The provider's own server, with the key from its usual environment variable.
     pub fn own(provider: Provider) -> Self {
         Self {
             provider,

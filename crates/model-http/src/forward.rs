@@ -1,5 +1,5 @@
-//! Sends requests to one server, for our own calls and for forwarded ones: each request is sent once, unchanged, with
-//! its key and within its limits, and its answer is returned piece by piece as it arrives.
+//! Sends requests to one server, both bethink's own calls and forwarded ones. Each request is sent once and unchanged,
+//! with its key and within its limits. The answer is returned in pieces as it arrives.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::clean::scrubbed;
 use crate::connect::Connector;
 use crate::endpoint::Endpoint;
 use crate::head::{BodyKind, ResponseHead, kind};
-use crate::key::{ApiKey, Keeper};
+use crate::key::{ApiKey, KeyCache};
 use crate::limits::{HttpLimits, MAX_REFUSAL};
 use crate::provider::{EndpointError, Provider};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
@@ -30,21 +30,21 @@ pub struct Forwarder {
     pub(crate) provider: Provider,
     pub(crate) base: Base,
     pub(crate) limits: HttpLimits,
-    keeper: Keeper,
+    keys: KeyCache,
     client: Connector,
 }
 
 /// A request to send.
 #[derive(Clone, Debug)]
-pub struct Letter {
+pub struct OutgoingRequest {
     pub method: Method,
-    /// Relative to the base, without a leading slash.
+    /// Path relative to the base, without a leading slash.
     pub route: &'static str,
     pub query: Option<String>,
-    /// As they are sent; the caller has removed what must not be sent.
+    /// Sent unchanged; the caller removes headers that must not be sent.
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// Send the configured key, in place of the one in `headers`.
+    /// Sends the configured key instead of the one in `headers`.
     pub with_key: bool,
 }
 
@@ -55,65 +55,65 @@ impl Forwarder {
         if endpoint.limits.connect.is_zero() || endpoint.limits.idle.is_zero() {
             return Err(EndpointError::NoTime);
         }
-        let keeper = Keeper::new(endpoint.key.clone(), base.url().origin());
+        let keys = KeyCache::new(endpoint.key.clone(), base.url().origin());
         let (provider, limits) = (endpoint.provider, endpoint.limits);
-        Ok(Self { provider, base, keeper, limits, client: Connector::new() })
+        Ok(Self { provider, base, keys, limits, client: Connector::new() })
     }
 
-    /// Whether a key is configured.
+    /// Returns whether a key is configured.
     pub fn has_key(&self) -> bool {
-        self.keeper.has_key()
+        self.keys.has_key()
     }
 
-    /// `scheme://host:port`, for display.
+    /// Returns `scheme://host:port`, for display.
     pub fn origin(&self) -> String {
         self.base.origin()
     }
 
-    /// Sends `letter` and waits for the response headers, whatever the status. Only a redirect is an error, because
-    /// following it would send the key elsewhere.
-    pub async fn send(&self, letter: Letter) -> Result<Passing, Box<ModelError>> {
-        let url = self.base.route(letter.route);
-        let key = match letter.with_key {
-            true => self.keeper.key_for(&url).await.map_err(|e| explained(e.into()))?,
+    /// Sends a request and waits for the response headers. Returns every status except redirects, which are errors,
+    /// because following one would send the key elsewhere.
+    pub async fn send(&self, outgoing: OutgoingRequest) -> Result<ResponseStream, Box<ModelError>> {
+        let url = self.base.route(outgoing.route);
+        let key = match outgoing.with_key {
+            true => self.keys.key_for(&url).await.map_err(|e| explained(e.into()))?,
             false => None,
         };
-        let sent = self.send_with(letter, url, key.as_deref()).await;
+        let sent = self.send_with(outgoing, url, key.as_deref()).await;
         let sent =
             sent.map_err(|e| Box::new(e.explained(&ResponseHead::default(), key.as_deref())))?;
         if sent.status() == StatusCode::UNAUTHORIZED && key.is_some() {
-            self.keeper.refused().await;
+            self.keys.refused().await;
         }
         let head = ResponseHead::read(sent.status(), sent.headers());
         if sent.status().is_redirection() {
             let trouble = self.redirection(sent.headers());
             return Err(Box::new(trouble.explained(&head, key.as_deref())));
         }
-        Ok(Passing::new(sent, head, key, &self.base, self.limits.idle))
+        Ok(ResponseStream::new(sent, head, key, &self.base, self.limits.idle))
     }
 
     async fn send_with(
         &self,
-        letter: Letter,
+        outgoing: OutgoingRequest,
         mut url: Url,
         key: Option<&ApiKey>,
     ) -> Result<Response, ProviderTrouble> {
-        url.set_query(letter.query.as_deref());
-        let mut headers = letter.headers;
-        // Answers are read or passed on as they arrive, so they must not be compressed.
+        url.set_query(outgoing.query.as_deref());
+        let mut headers = outgoing.headers;
+        // Answers are read or forwarded as they arrive, so they must not be compressed.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = key {
             let (name, prefix) = self.provider.key_header();
             headers.insert(name, key.header(prefix)?);
         }
         let client = self.client.get(&self.base, &self.limits)?;
-        let request = client.request(letter.method, url).headers(headers).body(letter.body);
+        let request = client.request(outgoing.method, url).headers(headers).body(outgoing.body);
         let sent = timeout(self.limits.idle, request.send()).await;
         let sent = sent.map_err(|_| silence(self.limits.idle, "no response headers"))?;
         sent.map_err(|e| ProviderTrouble::of_transport(&e, &self.base.origin()))
     }
 
-    /// Only names the origin: the rest of the address may contain secrets.
+    /// Returns an error that names only the origin, because the rest of the address may contain secrets.
     fn redirection(&self, headers: &HeaderMap) -> ProviderTrouble {
         let to = headers.get(LOCATION).and_then(|to| to.to_str().ok());
         let target = to.and_then(|to| self.base.url().join(to).ok());
@@ -122,36 +122,36 @@ impl Forwarder {
         let what = format!(
             "the server redirects to {origin}, and redirects are never followed; set base_url to the right address"
         );
-        ProviderTrouble::Found(ErrorClass::Forbidden, what)
+        ProviderTrouble::Detected(ErrorClass::Forbidden, what)
     }
 }
 
 fn silence(limit: Duration, what: &str) -> ProviderTrouble {
     let what = format!("{what} arrived within {} ms", limit.as_millis());
-    ProviderTrouble::Found(ErrorClass::TimedOut, what)
+    ProviderTrouble::Detected(ErrorClass::TimedOut, what)
 }
 
 fn explained(trouble: ProviderTrouble) -> Box<ModelError> {
     Box::new(trouble.explained(&ResponseHead::default(), None))
 }
 
-/// An answer whose headers have arrived. Dropping it ends the request.
-pub struct Passing {
+/// A response whose headers have arrived. Dropping it cancels the request.
+pub struct ResponseStream {
     pub status: StatusCode,
-    /// Without headers that contain the key.
+    /// Response headers, except those that contain the key.
     pub headers: HeaderMap,
     pub(crate) head: ResponseHead,
-    /// The first bytes, if `look` has read them.
-    front: Option<Bytes>,
+    /// The first bytes, if `look` has read them already.
+    first: Option<Bytes>,
     body: Body,
     pub(crate) key: Option<Arc<ApiKey>>,
     origin: String,
     idle: Duration,
-    heard: Instant,
+    last_data: Instant,
     alarm: Pin<Box<Sleep>>,
 }
 
-impl Passing {
+impl ResponseStream {
     fn new(
         response: Response,
         head: ResponseHead,
@@ -173,17 +173,17 @@ impl Passing {
             status,
             headers,
             head,
-            front: None,
+            first: None,
             body: Body::from(response),
             key,
             origin: base.origin(),
             idle,
-            heard: Instant::now(),
+            last_data: Instant::now(),
             alarm: Box::pin(tokio::time::sleep(idle)),
         }
     }
 
-    /// The next bytes, unchanged; `None` at the end.
+    /// Returns the next bytes, unchanged; `None` at the end.
     pub fn poll_data(
         &mut self,
         context: &mut Context<'_>,
@@ -195,13 +195,13 @@ impl Passing {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, ProviderTrouble>>> {
-        if let Some(front) = self.front.take() {
-            return Poll::Ready(Some(Ok(front)));
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
         }
         loop {
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    self.heard = Instant::now();
+                    self.last_data = Instant::now();
                     if let Ok(data) = frame.into_data() {
                         return Poll::Ready(Some(Ok(data)));
                     }
@@ -216,10 +216,10 @@ impl Passing {
         }
     }
 
-    /// The alarm is reset only when it fires, not for every piece.
+    /// Returns an error after too long a silence. The timer is reset only when it fires, not for every piece.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ProviderTrouble> {
         while self.alarm.as_mut().poll(context).is_ready() {
-            let until = self.heard + self.idle;
+            let until = self.last_data + self.idle;
             if until <= Instant::now() {
                 return Poll::Ready(silence(self.idle, "no more of the answer"));
             }
@@ -231,7 +231,7 @@ impl Passing {
     /// Waits for the first bytes of a stream without consuming them. Returns the error, as JSON, if the stream begins
     /// with one.
     pub async fn look(&mut self) -> Result<Option<String>, Box<ModelError>> {
-        if !matches!(kind(&self.headers), BodyKind::Events) || self.front.is_some() {
+        if !matches!(kind(&self.headers), BodyKind::Events) || self.first.is_some() {
             return Ok(None);
         }
         let first = std::future::poll_fn(|context| self.poll_data(context)).await;
@@ -239,18 +239,18 @@ impl Passing {
             Err(explained(ProviderTrouble::broken("the stream ended without any data")))
         })?;
         let error = first_error(&first);
-        self.front = Some(first);
+        self.first = Some(first);
         Ok(error)
     }
 
-    /// The whole body, at most `most` bytes, without the key if a refusal repeats it.
+    /// Reads the whole body of at most `most` bytes, and removes the key from it.
     pub async fn whole(&mut self, most: usize) -> Result<Bytes, Box<ModelError>> {
         let mut body = Vec::new();
         while let Some(data) = std::future::poll_fn(|context| self.poll_data(context)).await {
             body.extend_from_slice(&data?);
             if body.len() > most {
                 let what = format!("the error response has more than {most} bytes");
-                return Err(explained(ProviderTrouble::Found(ErrorClass::TooMuch, what)));
+                return Err(explained(ProviderTrouble::Detected(ErrorClass::TooMuch, what)));
             }
         }
         let clean = self.key.as_deref().and_then(|key| scrubbed(&body, key));
@@ -258,7 +258,7 @@ impl Passing {
     }
 }
 
-/// The error that a stream begins with.
+/// Returns the error that a stream begins with, as JSON; `None` if it begins with something else.
 fn first_error(bytes: &[u8]) -> Option<String> {
     let mut events = Vec::new();
     Decoder::new(MAX_REFUSAL).push(bytes, &mut events).ok()?;
@@ -266,9 +266,9 @@ fn first_error(bytes: &[u8]) -> Option<String> {
     ProviderRefusal::in_answer(&first.data).map(|_| first.data)
 }
 
-impl std::fmt::Debug for Passing {
+impl std::fmt::Debug for ResponseStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Passing").field("status", &self.status).finish_non_exhaustive()
+        f.debug_struct("ResponseStream").field("status", &self.status).finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The parts of the response headers that matter.
+//! Reads the response headers that errors and bodies depend on.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ pub(crate) struct ResponseHead {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// The declared type of a body.
+/// The content type of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Events,
     Json,
-    Unsaid,
+    Unspecified,
     Other(String),
 }
 
@@ -36,7 +36,7 @@ impl ResponseHead {
     }
 }
 
-/// The id if it is safe to store: visible ASCII, bounded.
+/// Returns the id if it is safe to store: visible ASCII of bounded length.
 pub(crate) fn request_id(text: &str) -> Option<String> {
     let fits = !text.is_empty()
         && text.len() <= MAX_REQUEST_ID
@@ -45,7 +45,7 @@ pub(crate) fn request_id(text: &str) -> Option<String> {
 }
 
 pub(crate) fn kind(headers: &HeaderMap) -> BodyKind {
-    let Some(said) = text(headers, CONTENT_TYPE.as_str()) else { return BodyKind::Unsaid };
+    let Some(said) = text(headers, CONTENT_TYPE.as_str()) else { return BodyKind::Unspecified };
     let kind = said.split(';').next().unwrap_or(said).trim().to_ascii_lowercase();
     match kind.as_str() {
         "text/event-stream" => BodyKind::Events,
@@ -55,7 +55,8 @@ pub(crate) fn kind(headers: &HeaderMap) -> BodyKind {
     }
 }
 
-/// An unrequested compression, which is rejected: a few bytes could decompress to very many.
+/// Returns the compression that the server used although none was requested. Such answers are rejected, because a few
+/// bytes could decompress to very many.
 pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let said = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown").trim();
     let plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
@@ -66,7 +67,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Milliseconds, seconds, or a date; a date is relative to the server's clock if it sends one.
+/// Reads the requested wait in milliseconds, in seconds, or as a date. A date is compared with the server's own `Date`
+/// header if there is one.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let wait = match text(headers, "retry-after-ms").and_then(number) {
@@ -79,7 +81,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     wait.map(|wait| wait.min(MAX_WAIT))
 }
 
-/// `None` for NaN and negative numbers.
+/// Converts seconds to a duration; `None` for NaN and negative numbers.
 fn seconds(seconds: f64) -> Option<Duration> {
     // Not `min`, which would turn NaN into a number.
     let bounded = if seconds > MAX_WAIT.as_secs_f64() { MAX_WAIT.as_secs_f64() } else { seconds };
@@ -135,7 +137,7 @@ mod tests {
         ] {
             assert_eq!(kind(&headers(&[("content-type", said)])), expect, "{said}");
         }
-        assert_eq!(kind(&HeaderMap::new()), BodyKind::Unsaid);
+        assert_eq!(kind(&HeaderMap::new()), BodyKind::Unspecified);
         assert_eq!(encoding(&headers(&[("content-encoding", "identity")])), None);
         assert_eq!(encoding(&headers(&[("content-encoding", "gzip")])).as_deref(), Some("gzip"));
     }

@@ -1,26 +1,30 @@
-//! The answer to one of our own calls: everything but success is an error, and the body is read within its limit.
+//! Reads the answer to one of bethink's own calls, within its size limit. Anything but success is an error.
 
 use bethink_model::ModelError;
 use bytes::Bytes;
 
-use crate::forward::Passing;
+use crate::forward::ResponseStream;
 use crate::head::encoding;
 use crate::limits::MAX_REFUSAL;
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 
 /// A successful answer.
 pub(crate) struct IncomingAnswer {
-    pub(crate) passing: Passing,
-    /// The limit in bytes, and the bytes that have arrived.
+    pub(crate) response: ResponseStream,
+    /// Maximum size, in bytes.
     most: usize,
+    /// Bytes received so far.
     taken: usize,
 }
 
 impl IncomingAnswer {
-    pub(crate) async fn admitted(passing: Passing, most: usize) -> Result<Self, Box<ModelError>> {
-        let status = passing.status;
-        let mut incoming = Self { passing, most, taken: 0 };
-        let trouble = if let Some(encoding) = encoding(&incoming.passing.headers) {
+    pub(crate) async fn admitted(
+        response: ResponseStream,
+        most: usize,
+    ) -> Result<Self, Box<ModelError>> {
+        let status = response.status;
+        let mut incoming = Self { response, most, taken: 0 };
+        let trouble = if let Some(encoding) = encoding(&incoming.response.headers) {
             let message = format!("the answer is compressed ({encoding}), which was not requested");
             match status.is_success() {
                 true => ProviderTrouble::broken(message),
@@ -38,12 +42,12 @@ impl IncomingAnswer {
     }
 
     pub(crate) fn explained(&self, trouble: ProviderTrouble) -> Box<ModelError> {
-        Box::new(trouble.explained(&self.passing.head, self.passing.key.as_deref()))
+        Box::new(trouble.explained(&self.response.head, self.response.key.as_deref()))
     }
 
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, ProviderTrouble> {
-        let next = std::future::poll_fn(|context| self.passing.poll_bytes(context)).await;
+        let next = std::future::poll_fn(|context| self.response.poll_bytes(context)).await;
         let chunk = next.transpose()?;
         self.taken = self.taken.saturating_add(chunk.as_ref().map_or(0, Bytes::len));
         match self.taken > self.most {
@@ -52,7 +56,7 @@ impl IncomingAnswer {
         }
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, ProviderTrouble> {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -61,7 +65,7 @@ impl IncomingAnswer {
         Ok(body)
     }
 
-    /// The beginning of a refusal; one that is cut off still has its status.
+    /// Reads the beginning of an error response. If it is cut off, its status is still known.
     async fn beginning(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < MAX_REFUSAL

@@ -1,4 +1,4 @@
-//! Keys: where they come from, the one origin each may be sent to, and how they are kept secret.
+//! Keys: reads them, limits each to one origin, and keeps them secret.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::command;
 use crate::limits::{KEY_AGAIN, MAX_KEY};
 use crate::provider::{EndpointError, Provider};
 
-/// Where the key comes from.
+/// The source of a key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeySource {
     /// The server needs no key.
@@ -26,8 +26,8 @@ pub enum KeySource {
 }
 
 impl KeySource {
-    /// Chooses from the settings: the command before the variable. The provider's usual variable contains a key
-    /// for the provider's own server, so it is not used for any other.
+    /// Chooses the source from the settings; a command overrides a variable. The provider's usual variable is used only
+    /// for the provider's own server, because that is where its key belongs.
     pub fn chosen(provider: Provider, base_url: &str, env: &str, command: &str) -> Self {
         match (command, env, base_url) {
             ("", "", "") => Self::Env(provider.usual_key_env().to_owned()),
@@ -49,7 +49,7 @@ impl KeySource {
     }
 }
 
-/// Hides the values: a command may contain a secret, and people write keys where a variable name belongs.
+/// Hides the values, because a command may contain a secret, and people put keys where a variable name belongs.
 impl fmt::Debug for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -64,8 +64,8 @@ impl fmt::Debug for KeySource {
 pub(crate) struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// Removes white space around a key, which comes from files and shells; inside only visible ASCII is
-    /// allowed, because it goes into a header.
+    /// Removes white space around a key, which files and shells add. Only visible ASCII is allowed, because the key is sent
+    /// in a header.
     pub(crate) fn new(text: &SecretString) -> Result<Self, KeyError> {
         let bare = text.expose_secret().trim();
         if bare.is_empty() {
@@ -80,7 +80,7 @@ impl ApiKey {
         Ok(Self(SecretString::from(bare)))
     }
 
-    /// `prefix` and the key, marked so that no library logs it.
+    /// Returns a header value of `prefix` and the key, marked as sensitive so that no library logs it.
     pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue, KeyError> {
         let text = SecretString::from(format!("{prefix}{}", self.0.expose_secret()));
         let mut value =
@@ -89,13 +89,13 @@ impl ApiKey {
         Ok(value)
     }
 
-    /// For removing it from texts.
+    /// Returns the key, for removing it from texts.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 }
 
-/// Why there is no key.
+/// Why a key could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
     #[error(
@@ -118,8 +118,8 @@ pub(crate) enum KeyError {
     OtherOrigin,
 }
 
-/// Keeps the key of one origin.
-pub(crate) struct Keeper {
+/// Caches the key of one origin.
+pub(crate) struct KeyCache {
     source: KeySource,
     origin: Origin,
     held: Mutex<KeyState>,
@@ -129,11 +129,11 @@ pub(crate) struct Keeper {
 struct KeyState {
     got: Option<Result<Arc<ApiKey>, KeyError>>,
     asked: Option<Instant>,
-    /// The server rejected it.
+    /// The server rejected the key.
     refused: bool,
 }
 
-impl Keeper {
+impl KeyCache {
     pub(crate) fn new(source: KeySource, origin: Origin) -> Self {
         Self { source, origin, held: Mutex::default() }
     }
@@ -142,7 +142,7 @@ impl Keeper {
         self.source != KeySource::None
     }
 
-    /// The key for a request to `url`; `None` if none should be sent. Reads it at the first use, and again after
+    /// Returns the key for a request to `url`; `None` if no key is configured. Reads it at the first use, and again after
     /// the server rejected it, at most once a minute.
     pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<ApiKey>>, KeyError> {
         if url.origin() != self.origin {
@@ -163,7 +163,7 @@ impl Keeper {
         got.map(Some)
     }
 
-    /// Records that the server rejected the key; a command may return a newer one.
+    /// Records that the server rejected the key, so that it is read again.
     pub(crate) async fn refused(&self) {
         self.held.lock().await.refused = true;
     }
@@ -181,10 +181,10 @@ impl Keeper {
     }
 }
 
-impl fmt::Debug for Keeper {
+impl fmt::Debug for KeyCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let origin = self.origin.ascii_serialization();
-        f.debug_struct("Keeper").field("source", &self.source).field("origin", &origin).finish()
+        f.debug_struct("KeyCache").field("source", &self.source).field("origin", &origin).finish()
     }
 }
 

@@ -1,11 +1,10 @@
-//! Models over HTTP: Anthropic's Messages API, and the chat completions API of OpenAI and many local servers.
+//! Calls models over HTTP: Anthropic's Messages API, and the chat completions API of OpenAI and many local servers.
 //!
-//! Owns both wire formats, keys and the origin each may be sent to, which addresses are allowed, and the limits
-//! of time and bytes for one answer. Whether a call is made, retried, paid for or recorded is decided elsewhere.
-//! Each call is sent once.
+//! Owns both wire formats, the keys and the origin each key may be sent to, the rules for addresses, and the limits of
+//! time and size for an answer. Each call is sent once; retries, budgets and records belong to the caller.
 //!
-//! Besides our own calls it forwards those of other clients ([`Forwarder`]), with the same rules for addresses,
-//! and reads their answers ([`Tee`]).
+//! It also forwards the calls of other clients ([`Forwarder`]) with the same rules for addresses, and reads their
+//! answers ([`Tee`]).
 
 mod answer;
 mod anthropic;
@@ -31,13 +30,13 @@ mod usage;
 
 pub use answer::input as tool_input;
 pub use base::Base;
-pub use dialect::Begun;
+pub use dialect::PartialReply;
 pub use endpoint::Endpoint;
-pub use forward::{Forwarder, Letter, Passing};
+pub use forward::{Forwarder, OutgoingRequest, ResponseStream};
 pub use key::KeySource;
 pub use limits::HttpLimits;
 pub use open::open;
 pub use openai::chat_messages;
 pub use provider::{EndpointError, Provider};
-pub use tee::{Overheard, Tee};
+pub use tee::{ReadAnswer, Tee};
 pub use trouble::read_error;

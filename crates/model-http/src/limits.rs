@@ -2,65 +2,64 @@
 
 use std::time::Duration;
 
-/// A reachable server completes a handshake in far less, even across the world.
+/// Time limit for a connection. A reachable server needs far less, even across the world.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest silence. A model may think for minutes before its first word, and not every server sends
-/// pings meanwhile; a shorter limit is known to abort healthy calls.
+/// Maximum time without data. A model may think for minutes before its first word, and not every server sends pings
+/// meanwhile. A shorter limit aborts healthy calls.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Shorter than the idle timeout of servers and load balancers (60 s and more), so that no request is sent on
-/// a connection that is being closed.
+/// How long an idle connection is kept. Shorter than the idle timeout of servers and load balancers (60 s and more), so
+/// that no request is sent on a connection that is being closed.
 pub(crate) const POOL_IDLE: Duration = Duration::from_secs(20);
 
-/// Bytes of one event in a stream. Events are usually a few words; a server that sends a whole answer of 128,000
-/// tokens in one event needs about 1 MiB.
+/// Maximum size of an event in a stream, in bytes. Most events have a few words; a whole answer of 128,000 tokens in one
+/// event has about 1 MiB.
 pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 
-/// Bytes of one whole answer with all its frames: 128,000 tokens, each in an event of about 200 bytes, are 25
-/// MiB.
+/// Maximum size of an answer with all its events, in bytes: 128,000 tokens in events of about 200 bytes are 25 MiB.
 pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Bytes of a forwarded answer that wait to be read: about a millisecond of work.
+/// Maximum number of bytes of a forwarded answer to collect before they are read, which takes about a millisecond.
 pub(crate) const MAX_UNREAD: usize = 256 * 1024;
 
-/// How many bytes of an error response are read; error texts have a few hundred.
+/// How many bytes of an error response are read. Error texts have a few hundred.
 pub(crate) const MAX_REFUSAL: usize = 64 * 1024;
 
-/// Characters of a provider's text in an error.
+/// Maximum length of a provider's text in an error, in characters.
 pub(crate) const MAX_MESSAGE: usize = 500;
 
-/// Bytes of a request id; they have about 30.
+/// Maximum length of a request id, in bytes. Usual ones have about 30.
 pub(crate) const MAX_REQUEST_ID: usize = 128;
 
-/// A key command asks a keyring or a vault; if it takes longer, it is waiting for a person.
+/// Time limit for the key command, which asks a keyring or a vault. If it takes longer, it is waiting for a person.
 pub(crate) const KEY_COMMAND_TIME: Duration = Duration::from_secs(10);
 
-/// A rejected key is read again, but not more often than this.
+/// Minimum time before a rejected key is read again.
 pub(crate) const KEY_AGAIN: Duration = Duration::from_secs(60);
 
-/// Bytes of a key; long-lived ones have about 100, signed tokens a few thousand.
+/// Maximum length of a key, in bytes. Long-lived keys have about 100, signed tokens a few thousand.
 pub(crate) const MAX_KEY: usize = 8 * 1024;
 
-/// The longest wait that is accepted from a provider.
+/// Maximum wait that a provider can ask for; longer ones are capped.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Tokens of one call; more than ten times the largest context window.
+/// Maximum number of tokens of a kind in one call: more than ten times the largest context window.
 pub(crate) const MAX_FIGURE: u64 = 100_000_000;
 
-/// Deepest nesting of a tool's input that is passed on as JSON; JSON parsers stop at 128.
+/// Maximum nesting depth of a tool's input. JSON parsers stop at 128.
 pub(crate) const MAX_DEPTH: usize = 100;
 
 /// Limits of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
-    /// Until a connection is established: name resolution, handshake, TLS.
+    /// Maximum time to establish a connection: name resolution, handshake and TLS.
     pub connect: Duration,
-    /// Until the first bytes arrive, and between later ones.
+    /// Maximum time until the first bytes arrive, and between later ones.
     pub idle: Duration,
-    /// Bytes of one event.
+    /// Maximum size of an event, in bytes.
     pub event: usize,
-    /// Bytes of one answer.
+    /// Maximum size of an answer, in bytes.
     pub answer: usize,
 }
 

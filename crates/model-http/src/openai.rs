@@ -7,7 +7,7 @@ use bethink_model::{ModelRequest, Reply};
 use bytes::Bytes;
 
 use crate::answer;
-use crate::dialect::{Begun, DeltaTaken, Dialect, Parcel, Stream};
+use crate::dialect::{DeltaTaken, Dialect, PartialReply, Stream, WireRequest};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use bethink_sse::SseEvent;
 use gather::{GatheredAnswer, StreamChunk};
@@ -32,14 +32,14 @@ impl Dialect for OpenAiDialect {
 
     const SENDS_THINKING: bool = false;
 
-    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<Parcel, ProviderTrouble> {
+    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble> {
         // OpenAI's newer models reject `max_tokens`; other servers know only that.
         let limit = if self.own { "max_completion_tokens" } else { "max_tokens" };
         let body = body::body(request, limit, streamed)?;
-        Ok(Parcel { route: "chat/completions", body, streamed })
+        Ok(WireRequest { route: "chat/completions", body, streamed })
     }
 
-    fn count(&self, _request: &ModelRequest) -> Option<Parcel> {
+    fn count(&self, _request: &ModelRequest) -> Option<WireRequest> {
         None
     }
 
@@ -63,19 +63,19 @@ impl Stream for GatheredAnswer {
         Ok(DeltaTaken::More)
     }
 
-    /// A stream that ends without `[DONE]` is complete if it has a finish reason: not every server sends the
-    /// mark, and only the usage may be missing then, which is marked as doubtful.
+    /// A stream without `[DONE]` is complete if it has a finish reason, because not every server sends `[DONE]`. At most
+    /// the usage is missing then, which is marked as doubtful.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         self.reply()
     }
 
-    fn begun(&self) -> Begun {
-        Begun::new(self.id.clone(), self.model.clone(), self.tally)
+    fn partial(&self) -> PartialReply {
+        PartialReply::new(self.id.clone(), self.model.clone(), self.tally)
     }
 }
 
-/// Converts a message `{role, content}` of the Messages API to messages for chat completions, joined by commas;
-/// `None` if it is invalid.
+/// Converts a message `{role, content}` of the Messages API to one or more messages of chat completions, joined by
+/// commas; `None` if it is invalid.
 pub fn chat_messages(message: &Bytes) -> Option<String> {
     Some(body::messages(answer::message(message.clone()).ok()?))
 }

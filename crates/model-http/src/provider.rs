@@ -25,7 +25,7 @@ impl Provider {
         }
     }
 
-    /// The environment variable where the provider's own tools look for the key.
+    /// Returns the environment variable from which the provider's own tools read the key.
     pub fn usual_key_env(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY",
@@ -33,7 +33,7 @@ impl Provider {
         }
     }
 
-    /// The header for the key, and its prefix.
+    /// Returns the name of the key's header, and the prefix of its value.
     pub(crate) fn key_header(self) -> (&'static str, &'static str) {
         match self {
             Self::Anthropic => ("x-api-key", ""),
@@ -41,7 +41,7 @@ impl Provider {
         }
     }
 
-    /// The provider's own server.
+    /// Returns the URL of the provider's own server.
     pub(crate) fn own_base(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
@@ -89,6 +89,6 @@ pub enum EndpointError {
     KeyName,
     #[error("api_key_command is empty")]
     KeyCommand,
-    #[error("connect_timeout_ms and idle_timeout_ms must be more than 0")]
+    #[error("connect_timeout_ms and idle_timeout_ms must be greater than 0")]
     NoTime,
 }

@@ -1,4 +1,4 @@
-//! Resolves names: a name may resolve only to addresses that would be allowed themselves.
+//! Resolves host names, and rejects addresses that are not allowed.
 
 use std::future::Future;
 use std::io;
@@ -9,24 +9,24 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::base::{is_forbidden, is_loopback};
 
-/// Resolves with the system, and drops addresses that are not allowed. A name that was allowed without
-/// encryption because it means this machine must resolve to this machine.
+/// Resolves a name and drops addresses that are not allowed. If a name was allowed without encryption because it refers
+/// to this machine, only loopback addresses are allowed.
 #[derive(Debug)]
-pub(crate) struct Guarded {
+pub(crate) struct GuardedResolver {
     pub(crate) loopback_only: bool,
     pub(crate) lookup: Lookup,
 }
 
 /// Looks up the addresses of a name.
-pub(crate) type Lookup = fn(String) -> Found;
-pub(crate) type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
+pub(crate) type Lookup = fn(String) -> LookupFuture;
+pub(crate) type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// The system's resolver.
-pub(crate) fn system(name: String) -> Found {
+pub(crate) fn system(name: String) -> LookupFuture {
     Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
 }
 
-impl Resolve for Guarded {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let loopback_only = self.loopback_only;
         let found = (self.lookup)(name.as_str().to_owned());

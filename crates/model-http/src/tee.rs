@@ -1,4 +1,4 @@
-//! Reads a forwarded answer without delaying it: bytes are collected as they arrive, and read when there is time.
+//! Reads a forwarded answer without delaying it: collects the bytes as they arrive, and parses them later.
 
 use bethink_model::Reply;
 use bethink_sse::{Decoder, SseEvent};
@@ -6,37 +6,37 @@ use bytes::Bytes;
 use reqwest::header::HeaderMap;
 
 use crate::anthropic::AnthropicDialect;
-use crate::dialect::{Begun, DeltaTaken, Dialect, Stream};
+use crate::dialect::{DeltaTaken, Dialect, PartialReply, Stream};
 use crate::head::{BodyKind, encoding, kind};
 use crate::limits::{MAX_ANSWER, MAX_EVENT, MAX_UNREAD};
 use crate::openai::OpenAiDialect;
 use crate::provider::Provider;
 use crate::trouble::ProviderTrouble;
 
-/// Collects the bytes of one answer.
+/// Collects and parses the bytes of one answer.
 #[derive(Debug)]
 pub struct Tee {
-    /// `None` if it is not an answer, or a compressed one.
+    /// `None` if the body is compressed or not an answer.
     reader: Option<Box<dyn AnswerReader>>,
     unread: Vec<Bytes>,
     unread_bytes: usize,
     taken: usize,
-    /// It is too long or unreadable: nothing of it is kept.
+    /// The answer is too long or unreadable, so it is no longer collected.
     given_up: bool,
 }
 
-/// What was read of an answer.
+/// The result of reading an answer.
 #[derive(Debug, Default)]
-pub struct Overheard {
+pub struct ReadAnswer {
     /// The complete answer; `None` if it is incomplete or unreadable.
     pub reply: Option<Reply>,
-    pub begun: Begun,
-    /// It is a stream without an end event.
+    pub partial: PartialReply,
+    /// The answer is a stream without an end event.
     pub lacks_end: bool,
 }
 
 impl Tee {
-    /// For an answer with these headers.
+    /// Creates a reader for an answer with these headers.
     pub fn new(provider: Provider, headers: &HeaderMap) -> Self {
         let reader = match provider {
             Provider::Anthropic => reader(AnthropicDialect, headers),
@@ -45,7 +45,7 @@ impl Tee {
         Self { reader, unread: Vec::new(), unread_bytes: 0, taken: 0, given_up: false }
     }
 
-    /// Collects bytes; reads them only if many are waiting.
+    /// Collects bytes; parses them only if many are waiting.
     pub fn take(&mut self, bytes: &Bytes) {
         self.taken = self.taken.saturating_add(bytes.len());
         if self.given_up || self.taken > MAX_ANSWER {
@@ -60,7 +60,7 @@ impl Tee {
         }
     }
 
-    /// Reads the bytes that are waiting.
+    /// Parses the bytes that are waiting.
     pub fn read(&mut self) {
         self.unread_bytes = 0;
         let Some(reader) = &mut self.reader else { return self.unread.clear() };
@@ -70,25 +70,26 @@ impl Tee {
     }
 
     /// Finishes after the last byte.
-    pub fn end(mut self) -> Overheard {
+    pub fn end(mut self) -> ReadAnswer {
         self.read();
         match self.reader {
-            None => Overheard::default(),
+            None => ReadAnswer::default(),
             Some(reader) if self.given_up => {
-                Overheard { begun: reader.begun(), ..Overheard::default() }
+                ReadAnswer { partial: reader.partial(), ..ReadAnswer::default() }
             }
             Some(reader) => reader.end(),
         }
     }
 }
 
-/// Reads one kind of answer. `Err` means that it cannot be read any further, not even to find its end.
+/// Reads one kind of answer.
 trait AnswerReader: Send + std::fmt::Debug {
+    /// Fails if the answer cannot be read any further, not even to find its end.
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()>;
-    fn end(self: Box<Self>) -> Overheard;
+    fn end(self: Box<Self>) -> ReadAnswer;
 
-    fn begun(&self) -> Begun {
-        Begun::default()
+    fn partial(&self) -> PartialReply {
+        PartialReply::default()
     }
 }
 
@@ -102,14 +103,14 @@ fn reader<D: Dialect + 'static>(dialect: D, headers: &HeaderMap) -> Option<Box<d
             end: End::Missing,
             readable: true,
         })),
-        BodyKind::Json | BodyKind::Unsaid => {
+        BodyKind::Json | BodyKind::Unspecified => {
             Some(Box::new(WholeReader { dialect, json: Vec::new() }))
         }
         BodyKind::Other(_) => None,
     }
 }
 
-/// An answer that is not streamed; HTTP says whether it is complete.
+/// An answer that is not streamed. HTTP shows whether it is complete.
 #[derive(Debug)]
 struct WholeReader<D> {
     dialect: D,
@@ -122,18 +123,18 @@ impl<D: Dialect> AnswerReader for WholeReader<D> {
         Ok(())
     }
 
-    fn end(self: Box<Self>) -> Overheard {
+    fn end(self: Box<Self>) -> ReadAnswer {
         let json = std::str::from_utf8(&self.json).ok();
         let reply = json.and_then(|json| self.dialect.read_whole(json).ok());
-        Overheard { reply, ..Overheard::default() }
+        ReadAnswer { reply, ..ReadAnswer::default() }
     }
 }
 
-/// How far a stream has come.
+/// Whether a stream has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Missing,
-    Came,
+    Reached,
     /// The provider sent an error in the stream, which ends it.
     Refused,
 }
@@ -144,7 +145,7 @@ struct Streamed<D: Dialect> {
     stream: D::Stream,
     decoder: Decoder,
     end: End,
-    /// Every event so far was understood. After one that was not, only the end is looked for.
+    /// All events so far could be read. After an unreadable one, only the end event is looked for.
     readable: bool,
 }
 
@@ -160,16 +161,16 @@ impl<D: Dialect> AnswerReader for Streamed<D> {
         decoded.map_err(drop)
     }
 
-    fn begun(&self) -> Begun {
-        self.stream.begun()
+    fn partial(&self) -> PartialReply {
+        self.stream.partial()
     }
 
-    fn end(self: Box<Self>) -> Overheard {
-        let begun = self.stream.begun();
+    fn end(self: Box<Self>) -> ReadAnswer {
+        let partial = self.stream.partial();
         let may_be = self.readable && self.end != End::Refused;
         let reply = if may_be { self.stream.end().ok() } else { None };
         let lacks_end = self.end == End::Missing && reply.is_none();
-        Overheard { reply, begun, lacks_end }
+        ReadAnswer { reply, partial, lacks_end }
     }
 }
 
@@ -177,15 +178,15 @@ impl<D: Dialect> Streamed<D> {
     fn take(&mut self, event: &SseEvent) {
         if !self.readable {
             if self.dialect.is_last(event) {
-                self.end = End::Came;
+                self.end = End::Reached;
             }
             return;
         }
         match self.stream.take(event) {
-            Ok(DeltaTaken::Last) => self.end = End::Came,
+            Ok(DeltaTaken::Last) => self.end = End::Reached,
             Ok(DeltaTaken::More) => {}
             Err(ProviderTrouble::Refused(_)) => self.end = End::Refused,
-            Err(ProviderTrouble::Found(..)) => {
+            Err(ProviderTrouble::Detected(..)) => {
                 self.readable = false;
                 self.take(event);
             }

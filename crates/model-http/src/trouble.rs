@@ -16,24 +16,24 @@ use crate::resolve::NotAllowed;
 pub(crate) enum ProviderTrouble {
     /// The provider returned an error.
     Refused(ProviderRefusal),
-    /// It was detected here.
-    Found(ErrorClass, String),
+    /// The error was detected in this crate.
+    Detected(ErrorClass, String),
 }
 
 impl ProviderTrouble {
     pub(crate) fn broken(what: impl Into<String>) -> Self {
-        Self::Found(ErrorClass::Broken, what.into())
+        Self::Detected(ErrorClass::Broken, what.into())
     }
 
     pub(crate) fn too_much(what: &str, most: usize) -> Self {
-        Self::Found(ErrorClass::TooMuch, format!("{what} has more than {most} bytes"))
+        Self::Detected(ErrorClass::TooMuch, format!("{what} has more than {most} bytes"))
     }
 
     pub(crate) fn no_json(what: &str, error: &serde_json::Error) -> Self {
         Self::broken(format!("could not read {what}: {error}"))
     }
 
-    /// A transport error, without the URL, whose path does not help a reader.
+    /// Converts a transport error, and leaves out the URL.
     pub(crate) fn of_transport(error: &reqwest::Error, origin: &str) -> Self {
         let class = match error {
             e if has_source::<NotAllowed>(e) => ErrorClass::Forbidden,
@@ -47,13 +47,13 @@ impl ProviderTrouble {
             ErrorClass::TimedOut => "timed out",
             _ => "could not connect",
         };
-        Self::Found(class, format!("{what} ({origin}): {}", deepest(error)))
+        Self::Detected(class, format!("{what} ({origin}): {}", deepest(error)))
     }
 
-    /// The error that a caller sees.
+    /// Converts the error for the caller, without the key.
     pub(crate) fn explained(self, head: &ResponseHead, key: Option<&ApiKey>) -> ModelError {
         let mut error = match self {
-            Self::Found(class, message) => ModelError::new(class, clean(&message, key)),
+            Self::Detected(class, message) => ModelError::new(class, clean(&message, key)),
             Self::Refused(refusal) => {
                 // The status matters only if it is an error status.
                 let status = head.status.filter(|status| *status >= 400);
@@ -78,7 +78,7 @@ impl From<KeyError> for ProviderTrouble {
             KeyError::OtherOrigin => ErrorClass::Forbidden,
             _ => ErrorClass::Auth,
         };
-        Self::Found(class, error.to_string())
+        Self::Detected(class, error.to_string())
     }
 }
 
@@ -86,7 +86,7 @@ fn has_source<T: std::error::Error + 'static>(error: &reqwest::Error) -> bool {
     sources(error).any(<dyn std::error::Error>::is::<T>)
 }
 
-/// The root cause; the errors above it repeat it with a URL.
+/// Returns the root cause. The errors above it repeat it and add a URL.
 fn deepest(error: &reqwest::Error) -> String {
     sources(error).last().map_or_else(|| "unknown reason".to_owned(), ToString::to_string)
 }
@@ -101,7 +101,7 @@ pub fn read_error(status: Option<u16>, body: &str) -> ModelError {
     ProviderTrouble::Refused(ProviderRefusal::of_body(body.as_bytes())).explained(&head, None)
 }
 
-/// An error as a provider, a gateway or a web server reports it.
+/// An error that a provider, a gateway or a web server returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderRefusal {
     pub(crate) kind: Option<String>,
@@ -111,7 +111,7 @@ pub(crate) struct ProviderRefusal {
 }
 
 impl ProviderRefusal {
-    /// From any body with an error status.
+    /// Reads any body with an error status.
     pub(crate) fn of_body(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
@@ -122,7 +122,7 @@ impl ProviderRefusal {
         }
     }
 
-    /// From `{"error": …}` in all its shapes; `None` if there is none.
+    /// Reads `{"error": …}` in all its forms; `None` if there is no error.
     pub(crate) fn of_value(value: &Value) -> Option<Self> {
         let value = value.as_array().map_or(value, |all| all.first().unwrap_or(value));
         let member = |of: &Value, name: &str| match of.get(name) {
@@ -151,7 +151,7 @@ impl ProviderRefusal {
         }
     }
 
-    /// The error, if what should be an answer is one.
+    /// Returns the error in a body that should be an answer; `None` if there is no error.
     pub(crate) fn in_answer(json: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Top<'a> {

@@ -1,4 +1,4 @@
-//! Reads the token figures that providers send, and bounds them.
+//! Reads the token figures that providers send, and limits them to plausible values.
 
 use bethink_transcript::TokenUsage;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::MAX_FIGURE;
 
-/// Figures of one call as they arrive. They only increase, so the largest is the last.
+/// The figures received for one call. They only increase, so the largest one is kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UsageTally {
     input: Option<u64>,
@@ -18,7 +18,7 @@ pub(crate) struct UsageTally {
     doubtful: bool,
 }
 
-/// Members are read one by one, so that an unreadable figure does not affect the others.
+/// The members are parsed separately, so that an invalid figure does not affect the others.
 #[derive(Deserialize)]
 struct AnthropicUsage {
     input_tokens: Option<Box<RawValue>>,
@@ -40,7 +40,7 @@ struct Details {
 }
 
 impl UsageTally {
-    /// Takes a `usage` of the Messages API, complete or partial.
+    /// Adds a complete or partial `usage` of the Messages API.
     pub(crate) fn take_anthropic(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<AnthropicUsage>(usage) else { return };
         take(&mut self.input, &mut self.doubtful, usage.input_tokens);
@@ -49,7 +49,7 @@ impl UsageTally {
         take(&mut self.read, &mut self.doubtful, usage.cache_read_input_tokens);
     }
 
-    /// Takes a `usage` of chat completions, where the prompt's figure includes cached tokens.
+    /// Adds a `usage` of chat completions, where the prompt's figure includes cached tokens.
     pub(crate) fn take_openai(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<OpenAiUsage>(usage) else { return };
         let details = self.read::<Details>(usage.prompt_tokens_details.as_deref());
@@ -74,7 +74,7 @@ impl UsageTally {
         read
     }
 
-    /// The bounded figures, and whether they are doubtful: one was missing or implausible, or the prompt had no
+    /// Returns the bounded figures, and whether they are doubtful: one was missing or implausible, or the prompt had no
     /// tokens.
     pub(crate) fn end(self) -> (TokenUsage, bool) {
         let usage = TokenUsage {

@@ -9,12 +9,12 @@ use serde_json::value::RawValue;
 
 use super::{WholeMessage, stop, text};
 use crate::answer::{self, Literal};
-use crate::dialect::{Begun, DeltaTaken, Stream};
+use crate::dialect::{DeltaTaken, PartialReply, Stream};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use crate::usage::UsageTally;
 use bethink_sse::SseEvent;
 
-/// Deltas that extend a string: their type, and the member of the block and of the delta.
+/// The kinds of delta that extend a string, each with the name of the member in the block and in the delta.
 const GROWING: [(&str, &str); 4] = [
     ("text_delta", "text"),
     ("thinking_delta", "thinking"),
@@ -26,16 +26,16 @@ const GROWING: [(&str, &str); 4] = [
 pub(crate) struct Events {
     started: Option<(String, String)>,
     parts: BTreeMap<u64, GrowingBlock>,
-    /// The last one received, as a JSON literal.
+    /// The newest stop reason, as a JSON literal.
     stop_reason: Option<Box<RawValue>>,
     tally: UsageTally,
     stopped: bool,
 }
 
-/// A block while it grows.
+/// A block that is still being received.
 #[derive(Debug)]
 struct GrowingBlock {
-    /// The block as it was started, with unknown members.
+    /// The block from its start event, unknown members included.
     start: Box<RawValue>,
     grown: [Literal; GROWING.len()],
     input: Literal,
@@ -53,12 +53,12 @@ struct StreamLine {
     usage: Option<Box<RawValue>>,
 }
 
-/// The members of an object, with their values as JSON.
+/// The members of an object and their JSON values.
 type Members<'a> = HashMap<String, &'a RawValue>;
 
 impl Stream for Events {
     fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
-        // Other unknown kinds are ignored, but a ping need not even be JSON.
+        // Checked before parsing, because a ping need not be JSON.
         if event.kind == "ping" {
             return Ok(DeltaTaken::More);
         }
@@ -84,7 +84,7 @@ impl Stream for Events {
         Ok(DeltaTaken::More)
     }
 
-    /// Only `message_stop` shows that nothing is missing.
+    /// The answer is complete only after `message_stop`.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         let Some((id, model)) = self.started else {
             return Err(ProviderTrouble::broken("the stream ended before its message began"));
@@ -104,9 +104,9 @@ impl Stream for Events {
         })
     }
 
-    fn begun(&self) -> Begun {
+    fn partial(&self) -> PartialReply {
         let (id, model) = self.started.clone().unwrap_or_default();
-        Begun::new(id, model, self.tally)
+        PartialReply::new(id, model, self.tally)
     }
 }
 
@@ -115,7 +115,7 @@ impl Events {
         let message =
             message.ok_or_else(|| ProviderTrouble::broken("message_start has no message"))?;
         if self.started.is_some() {
-            return Err(ProviderTrouble::broken("a second message_start"));
+            return Err(ProviderTrouble::broken("the stream has a second message_start"));
         }
         self.tally.take_anthropic(message.usage.as_deref());
         self.started = Some((text(message.id.as_deref()), text(message.model.as_deref())));
@@ -131,7 +131,7 @@ impl Events {
             return Err(ProviderTrouble::broken("content_block_start has no index or no block"));
         };
         if self.started.is_none() || self.parts.contains_key(&index) {
-            return Err(ProviderTrouble::broken(format!("block {index} begins out of order")));
+            return Err(ProviderTrouble::broken(format!("block {index} is out of order")));
         }
         let part = GrowingBlock {
             start: block,
@@ -191,12 +191,12 @@ impl GrowingBlock {
         grown.ok_or_else(|| ProviderTrouble::broken(format!("a {kind} has no text")))
     }
 
-    /// The block as it was started, with the deltas applied.
+    /// Returns the block with all deltas applied.
     fn json(&self) -> Result<String, ProviderTrouble> {
         let mut json = self.start.get().to_owned();
         for ((_, member), grown) in GROWING.iter().zip(&self.grown) {
             if !grown.is_empty() {
-                let whole = self.begun(member, grown)?;
+                let whole = self.joined(member, grown)?;
                 json = with(&json, member, &whole)?;
             }
         }
@@ -210,8 +210,8 @@ impl GrowingBlock {
         Ok(json)
     }
 
-    /// Prepends the text that the block was started with, which is almost always empty.
-    fn begun(&self, member: &str, grown: &Literal) -> Result<String, ProviderTrouble> {
+    /// Returns the received text after the text in the start event, which is almost always empty.
+    fn joined(&self, member: &str, grown: &Literal) -> Result<String, ProviderTrouble> {
         let start: Members<'_> = serde_json::from_str(self.start.get())
             .map_err(|e| ProviderTrouble::no_json("a block", &e))?;
         let grown = grown.json();

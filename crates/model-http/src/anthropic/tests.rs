@@ -73,7 +73,10 @@ fn stops_are_named() {
         assert_eq!(read(&format!("\"{reason}\"")).unwrap(), expect);
     }
     for none in ["null", "\"\"", "7"] {
-        assert!(matches!(read(none), Err(ProviderTrouble::Found(ErrorClass::Broken, _))), "{none}");
+        assert!(
+            matches!(read(none), Err(ProviderTrouble::Detected(ErrorClass::Broken, _))),
+            "{none}"
+        );
     }
 }
 

@@ -15,7 +15,7 @@ fn line(base: &str, lookup: Lookup) -> Forwarder {
 }
 
 async fn refused(line: &Forwarder) -> ModelError {
-    let letter = Letter {
+    let outgoing = OutgoingRequest {
         method: Method::POST,
         route: "messages",
         query: None,
@@ -23,12 +23,12 @@ async fn refused(line: &Forwarder) -> ModelError {
         body: Bytes::new(),
         with_key: true,
     };
-    *line.send(letter).await.err().unwrap()
+    *line.send(outgoing).await.err().unwrap()
 }
 
 #[tokio::test]
 async fn a_name_may_not_lead_to_the_clouds_credentials() {
-    let to = |_| -> crate::resolve::Found {
+    let to = |_| -> crate::resolve::LookupFuture {
         Box::pin(async { Ok(vec![SocketAddr::from(([169, 254, 169, 254], 0))]) })
     };
     for base in ["http://models.example", "https://models.example"] {
@@ -39,7 +39,7 @@ async fn a_name_may_not_lead_to_the_clouds_credentials() {
 
 #[tokio::test]
 async fn localhost_may_not_lead_away() {
-    let away = |_| -> crate::resolve::Found {
+    let away = |_| -> crate::resolve::LookupFuture {
         Box::pin(async { Ok(vec![SocketAddr::from(([192, 0, 2, 1], 0))]) })
     };
     let error = refused(&line("http://localhost:9", away)).await;
@@ -48,7 +48,7 @@ async fn localhost_may_not_lead_away() {
 
 #[tokio::test]
 async fn a_name_that_nobody_knows_is_unreachable() {
-    let nowhere = |_| -> crate::resolve::Found {
+    let nowhere = |_| -> crate::resolve::LookupFuture {
         Box::pin(async { Err(std::io::Error::other("no such name")) })
     };
     let error = refused(&line("https://models.example", nowhere)).await;

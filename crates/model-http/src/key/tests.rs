@@ -6,12 +6,12 @@ fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
 }
 
-fn keeper(command: &str) -> Keeper {
-    Keeper::new(KeySource::Command(command.into()), url("https://host/v1").origin())
+fn keys(command: &str) -> KeyCache {
+    KeyCache::new(KeySource::Command(command.into()), url("https://host/v1").origin())
 }
 
-async fn shown(keeper: &Keeper) -> Result<String, KeyError> {
-    Ok(keeper.key_for(&url("https://host/v1/messages")).await?.unwrap().expose().to_owned())
+async fn shown(keys: &KeyCache) -> Result<String, KeyError> {
+    Ok(keys.key_for(&url("https://host/v1/messages")).await?.unwrap().expose().to_owned())
 }
 
 #[test]
@@ -43,39 +43,39 @@ fn the_usual_variable_is_for_the_providers_own_server() {
 
 #[tokio::test]
 async fn a_key_goes_to_its_own_origin_only() {
-    let keeper = keeper("echo k");
+    let keys = keys("echo k");
     for other in
         ["http://host/v1", "https://host:444/", "https://host.evil/", "https://evil/?https://host"]
     {
-        let found = keeper.key_for(&url(other)).await;
+        let found = keys.key_for(&url(other)).await;
         assert_eq!(found.err(), Some(KeyError::OtherOrigin), "{other}");
     }
-    assert_eq!(shown(&keeper).await.as_deref(), Ok("k"));
+    assert_eq!(shown(&keys).await.as_deref(), Ok("k"));
 }
 
 #[tokio::test]
 async fn a_command_is_asked_again_after_a_refusal_and_at_most_once_a_minute() {
     let dir = tempfile::tempdir().unwrap();
     let count = dir.path().join("n");
-    let keeper = keeper(&format!("echo x >> '{0}'; wc -l < '{0}'", count.display()));
-    assert_eq!(shown(&keeper).await.as_deref(), Ok("1"));
+    let keys = keys(&format!("echo x >> '{0}'; wc -l < '{0}'", count.display()));
+    assert_eq!(shown(&keys).await.as_deref(), Ok("1"));
     tokio::time::pause();
     tokio::time::advance(KEY_AGAIN).await;
     tokio::time::resume();
-    assert_eq!(shown(&keeper).await.as_deref(), Ok("1"), "a good key is not asked for again");
-    keeper.refused().await;
-    assert_eq!(shown(&keeper).await.as_deref(), Ok("2"));
-    keeper.refused().await;
-    assert_eq!(shown(&keeper).await.as_deref(), Ok("2"), "within the minute");
+    assert_eq!(shown(&keys).await.as_deref(), Ok("1"), "a good key is not asked for again");
+    keys.refused().await;
+    assert_eq!(shown(&keys).await.as_deref(), Ok("2"));
+    keys.refused().await;
+    assert_eq!(shown(&keys).await.as_deref(), Ok("2"), "within the minute");
 }
 
 #[tokio::test]
 async fn a_command_that_fails_is_not_asked_in_a_loop() {
     let dir = tempfile::tempdir().unwrap();
     let mark = dir.path().join("n");
-    let keeper = keeper(&format!("echo x >> '{}'; exit 3", mark.display()));
+    let keys = keys(&format!("echo x >> '{}'; exit 3", mark.display()));
     for _ in 0..3 {
-        assert_eq!(shown(&keeper).await, Err(KeyError::Failed("exit status: 3".into())));
+        assert_eq!(shown(&keys).await, Err(KeyError::Failed("exit status: 3".into())));
     }
     assert_eq!(std::fs::read_to_string(mark).unwrap(), "x\n");
 }
@@ -83,8 +83,8 @@ async fn a_command_that_fails_is_not_asked_in_a_loop() {
 #[test]
 fn nothing_shows_a_key() {
     let source = KeySource::Command(format!("echo {CANARY}"));
-    let keeper = Keeper::new(source.clone(), url("https://host").origin());
+    let keys = KeyCache::new(source.clone(), url("https://host").origin());
     let header = ApiKey::new(&SecretString::from(CANARY)).ok().unwrap().header("Bearer ").unwrap();
-    let shown = format!("{source:?} {:?} {keeper:?} {header:?}", KeySource::Env(CANARY.into()));
+    let shown = format!("{source:?} {:?} {keys:?} {header:?}", KeySource::Env(CANARY.into()));
     assert!(!shown.contains("canary"), "{shown}");
 }

@@ -1,8 +1,8 @@
 //! Converts a request from the blocks of the Messages API to chat completions.
 //!
-//! Every message is converted by itself with fixed rules, and text keeps the bytes of its JSON literal, so that
-//! a longer prompt begins with the bytes of a shorter one. What these servers do not know is left out: thinking,
-//! cache markers, and blocks of unknown kinds.
+//! Each message is converted separately, and text keeps the bytes of its JSON literal, so that a longer prompt begins with
+//! the bytes of a shorter one. Thinking, cache breakpoints and blocks of unknown kinds are left out, because these servers
+//! do not support them.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ use serde_json::value::RawValue;
 
 use crate::trouble::ProviderTrouble;
 
-/// Between two texts of one message.
+/// Separates two texts of a message, as the inside of a JSON literal.
 const GAP: &str = r"\n\n";
 const DOCUMENT: &str = "[document]";
 const IMAGE: &str = "[image]";
-/// Shown for a turn without any content, such as one that is all thinking: many of these servers reject an empty
-/// text, and templates of local models reject a missing turn.
+/// Replaces the content of a message that has none left, such as one with only thinking. Many of these servers reject an
+/// empty text, and the templates of local models reject a missing message.
 const NOTHING: &str = "(nothing to show)";
 
-/// The members of a block that are used.
+/// The members of a block that are read.
 #[derive(Deserialize)]
 struct ContentBlock<'a> {
     #[serde(borrow, rename = "type", default)]
@@ -58,7 +58,7 @@ struct ToolDeclaration<'a> {
     input_schema: Option<&'a RawValue>,
 }
 
-/// The body; `limit` is the server's name for the output limit.
+/// Returns the body of a request; `limit` is the server's name for the output limit.
 pub(super) fn body(
     request: &ModelRequest,
     limit: &str,
@@ -80,7 +80,7 @@ pub(super) fn body(
     Ok(body.into_bytes())
 }
 
-/// Converts one message, which may become several.
+/// Converts one message to one or more, joined by commas.
 pub(super) fn messages(message: Message) -> String {
     let blocks = message.blocks.into_vec().into_iter().map(|block| PromptBlock {
         json: block.json,
@@ -93,7 +93,7 @@ pub(super) fn messages(message: Message) -> String {
     chat(&PromptMessage { role: message.role, blocks: blocks.collect() }).join(",")
 }
 
-/// Tools that the provider itself runs have no schema, and are left out.
+/// Converts tool definitions. Tools that the provider itself runs have no schema and are left out.
 fn tools(tools: &[u8]) -> Result<String, ProviderTrouble> {
     let tools: Vec<ToolDeclaration<'_>> = array(tools, "the request's tools")?;
     let mut turned = Vec::with_capacity(tools.len());
@@ -119,7 +119,7 @@ fn array<'a, T: Deserialize<'a>>(json: &'a [u8], what: &str) -> Result<Vec<T>, P
     }
     serde_json::from_slice(json).map_err(|e| {
         let what = format!("{what} are not a JSON array: {e}");
-        ProviderTrouble::Found(bethink_model::ErrorClass::Invalid, what)
+        ProviderTrouble::Detected(bethink_model::ErrorClass::Invalid, what)
     })
 }
 
@@ -136,8 +136,8 @@ fn chat(message: &PromptMessage) -> Vec<String> {
     }
 }
 
-/// Results come first, each as a message of its own, then what the user said. Images in results go there too,
-/// because a result can contain only text.
+/// Converts a user message. Each tool result becomes a separate message, followed by one with the user's own content.
+/// Images in results are moved there, because a result can contain only text.
 fn user(message: &PromptMessage) -> Vec<String> {
     let (mut messages, mut parts) = (Vec::new(), Vec::new());
     for block in &message.blocks {
@@ -190,7 +190,7 @@ fn assistant(message: &PromptMessage) -> String {
 
 /// A piece of a user's message.
 enum UserPart {
-    /// The inside of a JSON literal.
+    /// A text, as the inside of a JSON literal.
     Text(String),
     /// The URL of an image.
     Image(String),
@@ -200,7 +200,7 @@ fn read(block: &PromptBlock) -> Option<ContentBlock<'_>> {
     serde_json::from_slice(&block.json).ok()
 }
 
-/// The inside of the text's JSON literal.
+/// Returns the inside of the text's JSON literal.
 fn text_of<'a>(block: &ContentBlock<'a>) -> Option<&'a str> {
     let text = block.text.filter(|_| block.kind.as_deref() == Some("text"))?;
     inside(text)
@@ -229,7 +229,8 @@ fn image(source: Option<&MediaSource<'_>>) -> UserPart {
     }
 }
 
-/// The inside of the JSON literal of a result's text. This format has no error flag, so the text says it.
+/// Returns a result's text, as the inside of a JSON literal, and moves its images to `beside`. Chat completions have no
+/// error flag, so the text begins with `Error:`.
 fn result(block: &ContentBlock<'_>, is_error: bool, beside: &mut Vec<UserPart>) -> String {
     let mut texts: Vec<String> = Vec::new();
     match block.content {
@@ -256,7 +257,7 @@ fn result(block: &ContentBlock<'_>, is_error: bool, beside: &mut Vec<UserPart>) 
     if is_error && !says_so { format!("Error: {text}") } else { text }
 }
 
-/// One string if there is only text, because many servers do not accept parts.
+/// Returns the content as one string if it has only text, because many servers do not accept parts.
 fn content(parts: &[UserPart]) -> String {
     let texts: Vec<&str> = parts
         .iter()

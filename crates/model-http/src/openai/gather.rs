@@ -1,5 +1,4 @@
-//! Assembles an answer in blocks of the Messages API, from the chunks or the whole message of chat
-//! completions.
+//! Assembles an answer in the format of the Messages API, from the chunks or the whole message of chat completions.
 
 use std::collections::HashSet;
 
@@ -13,8 +12,8 @@ use crate::answer::{self, Literal};
 use crate::trouble::ProviderTrouble;
 use crate::usage::UsageTally;
 
-/// The most tool calls in one answer. Models make a dozen; the limit keeps the search for the call of a piece
-/// short.
+/// Maximum number of tool calls in an answer. Models make a dozen; the limit bounds the search for the call that a piece
+/// belongs to.
 const MAX_CALLS: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -28,13 +27,13 @@ pub(super) struct StreamChunk {
 #[derive(Deserialize)]
 struct Choice {
     index: Option<u64>,
-    /// `delta` in a stream, `message` in a whole answer.
+    /// Called `delta` in a stream and `message` in a whole answer.
     #[serde(alias = "message")]
     delta: Option<MessageDelta>,
     finish_reason: Option<String>,
 }
 
-/// The members of a message that are read. Reasoning has many names, is not signed, and is not needed later.
+/// The members of a message that are read. Reasoning is ignored: it has many names, is not signed, and is not needed later.
 #[derive(Deserialize)]
 struct MessageDelta {
     content: Option<Box<RawValue>>,
@@ -121,8 +120,8 @@ impl GatheredAnswer {
         Ok(())
     }
 
-    /// The call that a piece belongs to: by index, or the last one if the server sends no index. A different id
-    /// begins a new call whatever the index, because some servers always send 0.
+    /// Returns the call that a piece belongs to: the one with its index, or the last one if the server sends no index. A
+    /// different id begins a new call whatever the index, because some servers always send 0.
     fn call_of(
         &mut self,
         index: Option<u64>,
@@ -137,7 +136,7 @@ impl GatheredAnswer {
             _ => {
                 if self.calls.len() >= MAX_CALLS {
                     let what = format!("the answer has more than {MAX_CALLS} tool calls");
-                    return Err(ProviderTrouble::Found(ErrorClass::TooMuch, what));
+                    return Err(ProviderTrouble::Detected(ErrorClass::TooMuch, what));
                 }
                 self.calls.push(ToolCallParts { index, ..ToolCallParts::default() });
                 self.calls.len() - 1
@@ -169,13 +168,13 @@ impl GatheredAnswer {
         })
     }
 
-    /// Without a finish reason the answer may have been cut off, so it is rejected.
+    /// Reads the finish reason. An answer without one may have been cut off, so it is rejected.
     fn stop(&self) -> Result<Stop, ProviderTrouble> {
         let Some(finish) = self.finish.as_deref() else {
             return Err(ProviderTrouble::broken("the answer has no finish_reason"));
         };
         Ok(match finish {
-            // Several servers say "stop" even with calls.
+            // Several servers send "stop" even with calls.
             "stop" | "tool_calls" | "function_call" if !self.calls.is_empty() => Stop::ToolUse,
             "stop" if !self.refusal.is_empty() => Stop::Refusal,
             "stop" | "tool_calls" | "function_call" => Stop::EndTurn,
@@ -187,8 +186,7 @@ impl GatheredAnswer {
 }
 
 impl ToolCallParts {
-    /// A call needs a unique id, to which its result refers; if the server sends none, or repeats one, a new one
-    /// is made here.
+    /// Returns the call as a block. A missing or repeated id is replaced, because the call's result refers to it.
     fn block(mut self, used: &mut HashSet<String>) -> Result<String, ProviderTrouble> {
         if self.name.is_empty() {
             return Err(ProviderTrouble::broken("a tool call has no name"));
@@ -213,7 +211,7 @@ fn first(into: &mut String, found: Option<String>) {
     }
 }
 
-/// The text of content in parts.
+/// Returns the text of a content array.
 fn parts(content: &RawValue) -> Result<String, ProviderTrouble> {
     #[derive(Deserialize)]
     struct TextPart {

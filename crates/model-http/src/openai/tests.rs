@@ -139,7 +139,7 @@ fn a_body_has_its_frame() {
     assert!(own.ends_with(br#"],"max_completion_tokens":9}"#));
     asked.tools = Bytes::from_static(b"{");
     let refused = OpenAiDialect::new(false).call(&asked, true).unwrap_err();
-    assert!(matches!(refused, ProviderTrouble::Found(bethink_model::ErrorClass::Invalid, _)));
+    assert!(matches!(refused, ProviderTrouble::Detected(bethink_model::ErrorClass::Invalid, _)));
 }
 
 fn finished(message: &Value, reason: &str) -> Result<Reply, ProviderTrouble> {
@@ -237,7 +237,7 @@ fn endless_calls_are_too_much() {
     assert_eq!(answer(1_000).unwrap().calls().count(), 1_000);
     let refused = answer(1_001).unwrap_err();
     assert!(
-        matches!(refused, ProviderTrouble::Found(bethink_model::ErrorClass::TooMuch, _)),
+        matches!(refused, ProviderTrouble::Detected(bethink_model::ErrorClass::TooMuch, _)),
         "{refused:?}"
     );
 }

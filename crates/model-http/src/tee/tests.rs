@@ -18,7 +18,7 @@ fn headers(kind: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))])
 }
 
-fn overheard(provider: Provider, headers: &HeaderMap, pieces: &[&str]) -> Overheard {
+fn overheard(provider: Provider, headers: &HeaderMap, pieces: &[&str]) -> ReadAnswer {
     let mut tee = Tee::new(provider, headers);
     for piece in pieces {
         tee.take(&Bytes::copy_from_slice(piece.as_bytes()));
@@ -26,7 +26,7 @@ fn overheard(provider: Provider, headers: &HeaderMap, pieces: &[&str]) -> Overhe
     tee.end()
 }
 
-fn anthropic(stream: &str) -> Overheard {
+fn anthropic(stream: &str) -> ReadAnswer {
     overheard(Provider::Anthropic, &headers("text/event-stream"), &[stream])
 }
 
@@ -37,7 +37,7 @@ fn a_stream_is_whole_only_with_its_end() {
     assert_eq!((reply.text().as_str(), whole.lacks_end), ("h\u{e9}", false));
     let cut = anthropic(STREAM.split("event: message_stop").next().unwrap());
     assert!(cut.reply.is_none() && cut.lacks_end);
-    assert_eq!((cut.begun.id.as_str(), cut.begun.usage.unwrap().output_tokens), ("m1", 4));
+    assert_eq!((cut.partial.id.as_str(), cut.partial.usage.unwrap().output_tokens), ("m1", 4));
     assert!(anthropic("").lacks_end);
 }
 

@@ -108,7 +108,7 @@ fn events_out_of_order_are_no_answer() {
     ] {
         let found = play(&events);
         assert!(
-            matches!(found, Err(ProviderTrouble::Found(ErrorClass::Broken, _))),
+            matches!(found, Err(ProviderTrouble::Detected(ErrorClass::Broken, _))),
             "{events:?}: {found:?}"
         );
     }
