@@ -1,8 +1,9 @@
 //! Appends: planned together and written together, so that an invalid request is rejected without the others.
 //!
-//! A statement costs a hop to the connection's thread, which is more than a row: the rows of a group are sent as one
-//! JSON list, their bytes as one blob, and the transaction as one text. If the writer knows the length of each session,
-//! it makes no query first: the table rejects a message that is already stored, and only then the writer queries.
+//! Each statement is sent to the connection's thread, which costs more than inserting a row. The rows of a group are
+//! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one text. If the writer knows
+//! the length of each session, it makes no query first: the table rejects a message that is already stored, and only
+//! then does the writer query.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,7 +20,7 @@ use crate::receipts::{self, reused};
 use crate::sql::{Column, Statement, hex, not_found, sql};
 use crate::writer::{Answer, roll_back};
 
-/// For each message asked about: its session's end, and its place if it is stored already.
+/// Finds, for each given message, the end of its session, and its seq if it is already stored.
 const FACTS: &str = "
     SELECT sessions.id, sessions.last_seq, messages.message_id, messages.seq
     FROM json_each(?) AS asked
@@ -29,7 +30,7 @@ const FACTS: &str = "
       ON messages.session = sessions.id
      AND messages.message_id = asked.value ->> 1";
 
-/// An empty blob has no part, not even an empty one.
+/// `coalesce` is needed because `substr` of an empty blob is NULL.
 const INSERT: &str = "
     INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
     SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
@@ -48,10 +49,10 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
 
-/// For how many sessions the writer keeps the end. Any other session costs a query.
+/// For how many sessions the writer remembers the last message. Each other session costs a query.
 const MOST_ENDS: usize = 4096;
 
-/// The last message of each session that was appended to since the last other write.
+/// The last message of each session that was appended to since the last write of another kind.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
 /// The answer to an append as it is stored with its receipt.
@@ -131,7 +132,7 @@ async fn try_append(
     Ok((outcomes, ends))
 }
 
-/// What a write of messages has found, and what it will write.
+/// A planned write of messages: what is stored already, and what to write.
 #[derive(Default)]
 pub(crate) struct WritePlan {
     sessions: SessionEnds,
@@ -185,7 +186,7 @@ impl WritePlan {
         Ok(AppendResult { places, last_seq, repeated: false })
     }
 
-    /// Seq of the message, and whether it is new.
+    /// Returns the seq of the message, and whether it is new.
     pub(crate) fn place(
         &mut self,
         session: SessionId,
@@ -248,14 +249,14 @@ fn repeated(
     Ok(AppendResult { places, last_seq, repeated: true })
 }
 
-/// Appends the bytes of a row; returns where they begin (as `substr` counts) and their length.
+/// Appends the bytes of a row. Returns where they begin, counted from 1 as `substr` does, and their length.
 pub(crate) fn join(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
     let start = all.len() + 1;
     all.extend_from_slice(bytes);
     (start, bytes.len())
 }
 
-/// Checksum of a message's identity and content; 63 bits are enough to detect corruption.
+/// Returns the checksum of a message's identity and content. 63 bits are enough to detect corruption.
 pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]) -> i64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.0.as_bytes());

@@ -1,4 +1,4 @@
-//! Compactions of a session, made and undone.
+//! The compactions of a session, including undone ones.
 
 use bethink_store::{CompactionRecord, NewDecision, StoreResult};
 use bethink_transcript::{CompactionId, SessionId, UnixMicros};

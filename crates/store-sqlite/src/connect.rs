@@ -22,7 +22,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 /// How long to wait for a lock held by another process (a backup, a person with a shell).
 const BUSY: Duration = Duration::from_secs(5);
 
-/// The newest schema that this program knows.
+/// Returns the newest schema that this program knows.
 pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
@@ -35,7 +35,7 @@ pub(crate) async fn migrate(
     MIGRATIONS.run_to(version, connection).await
 }
 
-/// The connection that writes. The file must exist.
+/// Opens the writing connection. The file must exist.
 async fn writer(path: &Path, max_pages: Option<u32>) -> sqlx::Result<SqliteConnection> {
     let mut options = basics(path)
         .journal_mode(SqliteJournalMode::Wal)
@@ -88,12 +88,12 @@ pub(crate) fn readers(path: &Path) -> SqlitePool {
         .connect_lazy_with(options)
 }
 
-/// A connection that does not change a byte of the file.
+/// Opens a connection that does not change the file.
 pub(crate) async fn looker(path: &Path) -> sqlx::Result<SqliteConnection> {
     basics(path).read_only(true).connect().await
 }
 
-/// The linked version of SQLite, and whether it is safe to use.
+/// Returns the version of the linked SQLite, and whether it is safe to use.
 async fn engine(connection: &mut SqliteConnection) -> Result<(String, bool), StoreError> {
     let version: String = sql("SELECT sqlite_version()").value(connection).await?;
     let sound = parse_version(&version).is_some_and(|version| version >= OLDEST_SQLITE);

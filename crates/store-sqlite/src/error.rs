@@ -35,12 +35,12 @@ pub(crate) fn from_io(error: &std::io::Error) -> StoreError {
     }
 }
 
-/// A different row already has this key; the caller decides what that means.
+/// Returns whether a different row already has this key.
 pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-/// Whether the disk or the file caused the error, so that retrying the request by itself would not help.
+/// Returns whether the disk or the file caused the error. Retrying the request separately does not help then.
 pub(crate) fn is_of_the_disk(error: &StoreError) -> bool {
     !matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Failed(_))
 }

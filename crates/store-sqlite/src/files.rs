@@ -69,7 +69,7 @@ pub(crate) fn clean_size(path: &Path) -> Option<u64> {
     clean_stamp(path).map(|(size, _)| size)
 }
 
-/// Whether the file is as the last clean stop left it, so that nobody else has written to it.
+/// Returns whether the file is unchanged since the last clean stop.
 pub(crate) fn is_untouched(path: &Path) -> bool {
     clean_stamp(path).is_some_and(|left| stamp(path).is_ok_and(|now| now == left))
 }

@@ -12,8 +12,8 @@ use crate::sessions;
 use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
 
-/// How many marks are looked up at once, from the longest prefix down: a request that continues a session usually
-/// matches one of its newest.
+/// How many marks are looked up at once, beginning with the longest prefix, because a request that continues a session
+/// usually matches one of the longest.
 const STRETCH: usize = 48;
 
 /// How many sessions are returned for one prefix.
@@ -140,14 +140,14 @@ fn relative(row: &Row) -> StoreResult<Relative> {
     Ok(Relative { session: row.get(0)?, through: row.get(1)?, last_seq: row.get(2)? })
 }
 
-/// Scope and mark.
+/// Reads a scope and a mark.
 fn beginning(row: &Row) -> StoreResult<(u64, u128)> {
     let mark = <[u8; 16]>::try_from(row.get::<Vec<u8>>("mark")?);
-    let mark = mark.map_err(|_| StoreError::Damaged("a mark".to_owned()))?;
+    let mark = mark.map_err(|_| StoreError::Damaged("a mark does not have 16 bytes".to_owned()))?;
     Ok((row.get::<i64>("scope")?.cast_unsigned(), u128::from_be_bytes(mark)))
 }
 
-/// A JSON list of hexadecimal texts.
+/// Returns marks as a JSON array of hexadecimal strings.
 fn list(marks: &[u128]) -> String {
     json!(marks.iter().map(|mark| format!("{mark:032x}")).collect::<Vec<_>>()).to_string()
 }

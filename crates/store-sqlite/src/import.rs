@@ -33,7 +33,7 @@ const IMPORTED: &str = "
     ORDER BY created_at DESC
     LIMIT 1";
 
-/// An empty blob has no part, not even an empty one.
+/// `coalesce` is needed because `substr` of an empty blob is NULL.
 const INSERT: &str = "
     INSERT INTO records (session, line, message, checksum, head, raw, tail)
     SELECT ?1,
@@ -132,8 +132,8 @@ fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
     let first = records.first().map_or(0, |record| record.line);
     let last = records.last().map_or(0, |record| record.line);
     format!(
-        "a line between {first} and {last} is stored already in session {session}; \
-         go on after the watermark of the job"
+        "a line between {first} and {last} is already stored in session {session}; \
+         continue after the watermark of the job"
     )
 }
 

@@ -1,4 +1,4 @@
-//! Index terms, which are added after their messages, and the watermark up to which the index is complete.
+//! Adds the terms of messages to the index, and records how far each session is indexed.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const LAGGING: &str = "
     ORDER BY updated_at DESC
     LIMIT ?";
 
-/// Never beyond the messages that are stored: later ones are not indexed by this.
+/// Limited to the stored messages, so that later ones do not count as indexed.
 const MOVE: &str = "
     UPDATE sessions
     SET indexed_seq = max(indexed_seq, min(?2, last_seq))
@@ -97,16 +97,16 @@ impl IndexStore for SqliteStore {
     }
 }
 
-/// A batch sorted by term, so that the writer has less to do.
+/// A batch sorted by term, to save the writer work.
 struct Sorted {
     session: SessionId,
     through: Seq,
-    /// Place and number of terms of each message.
+    /// Seq and number of terms of each message.
     lengths: Vec<(u32, u64)>,
     terms: BTreeMap<String, Vec<(u32, Counts, u8)>>,
 }
 
-/// Sorting takes time, so call this before the writer is involved.
+/// Sorts a batch. Called before the write, because the writer must not be kept busy with it.
 fn sorted(batch: IndexBatch) -> Sorted {
     let IndexBatch { session, entries, through } = batch;
     let mut sorted = Sorted { session, through, lengths: Vec::new(), terms: BTreeMap::new() };
@@ -171,13 +171,13 @@ async fn index(db: &mut SqliteConnection, sorted: Sorted) -> StoreResult<bool> {
     Ok(segments::due(&segments::live(db).await?).is_some())
 }
 
-/// The last indexed message, and the last stored one.
+/// Returns the last indexed message, and the last stored one.
 async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> StoreResult<(Seq, Seq)> {
     let marks = sql(MARKS).bind(id).optional(db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
     marks.ok_or_else(|| not_found("session", id))
 }
 
-/// The session's number in postings; also counts what was indexed now.
+/// Returns the session's number in postings, and adds what was indexed now to its counts.
 async fn know(
     db: &mut SqliteConnection,
     session: SessionId,

@@ -1,4 +1,4 @@
-//! Background jobs, with a lease: owner, heartbeat and watermark.
+//! Background jobs and their leases.
 
 use bethink_store::{
     JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress, StoreError, StoreFuture,
@@ -151,7 +151,7 @@ async fn read(db: impl Executor<'_, Database = Sqlite>, id: JobId) -> StoreResul
     found.ok_or_else(|| not_found("job", id))
 }
 
-/// Records an import's progress in the same transaction as what it imported.
+/// Records an import's progress, in the transaction that stores the imported records.
 pub(crate) async fn note_progress(
     db: &mut SqliteConnection,
     id: JobId,
@@ -166,7 +166,7 @@ pub(crate) async fn note_progress(
     if note.run(db).await? == 0 { Err(not_found("job", id)) } else { Ok(()) }
 }
 
-/// Why this owner does not hold the job.
+/// Returns an error that says why this owner does not hold the job.
 async fn not_held(db: &mut SqliteConnection, id: JobId, owner: &str) -> StoreError {
     match read(db, id).await {
         Err(error) => error,

@@ -1,9 +1,9 @@
 //! Recovers messages from pages that are no longer reachable.
 //!
-//! If an inner page of the table is damaged, SQLite cannot reach the intact leaves below it. Here every page
-//! is read by itself (https://www.sqlite.org/fileformat.html#b_tree_pages), and whatever parses as a message
-//! with the right checksum is one. Only messages of recovered sessions count: free pages may still have those
-//! of a deleted session.
+//! If an inner page of the table is damaged, SQLite cannot reach the intact leaves below it. This module reads every page
+//! separately (https://www.sqlite.org/fileformat.html#b_tree_pages), and accepts everything that parses as a message and
+//! has the right checksum. Only messages of recovered sessions are used, because free pages may still contain those of a
+//! deleted session.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -79,7 +79,7 @@ async fn insert(
         .await
 }
 
-/// Messages whose cells begin on this page; pages count from 0.
+/// Reads the messages whose cells begin on this page. Pages are numbered from 0.
 fn messages_on(file: &File, page: u64) -> Vec<SalvagedMessage> {
     let Some(bytes) = read_page(file, page) else { return Vec::new() };
     if bytes[0] != TABLE_LEAF {
@@ -109,7 +109,7 @@ fn read_cell(file: &File, mut cell: &[u8]) -> Option<SalvagedMessage> {
     read_message(number, &read_payload(file, cell, length)?)
 }
 
-/// Reads a payload, which continues in a chain of pages if it does not fit its page.
+/// Reads a payload, which continues in a chain of other pages if it does not fit on its page.
 fn read_payload(file: &File, cell: &[u8], length: usize) -> Option<Vec<u8>> {
     const MOST: usize = PAGE_BYTES - 35;
     const LEAST: usize = (PAGE_BYTES - 12) * 32 / 255 - 23;
@@ -133,7 +133,7 @@ fn page_number(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?))
 }
 
-/// A record has the types of its columns, then the columns. The key is not among them.
+/// Reads a record: the types of its columns, followed by the columns without the key.
 fn read_message(number: i64, payload: &[u8]) -> Option<SalvagedMessage> {
     let mut rest = payload;
     let types_length = usize::try_from(varint(&mut rest)?).ok()?;
@@ -160,7 +160,7 @@ fn read_message(number: i64, payload: &[u8]) -> Option<SalvagedMessage> {
     is_whole.then_some(SalvagedMessage { number, session, integers, id, raw })
 }
 
-/// Bytes of a column of this type.
+/// Returns the size of a column of this type, in bytes.
 fn width(kind: i64) -> Option<usize> {
     match kind {
         0 | 8 | 9 => Some(0),
@@ -181,7 +181,7 @@ fn integer((kind, bytes): (i64, &[u8])) -> Option<i64> {
     }
 }
 
-/// Seven bits per byte, the highest first; a ninth byte has eight.
+/// Reads a variable-length integer: seven bits per byte, the highest first; a ninth byte has eight.
 fn varint(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0_u64;
     for place in 0..9 {

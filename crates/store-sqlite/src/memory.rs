@@ -17,7 +17,8 @@ const ADD: &str = "
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     RETURNING number";
 
-/// For a file or a whole directory: a condition on an optional parameter would not use an index.
+/// Lists the versions of a file or a whole directory. The condition on the file is added only if needed, because a
+/// condition on an optional parameter would not use an index.
 const VERSIONS: &str = "
     SELECT number, directory, file, hash, length(content) AS bytes, author, session, note, at
     FROM memory_versions
@@ -25,7 +26,7 @@ const VERSIONS: &str = "
       AND number < ?3
       AND (?4 IS NULL OR session = ?4)";
 
-/// Keeps the newest `?3`.
+/// Deletes all but the newest `?3` versions.
 const TRIM: &str = "
     DELETE FROM memory_versions
     WHERE directory = ?1
@@ -38,7 +39,7 @@ const TRIM: &str = "
           ORDER BY number DESC
           LIMIT 1 OFFSET ?3
       )";
-/// Trimming counts thousands of rows, so it does not run at each write.
+/// How often old versions are deleted. Not at each write, because it counts thousands of rows.
 const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "
@@ -54,7 +55,7 @@ const MOVE_MARK: &str = "
     ON CONFLICT (session) DO UPDATE
     SET through_seq = max(through_seq, excluded.through_seq)";
 
-/// One row for each write; without writes, one whose name is NULL.
+/// Reads a plan: one row for each write, or one row with a NULL name if there are none.
 const PLAN: &str = "
     SELECT strategy, through_seq, proposed, name, replaces, text, sentence, seq
     FROM extraction_plans
@@ -95,7 +96,7 @@ const PUT_LAST_DREAM: &str = "
     SET at    = excluded.at,
         dream = excluded.dream";
 
-/// Returns the existing name, if there is one.
+/// Inserts the name, unless there is one, and returns the stored name.
 const LOCK_NAME: &str = "
     INSERT INTO lock_names (number, name)
     VALUES (1, ?)

@@ -1,4 +1,4 @@
-//! Opens the database: checks it first, recovers it or fails if necessary.
+//! Opens the database: checks it first, and recovers it if it is damaged.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::recover;
 use crate::store::SqliteStore;
 
 impl SqliteStore {
-    /// Opens the store at `path`, or creates it. Call within a Tokio runtime.
+    /// Opens the store at `path`, or creates it. Must be called within a Tokio runtime.
     pub async fn open(path: &Path, options: Options) -> Result<(Self, OpenReport), OpenError> {
         files::make_home(path)?;
         files::swap_in_recovered(path)?;

@@ -9,7 +9,7 @@ use crate::error::from_io;
 /// What was found when a store was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenReport {
-    /// There was no file.
+    /// The file did not exist and was created.
     pub new: bool,
     pub damage: Option<Damage>,
     /// The last stop was not clean and the file is too large to check before serving: call
@@ -20,7 +20,7 @@ pub struct OpenReport {
 /// How a damaged file was recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// What was wrong, according to the first check.
+    /// The problem that the first check found.
     pub reason: String,
     /// Copy of the damaged file, next to copies of its `-wal` and `-shm`, if any.
     pub copy: PathBuf,
@@ -40,11 +40,11 @@ pub struct RecoveredTable {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
-        "the database was written by a newer bethink (schema {found}, this one knows up to \
-         {known}); use that one, or another home"
+        "the database was written by a newer bethink (schema {found}, this version knows up to {known}); use the newer \
+         version, or another home"
     )]
     Newer { found: i64, known: i64 },
-    #[error("{0} is a database of another program; move it away, or use another home")]
+    #[error("{0} is the database of another program; move it, or use another home")]
     Foreign(PathBuf),
     #[error("the database is not writable: {0}")]
     ReadOnly(String),

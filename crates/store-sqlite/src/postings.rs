@@ -1,21 +1,21 @@
 //! The format of postings in pages.
 //!
-//! A page is a run of entries: length of the term, term, number of postings, length of their bytes,
-//! and those bytes. A posting is the distance from the one before it (the first one from zero), its
-//! counts and its length code; lengths and distances have 7 bits per byte, lowest first.
+//! A page is a sequence of entries: length of the term, term, number of postings, length of their bytes, and those bytes.
+//! A posting is the distance from the previous one (for the first one, from zero), its counts and its length code.
+//! Lengths and distances have 7 bits per byte, the lowest first.
 
 use std::collections::BTreeMap;
 
 use bethink_store::{StoreError, StoreResult};
 
-/// A body up to this size fits into a leaf of the table with its key, and needs no page beside it.
+/// Maximum size of a body, in bytes. It fits into a leaf of the table with its key, and needs no overflow page.
 const BODY_BYTES: usize = 3_900;
-/// Bytes of one entry's postings; with the longest term it still fits a body.
+/// Maximum size of an entry's postings, in bytes. The entry fits into a body even with the longest term.
 const ENTRY_BYTES: usize = 3_600;
-/// Longest term that is kept, in bytes.
+/// Maximum length of a term, in bytes.
 pub(crate) const TERM_BYTES: usize = 220;
 
-/// Session and place, in this order.
+/// The session's number and the seq of a message, ordered in this way.
 pub(crate) type Doc = u64;
 
 pub(crate) fn doc(session: u32, seq: u32) -> Doc {
@@ -35,7 +35,7 @@ pub(crate) struct PostingPage {
     pub(crate) body: Vec<u8>,
 }
 
-/// The sort key of a term's posting for this message.
+/// Returns the sort key of a term's posting for this message.
 pub(crate) fn key(term: &[u8], doc: Doc) -> Vec<u8> {
     let mut key = Vec::with_capacity(term.len() + 9);
     key.extend_from_slice(term);
@@ -44,7 +44,7 @@ pub(crate) fn key(term: &[u8], doc: Doc) -> Vec<u8> {
     key
 }
 
-/// Whether a term can be indexed: the zero byte ends a term in a key.
+/// Returns whether a term can be indexed. It must not contain a zero byte, which ends a term in a key.
 pub(crate) fn can_be_kept(term: &str) -> bool {
     !term.is_empty() && term.len() <= TERM_BYTES && !term.as_bytes().contains(&0)
 }
@@ -57,7 +57,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// `occurrences` in ascending order.
+    /// Adds a term; `occurrences` must be in ascending order.
     pub(crate) fn add(&mut self, term: &[u8], occurrences: &[StoredOccurrence]) {
         let mut rest = occurrences;
         while let Some(first) = rest.first() {
@@ -101,7 +101,7 @@ impl Writer {
     }
 }
 
-/// An entry of a page, before its postings are read.
+/// An entry of a page, whose postings are not decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageEntry<'a> {
     pub(crate) term: &'a [u8],
@@ -109,7 +109,7 @@ pub(crate) struct PageEntry<'a> {
     bytes: &'a [u8],
 }
 
-/// Entries of a body, in order.
+/// Iterates over the entries of a body, in order.
 pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = StoreResult<PageEntry<'_>>> {
     let mut rest = body;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Checks a file before it is used, without changing a byte of it.
+//! Checks a file before it is used, without changing it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use crate::opened::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 use crate::sql::sql;
 
-/// All tables with rows that are recovered.
+/// All tables whose rows are recovered.
 pub(crate) const TABLES: [&str; 26] = [
     "sessions",
     "messages",
@@ -43,7 +43,7 @@ pub(crate) const TABLES: [&str; 26] = [
     "jobs",
     "receipts",
 ];
-/// Tables of older schemas, whose rows are elsewhere in later ones.
+/// Tables of older schemas, whose rows were moved to other tables later.
 pub(crate) const FORMER_TABLES: [&str; 1] = ["kept"];
 /// Tables of the index, which is rebuilt rather than recovered.
 const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "index_sessions"];
@@ -57,7 +57,7 @@ pub(crate) enum ProbeVerdict {
     Damaged(String),
 }
 
-/// A header as SQLite writes it, https://www.sqlite.org/fileformat.html#the_database_header.
+/// The beginning of a database's header (https://www.sqlite.org/fileformat.html#the_database_header).
 struct DatabaseHeader {
     page_size: u64,
     pages: u64,
@@ -168,7 +168,7 @@ async fn reach_ends(db: &mut SqliteConnection) -> Result<(), StoreError> {
     sql(ends).value::<Option<i64>>(db).await.map(drop)
 }
 
-/// The first problem that SQLite finds in the structure of the file.
+/// Returns the first problem that SQLite finds in the structure of the file.
 pub(crate) async fn quick_check(db: &mut SqliteConnection) -> Result<Option<String>, StoreError> {
     let line: String = sql("PRAGMA quick_check(1)").value(db).await?;
     Ok((line != "ok").then_some(line))

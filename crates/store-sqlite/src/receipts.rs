@@ -20,7 +20,7 @@ pub(crate) const READ: &str = "
     FROM receipts
     WHERE key = ?";
 
-/// Also deletes old ones.
+/// Stores receipts, and deletes old ones.
 pub(crate) const KEEP: &str = "
     INSERT INTO receipts (key, fingerprint, answer, created_at)
     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
@@ -29,7 +29,7 @@ pub(crate) const KEEP: &str = "
     DELETE FROM receipts
     WHERE created_at < ?;";
 
-/// The age limit of receipts at the time `at`.
+/// Returns the time before which receipts are too old at the time `at`.
 pub(crate) fn oldest_kept(at: UnixMicros) -> UnixMicros {
     UnixMicros(at.0.saturating_sub(RECEIPT_MICROS))
 }
@@ -49,7 +49,7 @@ pub(crate) fn stored(row: &Row) -> StoreResult<StoredReceipt> {
     Ok(StoredReceipt { fingerprint: row.get("fingerprint")?, answer: row.get("answer")? })
 }
 
-/// The answer stored for this key, if the request is the same; a different request is a conflict.
+/// Returns the answer stored for this key. A different request with the same key is a conflict.
 pub(crate) async fn honoured(
     db: &mut SqliteConnection,
     receipt: &Receipt,
@@ -61,7 +61,7 @@ pub(crate) async fn honoured(
     }
 }
 
-/// Storing the same receipt again changes nothing.
+/// Stores a receipt. Storing the same one again changes nothing.
 pub(crate) async fn put(
     db: &mut SqliteConnection,
     receipt: Receipt,

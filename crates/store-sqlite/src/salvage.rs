@@ -18,17 +18,17 @@ use crate::sql::{Row, sql};
 
 /// How many rows are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
-/// An unreadable range is halved until it is this small a part of the table's range: a short range down to single
-/// rows, a long one to what can be tried in seconds.
+/// Unreadable ranges are halved down to this fraction of the table's range. In a short table that is single rows; in a
+/// long one, a recovery still takes only seconds.
 const PARTS: i64 = 65_536;
-/// Every row takes at least this many bytes, so the file's size limits row numbers if nothing else does.
+/// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;
 /// Page size of every database that we create.
 pub(crate) const PAGE_BYTES: usize = 4096;
 /// How many copied rows are checked at once.
 const PAGE: i64 = 256;
 
-/// A line is checked as a whole, with the bytes of its message.
+/// Reads whole lines: their checksum includes the bytes of their message.
 pub(crate) const RECORDS: &str = "
     SELECT records.number,
            records.session,
@@ -44,7 +44,7 @@ pub(crate) const RECORDS: &str = "
     ORDER BY records.number
     LIMIT 256";
 
-/// In an empty database each table is one page; all other pages belong to the schema.
+/// Finds the root pages of all tables. In an empty database, all other pages belong to the schema.
 const ROOTS: &str = "
     SELECT rootpage
     FROM sqlite_schema
@@ -68,7 +68,7 @@ pub(crate) async fn attach(
     if let Ok(schema) = attach_file(target, &scratch).await {
         return Ok(Some(schema));
     }
-    // The right schema is known once the table of migrations is readable: its page is the same in all.
+    // The table of migrations, whose page is the same in all schemas, shows the right schema.
     let mut lent = known_schema();
     loop {
         let _ = detach(target).await;
@@ -101,8 +101,8 @@ async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, 
     Ok(schema.ok().flatten().unwrap_or(i64::MAX).clamp(1, known_schema()))
 }
 
-/// The first page and its continuations lead to every table. A database made by the same migrations has the same
-/// pages, except for the header's counts, so its pages are used; also its empty tables, if the file is truncated.
+/// Replaces the pages of the schema, which lead to every table, with those of an empty database made by the same
+/// migrations. They are the same except for the header's counts. If the file is truncated, the empty tables are added.
 async fn graft_schema(path: &Path, scratch: &Path, schema: i64) -> Result<(), OpenError> {
     let lender = files::beside(path, ".new");
     let mut connection = make_empty(&lender, schema).await?;
@@ -160,7 +160,7 @@ pub(crate) async fn copy_rows(
     Ok(complete)
 }
 
-/// Whether the database has the table: an older schema lacks later ones.
+/// Returns whether the database has the table. Older schemas lack some.
 pub(crate) async fn has_table(
     target: &mut SqliteConnection,
     table: &str,
@@ -169,8 +169,7 @@ pub(crate) async fn has_table(
     Ok(tables > 0)
 }
 
-/// Highest row number: from the table's end, or else from walking an index, or else from the size of
-/// the file.
+/// Returns the highest row number: from the end of the table, or else from an index, or else from the size of the file.
 async fn last_number(target: &mut SqliteConnection, table: &str, file_bytes: u64) -> i64 {
     let ways = [
         format!("SELECT coalesce(max(number), 0) FROM source.{table} NOT INDEXED"),
@@ -216,7 +215,7 @@ pub(crate) async fn drop_spoiled(
     }
 }
 
-/// Messages and lines have a checksum; in other rows, text must be valid text and ids must be valid.
+/// Returns whether a row is intact. Messages and lines have a checksum; in other rows, text and ids must be valid.
 fn is_whole(table: &str, row: &Row) -> bool {
     match table {
         "messages" => message_is_whole(row).unwrap_or(false),

@@ -1,4 +1,4 @@
-//! Looks up where terms occur.
+//! Finds where terms occur.
 
 use bethink_store::{
     Counts, Family, IndexLookup, IndexedSession, Posting, SearchScope, StoreError, StoreResult,
@@ -11,8 +11,8 @@ use sqlx::SqlitePool;
 use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
 use crate::sql::{not_found, sql};
 
-/// All in one row: a project may have a thousand sessions, and passing that many rows takes longer than the rest of
-/// a search.
+/// Returns all sessions in one row. A project may have a thousand, and passing that many rows takes longer than the rest
+/// of a search.
 const SCOPE: &str = "
     SELECT json_group_array(
                json_array(
@@ -31,7 +31,7 @@ const SCOPE: &str = "
         SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
 
-/// For each term the pages from the one where its first key belongs to the one with its last.
+/// Finds the pages that may contain keys of each term.
 const PAGES: &str = "
     SELECT asked.key AS term, index_pages.body
     FROM json_each(?1) AS asked
@@ -74,7 +74,7 @@ pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> StoreRe
     Ok(TermPlaces { sessions: scope, lists, families })
 }
 
-/// The sessions, and for indexed ones their number in the index with their position in the list, sorted by number.
+/// Returns the sessions, and for each indexed one its number in the index and its position in the list, sorted by number.
 async fn scope(
     readers: &SqlitePool,
     scope: &SearchScope,
@@ -100,7 +100,7 @@ async fn scope(
     Ok((sessions.collect(), numbers))
 }
 
-/// The first and the last possible key of each term and family, as hexadecimal JSON strings.
+/// Returns the first and the last possible key of each term and family, as hexadecimal JSON strings.
 fn asked(lookup: &IndexLookup, first: u32, last: u32) -> String {
     let nothing = || ["00".to_owned(), String::new()];
     let terms = lookup.terms.iter().map(|term| match can_be_kept(term) {
@@ -173,7 +173,7 @@ struct SessionPlaces {
 }
 
 impl SessionPlaces {
-    /// A plain table, because in a project every posting looks up its session.
+    /// Creates a plain array, because every posting of a project looks up its session.
     fn new(numbers: &[(u32, u32)]) -> Self {
         let first = numbers.first().map_or(0, |number| number.0);
         let count = numbers.last().map_or(0, |last| (last.0 - first) as usize + 1);
@@ -190,7 +190,7 @@ impl SessionPlaces {
     }
 }
 
-/// Postings of sessions in `places`, in that order.
+/// Returns the postings of sessions in `places`, in that order.
 fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<Vec<Posting>> {
     let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
     for entry in entries {
@@ -205,7 +205,7 @@ fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<V
             }
         })?;
     }
-    // By position in the scope, which in a project is by number: segments are in order of time.
+    // Sorts by position in the scope. Mostly sorted already, because segments are in chronological order.
     list.sort_by_key(|posting| (posting.session, posting.seq));
     // The terms of a family may occur in the same message.
     list.dedup_by(|next, kept| {

@@ -8,13 +8,13 @@ use crate::append::join;
 use crate::postings::PostingPage;
 use crate::sql::sql;
 
-/// This many segments of one size are merged into one of the next. With more, a search has more places to look at;
-/// with fewer, every posting is rewritten more often.
+/// How many segments of one size are merged into one of the next size. With more, a search reads more segments; with
+/// fewer, postings are rewritten more often.
 const FAN: usize = 8;
-/// The largest segment, in pages (32 MiB): a merge holds it in memory once.
+/// Maximum size of a segment, in pages (32 MiB). A merge holds it in memory once.
 const MOST_PAGES: u64 = 8_192;
 
-/// Segments that may have postings of the session.
+/// Marks the segments that may have postings of a deleted session.
 pub(crate) const MARK_STALE: &str = "
     UPDATE index_segments
     SET stale = 1
@@ -53,7 +53,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// The size class: its logarithm to base `FAN`.
+    /// Returns the size class, which is the logarithm of the size to base `FAN`.
     fn class(&self) -> u32 {
         self.pages.max(1).ilog(FAN as u64)
     }
@@ -73,7 +73,7 @@ pub(crate) async fn live(db: impl Executor<'_, Database = Sqlite>) -> StoreResul
         .await
 }
 
-/// Segments to merge, the smallest first; a stale one by itself is rewritten without deleted sessions.
+/// Returns the segments to merge next, the smallest first. A single stale segment is rewritten without deleted sessions.
 pub(crate) fn due(live: &[Segment]) -> Option<Vec<Segment>> {
     for class in 0..=MOST_PAGES.ilog(FAN as u64) {
         let mut pages = 0;

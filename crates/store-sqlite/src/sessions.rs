@@ -56,7 +56,7 @@ pub(crate) const PROJECTS: &str = "
     GROUP BY project_dir
     ORDER BY project_dir";
 
-/// In this order: lines of other sessions' files first take over the bytes of deleted messages.
+/// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
 const DELETE: [&str; 16] = [
     "UPDATE records
      SET raw = messages.raw,
@@ -90,7 +90,7 @@ pub(crate) async fn create(
     if let Some(receipt) = &receipt
         && let Some(id) = receipts::honoured(db, receipt).await?
     {
-        // If it has been deleted since, this returns `NotFound`.
+        // Returns `NotFound` if it has been deleted since.
         let id = id.parse().map_err(|_| reused(&receipt.key))?;
         return Ok(Created { session: read(db, id).await?, repeated: true });
     }
@@ -121,7 +121,7 @@ pub(crate) async fn read(
     found.ok_or_else(|| not_found("session", id))
 }
 
-/// `NotFound` if the session does not exist.
+/// Returns `NotFound` if the session does not exist.
 pub(crate) async fn must_exist(
     db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
@@ -197,7 +197,7 @@ fn session(row: &Row) -> StoreResult<SessionRecord> {
     })
 }
 
-/// The position in the list: `updated_at` and id of the last session shown.
+/// Returns the cursor after this session: its `updated_at` and id.
 fn write_cursor(session: &SessionRecord) -> String {
     format!("{}.{}", session.updated_at.0, hex(session.id))
 }

@@ -61,7 +61,7 @@ impl Statement {
         row.map(|row| read(&Row(row))).transpose()
     }
 
-    /// The first column of the one row.
+    /// Returns the first column of the only row.
     pub(crate) async fn value<T: Column>(
         self,
         db: impl Executor<'_, Database = Sqlite>,
@@ -180,12 +180,12 @@ fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
     Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("an id: {error}")))
 }
 
-/// For SQLite's `unhex`, in JSON lists.
+/// Converts an id to hexadecimal, for SQLite's `unhex`.
 pub(crate) fn hex(id: SessionId) -> String {
     id.0.simple().to_string()
 }
 
-/// SQLite's integers are signed; larger numbers are never assigned.
+/// Converts a number to SQLite's signed integers. Larger numbers are never assigned.
 pub(crate) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
-//! The store's handle: writes go to the writer, reads to the readers. Session methods are here, the others in the
-//! files of their tables.
+//! The store's handle: sends writes to the writer and reads to the readers. The session methods are here; the others are
+//! in the files of their tables.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ pub struct SqliteStore {
     writer: Writer,
     pub(crate) readers: SqlitePool,
     pub(crate) path: PathBuf,
-    /// Held while segments of the index are merged.
+    /// Locked while segments of the index are merged.
     pub(crate) tidying: Arc<Mutex<()>>,
     damage: Arc<OnceLock<String>>,
 }

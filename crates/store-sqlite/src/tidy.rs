@@ -45,7 +45,7 @@ const REPLACE: &str = "
     WHERE number = ?1
        OR number IN (SELECT value FROM json_each(?2))";
 
-/// `&mut` guarantees that nobody else is merging.
+/// Merges one group of segments. `&mut` guarantees that no other merge is running.
 pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bool> {
     sweep(store).await?;
     let live = segments::live(&store.readers).await?;

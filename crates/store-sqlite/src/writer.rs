@@ -1,4 +1,4 @@
-//! The writer: a task with the one writing connection. It takes all waiting requests, commits them together and
+//! The writer: a task with the only writing connection. It takes all waiting requests, commits them together and
 //! answers them.
 
 use std::path::PathBuf;
@@ -33,14 +33,15 @@ pub(crate) enum WriteRequest {
 pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
 
 impl Writer {
-    /// Call within a Tokio runtime. The writer ends when all clones are dropped, or one has closed it.
+    /// Starts the writer. Must be called within a Tokio runtime. The writer ends when all clones are dropped, or when one
+    /// closes it.
     pub(crate) fn start(db: SqliteConnection, path: PathBuf) -> Self {
         let (requests, waiting) = mpsc::channel(QUEUE);
         tokio::spawn(serve(db, path, waiting));
         Self(requests)
     }
 
-    /// Does `work` in the next transaction.
+    /// Runs `work` in the next transaction.
     pub(crate) async fn write<T, F>(&self, work: F) -> StoreResult<T>
     where
         T: Send + 'static,
@@ -61,7 +62,7 @@ impl Writer {
         self.ask(WriteRequest::Close).await
     }
 
-    /// The answer to a request, after its commit. An accepted request is carried out even if the caller is gone.
+    /// Sends a request and waits for the answer after the commit. The request is carried out even if the caller is gone.
     pub(crate) async fn ask<T>(
         &self,
         request: impl FnOnce(Answer<T>) -> WriteRequest,
@@ -102,7 +103,7 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
     }
 }
 
-/// Serves a group in order of arrival, except for requests to close. Neighbours share a transaction.
+/// Serves a group in order of arrival, requests to close last. Consecutive requests of one kind share a transaction.
 async fn serve_group(
     db: &mut SqliteConnection,
     ends: &mut SessionEnds,
@@ -135,7 +136,7 @@ async fn serve_group(
     append_group(db, ends, appends).await;
 }
 
-/// One transaction for all; a write that fails is rolled back by itself.
+/// Runs all writes in one transaction. A write that fails is rolled back separately.
 async fn work_group(db: &mut SqliteConnection, group: Vec<(WriteWork, Answer<()>)>) {
     if group.is_empty() {
         return;

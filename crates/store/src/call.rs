@@ -4,14 +4,14 @@ use crate::error::StoreFuture;
 
 /// The ledger: what model calls cost.
 pub trait LedgerStore {
-    /// Records a call, even of a session that is gone. A repeated id is a `Conflict`.
+    /// Records a call, even if its session was deleted. A repeated id is a `Conflict`.
     fn add_model_call(&self, call: ModelCall) -> StoreFuture<'_, ()>;
-    /// Sums of calls, ordered by their newest call, newest first.
+    /// Returns sums of calls, ordered by their newest call, newest first.
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>>;
 }
 
-/// Larger figures for one call are a provider's error, and count as this, so that sums of millions of calls do
-/// not overflow.
+/// Maximum figure for one call. Larger ones are an error of the provider and are capped, so that the sum of millions of
+/// calls does not overflow.
 pub const MOST_OF_A_CALL: u64 = 1 << 40;
 
 /// One model call, answered or not.

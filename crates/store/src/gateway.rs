@@ -5,13 +5,13 @@ use crate::session::NewSession;
 
 /// Finds the session for a client's id or a request.
 pub trait GatewayStore {
-    /// The session for a client's own id; `None` after that session was deleted.
+    /// Returns the session for a client's own id; `None` after that session was deleted.
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>>;
     /// Replaces the previous session for that id.
     fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()>;
 
-    // what clients send again
-    /// One transaction: a new session, the marks of what will be appended to it, and the client id for it.
+    /// In one transaction, creates a session, and stores the marks of the messages that will be appended to it and the
+    /// client's id for it.
     fn begin_session(
         &self,
         new: NewSession,
@@ -20,18 +20,18 @@ pub trait GatewayStore {
     ) -> StoreFuture<'_, ()>;
     /// Stores the marks of a session's prefixes that are longer than `after`, replacing existing ones.
     fn put_lineage(&self, lineage: Lineage, after: Seq) -> StoreFuture<'_, ()>;
-    /// All marks of a session; `None` if there are none.
+    /// Returns all marks of a session; `None` if there are none.
     fn lineage(&self, id: SessionId) -> StoreFuture<'_, Option<Lineage>>;
-    /// Sessions of the scope with the longest of these prefixes, which are given from the shortest on: whole
-    /// histories first, then the newest; a limited number.
+    /// Returns sessions of the scope that have the longest of these prefixes, which are ordered from the shortest on.
+    /// Sessions without later messages come first, then the newest; their number is limited.
     fn relatives(&self, scope: u64, marks: Vec<u128>) -> StoreFuture<'_, Vec<Relative>>;
 
-    /// Scope and mark of every session's first message.
+    /// Returns scope and mark of every session's first message.
     fn beginnings(&self) -> StoreFuture<'_, Vec<(u64, u128)>>;
 }
 
-/// Marks of the prefixes of a session's history: the first is for its first message, the second for its first
-/// two, and so on.
+/// The hashes of the prefixes of a session's history, called marks: the first mark is for the first message, the second
+/// for the first two messages, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     pub session: SessionId,

@@ -4,7 +4,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::error::StoreFuture;
 
-/// What client hooks have sent and received.
+/// What clients' hooks have sent and received.
 pub trait HookStore {
     fn transcript_position(
         &self,
@@ -17,9 +17,9 @@ pub trait HookStore {
         path: String,
         position: TranscriptPosition,
     ) -> StoreFuture<'_, ()>;
-    /// Whether any transcript of this session has been read.
+    /// Returns whether any transcript of this session has been read.
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool>;
-    /// The memories given to a client's conversation, by the client's name and its own id for it.
+    /// Returns the memories given to a client's conversation. `key` is the client's own id for it.
     fn delivered_memories(
         &self,
         client: String,
@@ -37,7 +37,7 @@ pub trait HookStore {
 /// How far a client's transcript has been read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscriptPosition {
-    /// Up to the end of a line.
+    /// Number of bytes read, up to the end of a line.
     pub bytes: u64,
     /// Hash of all bytes before that.
     pub hash: String,

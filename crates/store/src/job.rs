@@ -3,14 +3,14 @@ use bethink_transcript::{JobId, SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// Background jobs, with a lease: owner, heartbeat and watermark.
+/// Background jobs, which are leased to an owner.
 pub trait JobStore {
     fn enqueue(&self, new: NewJob) -> StoreFuture<'_, ()>;
     fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord>;
-    /// The newest jobs, up to a limit.
+    /// Returns the newest jobs, at most `limit`.
     fn jobs(&self, limit: usize) -> StoreFuture<'_, Vec<JobRecord>>;
-    /// Takes the oldest job that is queued, or whose lease expired before `now`; a background job only if
-    /// requested, and if there is no other.
+    /// Leases the oldest job that is queued or whose lease expired before `now`. Takes a background job only if
+    /// requested, and only if there is no other job.
     fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>>;
     /// Extends the lease and records progress. `Conflict` if another owner has it.
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()>;
@@ -41,7 +41,7 @@ pub struct NewJob {
     pub session: Option<SessionId>,
     /// JSON.
     pub payload: String,
-    /// Nobody waits for it: all other jobs come first.
+    /// No client waits for it, so all other jobs come first.
     pub background: bool,
     pub created_at: UnixMicros,
 }

@@ -1,15 +1,15 @@
-//! The port through which the daemon stores sessions: what a store guarantees, not how.
+//! The port through which the daemon stores sessions.
 //!
-//! Guarantees of every implementation, which the suite in `tests/store-conformance` checks:
+//! Every implementation guarantees the following, which the suite in `tests/store-conformance` checks:
 //!
 //! * Acknowledged writes are durable: they survive `kill -9` and power loss.
 //! * History is append-only: no method changes or removes a stored message of a living session.
 //! * The store assigns `seq`: from 1, without gaps, in commit order.
 //! * A message id is stored once per session; a [`Receipt`] is applied once.
-//! * An append is searchable as soon as it is acknowledged: its transaction marks what is not indexed yet,
-//!   and a search finishes the index first. The searcher makes these two calls, `unindexed` and `index`,
-//!   because only it can analyze messages. The same holds for imports.
-//! * The index contains nothing that is not in history: it can be rebuilt at any time, and does no ranking.
+//! * An append or an import is searchable as soon as it is acknowledged: its transaction records what is not indexed yet,
+//!   and a search finishes the index first. The search service does that with `unindexed` and `index`, because only it
+//!   can analyze messages.
+//! * The index contains nothing that is not in history, so it can be rebuilt at any time. It does no ranking.
 //! * Readers never wait for the writer.
 //! * Every method is atomic.
 
@@ -68,6 +68,6 @@ pub trait Store:
     + std::fmt::Debug
     + 'static
 {
-    /// Flushes what is pending and closes; later calls answer `Closed`.
+    /// Finishes pending writes and closes the store; later calls return `Closed`.
     fn close(&self) -> StoreFuture<'_, ()>;
 }

@@ -9,21 +9,22 @@ use crate::error::StoreFuture;
 
 /// Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 pub trait MemoryStore {
-    /// One transaction. The newest [`VERSIONS_OF_A_FILE`] of each file are kept. Versions outlive their session.
+    /// Adds versions in one transaction. The newest [`VERSIONS_OF_A_FILE`] of each file are kept, even if their session is
+    /// deleted.
     fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()>;
-    /// Newest first, without their contents.
+    /// Lists versions without their contents, newest first.
     fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>>;
     fn memory_content(&self, number: i64) -> StoreFuture<'_, Option<NewMemoryVersion>>;
 
-    /// How far memories were extracted from a session; `None` before the first extraction.
+    /// Returns how far memories were extracted from a session; `None` before the first extraction.
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>>;
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>>;
     /// Replaces the session's plan.
     fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()>;
-    /// One transaction: deletes the session's plan, if any, and moves its mark forward to `through`, never back.
+    /// In one transaction, deletes the session's plan, if any, and moves its mark forward to `through`, never back.
     fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()>;
     fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>>;
-    /// The same statement again changes nothing.
+    /// Adds a statement. Adding the same statement again changes nothing.
     fn refuse_statement(
         &self,
         project: String,
@@ -33,17 +34,17 @@ pub trait MemoryStore {
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>>;
     fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()>;
-    /// The name under which this store's daemon locks memory directories. The first `candidate` stays.
+    /// Returns the name under which this store's daemon locks memory directories. The first `candidate` is kept.
     fn lock_name(&self, candidate: String) -> StoreFuture<'_, String>;
 
-    /// Real paths of files that a project's instructions may import, in order.
+    /// Returns the real paths of files that a project's instructions may import, sorted.
     fn import_approvals(&self, project: String) -> StoreFuture<'_, Vec<String>>;
     fn approve_import(&self, project: String, path: String, at: UnixMicros) -> StoreFuture<'_, ()>;
     /// Returns whether there was an approval to revoke.
     fn revoke_import(&self, project: String, path: String) -> StoreFuture<'_, bool>;
 }
 
-/// At least this many versions of a file are kept. Saving every minute of a working day, they last for a month.
+/// Minimum number of versions that are kept of a file. With one every minute of a working day, they last a month.
 pub const VERSIONS_OF_A_FILE: usize = 10_000;
 
 /// The content of a memory file at some time.

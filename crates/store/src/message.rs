@@ -8,7 +8,7 @@ pub struct Terms {
     pub assistant: String,
     pub tool_input: String,
     pub tool_result: String,
-    /// What is known about the message but not said in it, as separate terms.
+    /// Properties of the message that are not part of its text, as separate terms.
     pub marks: String,
 }
 
@@ -60,8 +60,8 @@ pub struct StoredMessage {
     pub created_at: UnixMicros,
 }
 
-/// `after < seq < before`, at most `limit`, from the lower end (`newest` takes the upper end; the
-/// answer is ascending either way).
+/// Selects messages with `after < seq < before`, at most `limit`, beginning at the lower end, or at the upper end with
+/// `newest`. The result is ascending in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeqRange {
     pub after: Option<Seq>,

@@ -2,9 +2,9 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// Notes of sessions.
+/// The notes of sessions.
 pub trait NotesStore {
-    /// The record of a session's notes; `None` before the first.
+    /// Returns the record of a session's notes; `None` before the first.
     fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>>;
     /// Replaces the whole record.
     fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()>;
@@ -14,7 +14,7 @@ pub trait NotesStore {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRecord {
     pub session: SessionId,
-    /// What the daemon wrote last.
+    /// The text that the daemon wrote last.
     pub text: String,
     /// Hash of the file that this replaced; empty if there was none. If the file still has this hash, the daemon
     /// was killed before it wrote the new one.

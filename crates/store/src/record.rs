@@ -7,16 +7,16 @@ use crate::message::NewMessage;
 
 /// Lines of imported files.
 pub trait ImportStore {
-    /// One transaction: the records, the messages among them, and the job's progress.
+    /// In one transaction, stores the records, the messages among them, and the job's progress.
     fn import(&self, batch: ImportBatch) -> StoreFuture<'_, ()>;
-    /// Records of an imported session from `after_line` on, in order of line.
+    /// Returns the records of an imported session after `after_line`, in order of line.
     fn records(
         &self,
         id: SessionId,
         after_line: u64,
         limit: usize,
     ) -> StoreFuture<'_, Vec<StoredRecord>>;
-    /// The session that was imported from a file with this content hash, if it still exists.
+    /// Returns the session that was imported from a file with this content hash, if it still exists.
     fn imported(&self, content_hash: &str) -> StoreFuture<'_, Option<SessionId>>;
 }
 
@@ -24,7 +24,7 @@ pub trait ImportStore {
 /// again, including its line end. A line without a message is all head.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
     pub head: Bytes,
     pub tail: Bytes,
@@ -45,7 +45,7 @@ pub struct StoredRecord {
     pub message: Option<(SessionId, Seq)>,
 }
 
-/// A batch of an import. Messages that repeat an id of their session are kept only as records.
+/// A batch of an import. Messages that repeat an id of their session are stored only as records.
 #[derive(Clone, Debug)]
 pub struct ImportBatch {
     /// The session that owns the file.

@@ -8,29 +8,29 @@ use crate::message::{SeqRange, Terms};
 
 /// The index, which is updated after the messages are stored.
 pub trait IndexStore {
-    /// The end of the history that is not indexed yet, without a limit.
+    /// Returns all messages at the end of the history that are not indexed yet.
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>>;
-    /// Sessions with an unindexed end, up to a limit.
+    /// Returns sessions with messages that are not indexed yet, up to a limit.
     fn lagging(&self, limit: usize) -> StoreFuture<'_, Vec<SessionId>>;
-    /// One transaction: the entries, and the mark. Idempotent. Returns whether [`tidy`](Self::tidy) has something
-    /// to do.
+    /// In one transaction, adds the entries and moves the mark. Idempotent. Returns whether [`tidy`](Self::tidy) has
+    /// something to do.
     fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool>;
-    /// Where terms occur in what is indexed; the result says what is not.
+    /// Returns where terms occur in the indexed messages, and how far each session is indexed.
     fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces>;
-    /// Drops a session from the index, so that all of it is indexed again.
+    /// Removes a session from the index, so that all of it is indexed again.
     fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()>;
-    /// One step of optimizing the index, in transactions of a few milliseconds. Returns whether there is more to
-    /// do. If it is interrupted, it starts again.
+    /// Optimizes the index by one step, in transactions of a few milliseconds. Returns whether there is more to do. An
+    /// interrupted step starts again.
     fn tidy(&self) -> StoreFuture<'_, bool>;
 }
 
-/// Terms of stored messages, which are stored without terms so that nobody waits for the analysis.
+/// The terms of stored messages. Messages are stored without terms, so that an append does not wait for the analysis.
 #[derive(Clone, Debug)]
 pub struct IndexBatch {
     pub session: SessionId,
     /// In ascending order of seq. Messages that are already indexed are skipped.
     pub entries: Vec<(Seq, Terms)>,
-    /// All messages up to here count as indexed from now on; those without an entry have no terms.
+    /// All messages up to this one count as indexed from now on; those without an entry have no terms.
     pub through: Seq,
 }
 
@@ -50,16 +50,16 @@ pub struct IndexLookup {
     pub scope: SearchScope,
     pub terms: Vec<String>,
     pub families: Vec<Family>,
-    /// The most postings to read, rarest terms first: a term whose postings no longer fit says too little, and gets
-    /// `None`.
+    /// Maximum number of postings to read, rarest terms first. A term whose postings do not fit is too common to be useful
+    /// and gets `None`.
     pub most: usize,
 }
 
-/// All terms with the same beginning, combined: each message once, with the counts of all of them.
+/// All terms with the same beginning, counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
     pub start: String,
-    /// The term that is looked up separately.
+    /// A term that is left out, because it is looked up separately.
     pub except: String,
     /// Minimum and maximum length of the terms, in bytes.
     pub lengths: RangeInclusive<usize>,
@@ -70,20 +70,21 @@ pub struct Family {
 pub struct TermPlaces {
     /// All sessions of the scope; postings refer to them by their index in this list.
     pub sessions: Vec<IndexedSession>,
-    /// One list for each requested term, in that order; each ascending by session and seq.
+    /// The postings of each requested term, in the order of the request, each sorted by session and seq.
     pub lists: Vec<Option<Vec<Posting>>>,
-    /// The same for each requested family.
+    /// The postings of each requested family.
     pub families: Vec<Option<Vec<Posting>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedSession {
     pub session: SessionId,
-    /// Indexed up to here; less than `last` if the index has to be finished first.
+    /// The last indexed message; before `last` if the index is not complete.
     pub indexed: Seq,
     pub last: Seq,
-    /// The number of indexed messages, and of their terms.
+    /// Number of indexed messages.
     pub messages: u64,
+    /// Number of terms in the indexed messages.
     pub terms: u64,
 }
 
@@ -95,7 +96,7 @@ pub struct Posting {
     pub seq: u32,
     /// How often the term occurs in each field.
     pub counts: Counts,
-    /// The approximate number of terms in the message: see [`length_of`](Self::length_of).
+    /// The approximate number of terms in the message, as a code for [`length_of`](Self::length_of).
     pub length: u8,
 }
 
@@ -109,7 +110,7 @@ static LENGTHS: LazyLock<[f32; 256]> = LazyLock::new(|| {
 });
 
 impl Posting {
-    /// A length encoded in a byte, in steps of about 9%, which is precise enough for ranking.
+    /// Encodes a length as a byte, in steps of about 9%, which is precise enough for ranking.
     pub fn length_code(terms: usize) -> u8 {
         // 32 octaves of 8 steps cover any number of terms that a message can have.
         #[allow(
@@ -127,20 +128,20 @@ impl Posting {
     }
 }
 
-/// Occurrences of a term in a message by field, each counted up to [`MOST`](Self::MOST).
+/// How often a term occurs in each field of a message, counted up to [`MOST`](Self::MOST).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(pub u8);
 
 impl Counts {
     pub const MOST: u8 = 3;
-    /// user, assistant, tool input, tool result.
+    /// Number of fields: user, assistant, tool input, tool result.
     pub const FIELDS: usize = 4;
 
     pub fn of(self, field: usize) -> u8 {
         (self.0 >> (2 * field)) & Self::MOST
     }
 
-    /// The sum with the counts of another term in the same message.
+    /// Returns the sum of these counts and those of another term in the same message.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let both = |field| (self.of(field) + other.of(field)).min(Self::MOST);

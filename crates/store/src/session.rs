@@ -11,7 +11,7 @@ pub trait SessionStore {
     -> StoreFuture<'_, Created>;
     /// Returns `NotFound` for a deleted session.
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord>;
-    /// Newest first, by `updated_at` then id.
+    /// Lists sessions, newest first by `updated_at`, then by id.
     fn sessions(
         &self,
         filter: SessionFilter,
@@ -25,15 +25,15 @@ pub trait SessionStore {
     /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes,
     /// index entries, extraction mark and plan, transcript positions and client ids. Its rows in the ledger stay.
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()>;
-    /// All project directories with their number of sessions, in order of name.
+    /// Returns all project directories with their number of sessions, sorted by name.
     fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>>;
 
     // history
-    /// Concurrent appends, of one session or many, share a commit.
+    /// Appends messages. Concurrent appends, of one session or many, share a commit.
     fn append(&self, append: Append) -> StoreFuture<'_, AppendResult>;
-    /// In ascending order of seq.
+    /// Returns messages in ascending order of seq.
     fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>>;
-    /// The requested messages that exist, in the order requested.
+    /// Returns those of the requested messages that exist, in the order of the request.
     fn messages_at(
         &self,
         places: Vec<(SessionId, Seq)>,
@@ -42,15 +42,16 @@ pub trait SessionStore {
     // decisions and compactions
     fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>>;
     fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()>;
-    /// Oldest first, including undone ones.
+    /// Lists compactions, oldest first, including undone ones.
     fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>>;
-    /// One transaction: the compaction with its boundary, and the decisions made with it.
+    /// Stores a compaction and the decisions made with it, in one transaction.
     fn add_compaction(
         &self,
         compaction: CompactionRecord,
         with: Vec<NewDecision>,
     ) -> StoreFuture<'_, ()>;
-    /// One transaction, with the decisions that record it. Undoing again changes nothing and returns the same.
+    /// Undoes a compaction and stores the decisions that record this, in one transaction. Undoing it again changes nothing
+    /// and returns the same record.
     fn undo_compaction(
         &self,
         session: SessionId,
@@ -60,10 +61,10 @@ pub trait SessionStore {
     ) -> StoreFuture<'_, CompactionRecord>;
 
     // collapsed spans
-    /// In order of their messages, staged and committed.
+    /// Lists staged and committed spans, in order of their messages.
     fn collapses(&self, id: SessionId) -> StoreFuture<'_, Vec<CollapseRecord>>;
-    /// One transaction: the spans, new or newly committed, and the decisions that show them. For an existing span
-    /// only the commit is updated. Staged spans that overlap a new one are removed; a committed one is a
+    /// Stores new or newly committed spans and the decisions that show them, in one transaction. For an existing span only
+    /// the commit is updated. Staged spans that overlap a new one are removed; an overlapping committed one is a
     /// `Conflict`.
     fn put_collapses(
         &self,
@@ -100,7 +101,7 @@ pub struct NewSession {
 }
 
 impl NewSession {
-    /// A new session without a parent or a title.
+    /// Creates the data of a session without a parent or a title.
     pub fn new(id: SessionId, project_dir: String, model: String, created_at: UnixMicros) -> Self {
         let (title, tags, parent) = (None, Vec::new(), None);
         let (forked_at, content_hash) = (None, None);
@@ -111,7 +112,7 @@ impl NewSession {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     pub session: SessionRecord,
-    /// The receipt was used before; `session` is the one created then.
+    /// The receipt was used before, and `session` was created then.
     pub repeated: bool,
 }
 
@@ -162,12 +163,12 @@ pub struct PageRequest {
     pub cursor: Option<String>,
 }
 
-/// A decision record: how a part of the history is shown from now on.
+/// A decision about how prompts show a part of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionRecord {
     pub id: i64,
     pub kind: String,
-    /// JSON; its shape belongs to the engine that decided.
+    /// JSON in the format of the engine that decided.
     pub data: String,
     /// Newest message when it was made.
     pub made_after: Seq,
@@ -204,7 +205,7 @@ pub struct CompactionRecord {
     pub undone_at: Option<UnixMicros>,
 }
 
-/// A span of a session and the text that replaces it, or may.
+/// A span of a session, and the text that replaces it in prompts once it is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollapseRecord {
     pub id: CollapseId,
@@ -212,8 +213,9 @@ pub struct CollapseRecord {
     pub first_seq: Seq,
     pub last_seq: Seq,
     pub text: String,
-    /// Tokens of its messages as the prompt showed them, and of the text.
+    /// Tokens of its messages as the prompt showed them.
     pub tokens_before: u64,
+    /// Tokens of the text.
     pub tokens: u64,
     /// Which strategy wrote the text.
     pub strategy: String,
@@ -225,7 +227,7 @@ pub struct CollapseRecord {
 }
 
 impl CollapseRecord {
-    /// As clients read it.
+    /// Returns the state that clients see.
     pub fn state(&self) -> CollapseState {
         if self.committed.is_some() { CollapseState::Committed } else { CollapseState::Staged }
     }

@@ -10,15 +10,15 @@ pub trait TeamStore {
     /// Adds a proposal. For an existing one, only the state and the time of the decision change.
     fn put_proposal(&self, proposal: StoredProposal) -> StoreFuture<'_, ()>;
     fn proposal(&self, id: Uuid) -> StoreFuture<'_, Option<StoredProposal>>;
-    /// Oldest first.
+    /// Lists proposals, oldest first.
     fn proposals(&self, filter: ProposalFilter) -> StoreFuture<'_, Vec<StoredProposal>>;
     /// Deletes all but the newest `keep` decided proposals of a project directory.
     fn trim_proposals(&self, project_dir: String, keep: usize) -> StoreFuture<'_, ()>;
-    /// In order of file.
+    /// Returns the bases of a project, sorted by file.
     fn team_bases(&self, project: String) -> StoreFuture<'_, Vec<TeamBase>>;
     /// Replaces all bases of a project.
     fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> StoreFuture<'_, ()>;
-    /// The directory that a person chose for a project's team memory.
+    /// Returns the directory that a person chose for a project's team memory.
     fn team_place(&self, project: String) -> StoreFuture<'_, Option<String>>;
     fn put_team_place(&self, project: String, dir: String) -> StoreFuture<'_, ()>;
 }
@@ -26,7 +26,7 @@ pub trait TeamStore {
 /// A topic proposed for a team's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredProposal {
-    /// A UUIDv7, so that ids are in order of time.
+    /// A UUIDv7, so that ids are in chronological order.
     pub id: Uuid,
     pub project_dir: String,
     pub name: String,
