@@ -1,7 +1,7 @@
 //! Classifies a provider's error, and reads the figures in its text.
 //!
-//! The first matching row of the table `errors.txt` decides. Texts specific to one failure come first, then codes with
-//! one meaning, then words that many texts share, then vague codes, and last the HTTP status, because one status is
+//! The first matching row of the table `errors.txt` decides. Texts for one specific failure come first, then codes with
+//! one meaning, then words that many texts contain, then vague codes, and last the HTTP status, because one status is
 //! used for many failures.
 
 use std::sync::LazyLock;
@@ -42,7 +42,7 @@ impl SignRow {
     }
 }
 
-/// How many bytes of a text are read: longer ones are web pages or echoes, with the reason at the start.
+/// How much of a text is read, in bytes. Longer texts are web pages or echoes, which give the reason at the start.
 const MAX_READ: usize = 16 * 1024;
 
 /// A provider's error as it was received.
@@ -56,7 +56,7 @@ pub struct ProviderMessage<'a> {
     pub message: &'a str,
 }
 
-/// The class of an error, and the token counts in its text. Unrecognized errors are
+/// Returns the class of an error, and the token counts in its text. The class of an unrecognized error is
 /// [`ErrorClass::Unknown`].
 pub fn classify(said: &ProviderMessage<'_>) -> (ErrorClass, Figures) {
     let text = plain(said.message);
@@ -65,7 +65,7 @@ pub fn classify(said: &ProviderMessage<'_>) -> (ErrorClass, Figures) {
     (narrowed(class, &figures), figures)
 }
 
-/// A shorter answer helps only if the prompt itself fits.
+/// Changes `OutputOverflow` to `Overflow` if the prompt alone exceeds the limit: a shorter answer would not help.
 fn narrowed(class: ErrorClass, figures: &Figures) -> ErrorClass {
     match (class, figures.input, figures.limit) {
         (ErrorClass::OutputOverflow, Some(input), Some(limit)) if input >= limit => {
@@ -85,7 +85,7 @@ fn fits(sign: &Sign, said: &ProviderMessage<'_>, text: &str) -> Option<Figures> 
     }
 }
 
-/// Codes are in `kind` or `code`; some gateways pass on only a text that contains them.
+/// Looks for a code in `kind` and `code`, and a distinctive one also in the text, because some gateways forward only that.
 fn has_code(said: &ProviderMessage<'_>, text: &str, code: &str) -> bool {
     let named = [said.kind, said.code].into_iter().flatten();
     let mut named = named.map(str::trim);
@@ -102,8 +102,8 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The text in the form of the patterns: lowercase, one space for any white space, no quotes, because
-/// providers and gateways quote the same words differently.
+/// Converts a text to the form of the patterns: lowercase, single spaces, and no quotes, because providers and gateways
+/// quote the same words differently.
 fn plain(message: &str) -> String {
     let mut out = String::with_capacity(message.len().min(MAX_READ));
     for c in message.chars() {
@@ -132,7 +132,7 @@ fn read(pattern: &str, text: &str) -> Option<Figures> {
         .find_map(|(at, _)| figures(rest, text.get(at + head.len()..).unwrap_or_default()))
 }
 
-/// `{hole}words{hole}words…` against the beginning of `text`.
+/// Matches `{hole}words{hole}words…` against the beginning of `text`.
 fn figures(pattern: &str, text: &str) -> Option<Figures> {
     let mut figures = Figures::default();
     let mut text = text;
@@ -151,8 +151,8 @@ fn figures(pattern: &str, text: &str) -> Option<Figures> {
     Some(figures)
 }
 
-/// A whole number, with or without thousands separators, and the text after it. A number too large for `u64` has
-/// no value.
+/// Reads a whole number, with or without thousands separators, and returns it with the text after it. The value is
+/// `None` if it does not fit in a `u64`.
 fn number(text: &str) -> Option<(Option<u64>, &str)> {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);

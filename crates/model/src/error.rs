@@ -1,4 +1,4 @@
-//! Errors of a model call: a class with figures, which decides whether and how to retry.
+//! Errors of a model call. The class and the figures of an error decide whether and how to retry.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ pub struct ModelError {
     pub figures: Figures,
     /// HTTP status, if there was one.
     pub status: Option<u16>,
-    /// The provider's own text: one line, bounded, without control characters and without keys.
+    /// The provider's text as one line of bounded length, without control characters or keys.
     pub message: String,
-    /// The wait that the provider asked for.
+    /// How long the provider asked to wait.
     pub retry_after: Option<Duration>,
-    /// The provider's id of the request, for its support.
+    /// The provider's id of the request, which its support may ask for.
     pub request_id: Option<String>,
 }
 
@@ -36,18 +36,18 @@ impl ModelError {
 /// Token counts in an error text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// The prompt's own size.
+    /// Size of the prompt.
     pub input: Option<u64>,
-    /// What `max_tokens` asked for.
+    /// The requested `max_tokens`.
     pub output: Option<u64>,
-    /// The limit.
+    /// The limit that was exceeded.
     pub limit: Option<u64>,
-    /// How far the prompt is over the limit, if only that is given.
+    /// How far the prompt exceeds the limit, if the text gives only that.
     pub over: Option<u64>,
 }
 
 impl Figures {
-    /// How far the prompt is over the limit, if the error says so.
+    /// Returns how far the prompt exceeds the limit, if the error says so.
     pub fn gap(&self) -> Option<u64> {
         let gap = self.over.or_else(|| {
             let needed = self.input?.saturating_add(self.output.unwrap_or(0));

@@ -11,14 +11,14 @@ use crate::request::ModelRequest;
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Reply, ModelError>> + Send + 'a>>;
 pub type Counted<'a> = Pin<Box<dyn Future<Output = Result<Option<u64>, ModelError>> + Send + 'a>>;
 
-/// A provider's model. Dropping the future of a call ends it and closes its connection.
+/// A provider's model. Dropping the future of a call cancels it and closes its connection.
 pub trait Model: Send + Sync + fmt::Debug {
-    /// `anthropic` or `openai`.
+    /// Returns `anthropic` or `openai`.
     fn provider(&self) -> &'static str;
 
     /// Makes one call; the adapter never retries.
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a>;
 
-    /// The provider's own count of the prompt's tokens; `None` if it offers none.
+    /// Asks the provider to count the prompt's tokens; `None` if it cannot.
     fn count<'a>(&'a self, request: &'a ModelRequest) -> Counted<'a>;
 }

@@ -1,13 +1,12 @@
-//! The cost of a call, from the figures that its provider reported.
+//! The cost of a call, computed from the usage that its provider reported.
 //!
-//! A configured price overrides the table. A model in neither has no price: its calls are counted and shown
-//! as unpriced, never guessed.
+//! A configured price overrides the table. A model in neither has no price: its calls are counted and shown as unpriced.
 
 use std::sync::LazyLock;
 
 use bethink_transcript::TokenUsage;
 
-/// Larger figures cannot be the usage of one call.
+/// Maximum number of tokens of a kind in one call; larger figures are wrong.
 const MOST_TOKENS: u64 = 1 << 40;
 /// One dollar per million tokens is a thousand nano-dollars per token.
 const NANO_PER_TOKEN: f64 = 1_000.0;
@@ -32,14 +31,14 @@ pub struct Given {
 /// Configured prices, and the models they are for.
 #[derive(Clone, Debug, Default)]
 pub struct Prices {
-    /// For every model except the small one.
+    /// Prices of every model except the small one.
     pub large: Given,
     pub small: Given,
-    /// Empty if one model does everything.
+    /// Empty if there is no small model.
     pub small_name: String,
 }
 
-/// The cost of a call in micro-dollars, rounded up; `None` if the model has no known price.
+/// Returns the cost of a call in micro-dollars, rounded up; `None` if the model has no known price.
 pub fn cost(model: &str, usage: &TokenUsage, prices: &Prices) -> Option<u64> {
     Some(prices.of(model)?.cost(usage))
 }
@@ -52,7 +51,7 @@ impl Prices {
 }
 
 impl Price {
-    /// The cost in micro-dollars. Figures are capped at what one call can have.
+    /// Returns the cost in micro-dollars. Each figure is capped at `MOST_TOKENS`.
     pub fn cost(&self, usage: &TokenUsage) -> u64 {
         let parts = [
             (usage.input_tokens, self.input),
@@ -68,8 +67,8 @@ impl Price {
 }
 
 impl Given {
-    /// The configured price, else the one in the table. Cached input is priced as Anthropic does: a tenth to
-    /// read, a quarter more to write.
+    /// Returns the configured price, or else the one in the table. Cached input is priced like Anthropic's: reading costs
+    /// a tenth, writing a quarter more.
     fn over(self, known: Option<Price>) -> Option<Price> {
         let (input, output) = (nano(self.input), nano(self.output));
         if input == 0 && output == 0 {
@@ -87,7 +86,7 @@ impl Given {
     }
 }
 
-/// Nano-dollars per token from dollars per million tokens; an invalid price is 0.
+/// Converts dollars per million tokens to nano-dollars per token; an invalid price becomes 0.
 fn nano(dollars: f64) -> u64 {
     // The cast saturates, and turns negative numbers and NaN into zero.
     (dollars * NANO_PER_TOKEN).round() as u64
@@ -105,14 +104,14 @@ fn row(line: &'static str) -> Option<(&'static str, Price)> {
     Some((name, Price { input, output, cache_read, cache_write }))
 }
 
-/// The price of the longest family whose name, followed by nothing or a date, is the model's. A newer member of a
-/// family, such as one with a higher number, is a different model with an unknown price.
+/// Returns the price of the longest family name that matches the model's name, up to an optional date. A newer model of
+/// a family, such as one with a higher number, has an unknown price.
 fn known(model: &str) -> Option<Price> {
     let fits = TABLE.iter().filter(|(name, _)| model.strip_prefix(name).is_some_and(is_version));
     fits.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)
 }
 
-/// Nothing, `-latest`, `-20250929`, `@20250929` or `-2025-08-07`.
+/// Returns whether `rest` is empty or a version such as `-latest`, `-20250929`, `@20250929` or `-2025-08-07`.
 fn is_version(rest: &str) -> bool {
     let date = |text: &str| -> bool {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();

@@ -1,8 +1,7 @@
 //! Decides which request, if any, follows a failed call or an incomplete answer.
 //!
-//! A deterministic state machine, one for each wanted answer. Its steps are counted, so that no series of
-//! errors leads to more than [`MAX_CALLS`] calls; every change makes the request smaller, so that a rejected
-//! request is never sent again.
+//! Each answer has its own deterministic state machine. It counts its steps, so no series of errors leads to more than
+//! [`MAX_CALLS`] calls. Every change makes the request smaller, so a rejected request is never sent again.
 
 use std::time::Duration;
 
@@ -21,15 +20,15 @@ pub const MAX_CONTINUATIONS: u32 = 3;
 pub const MAX_REPEATS: u32 = 3;
 /// How often the output limit is lowered: some servers only give a lower bound for the prompt's size.
 const MAX_LOWERED: u32 = 2;
-/// The most calls for one answer: the first, the retries, and every possible change. The last three are: media left
-/// out, thinking left out, output limit doubled.
+/// Maximum number of calls for one answer: the first, the retries, and every possible change. The last three changes are
+/// media left out, thinking left out, and output limit doubled.
 pub const MAX_CALLS: u32 = 1 + MAX_REPEATS + MAX_DROPS + MAX_LOWERED + MAX_CONTINUATIONS + 3;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// If a provider asks for a longer wait, we give up: the embedded strategies answer sooner.
+/// If a provider asks for a longer wait, the call is given up, because the embedded strategies answer sooner.
 pub const LONGEST_ASKED_WAIT: Duration = Duration::from_secs(5 * 60);
-/// With less room than this, a lower output limit would only cut the answer off.
+/// Minimum output limit in tokens. With less room, the answer would be cut off.
 const LEAST_OUTPUT: u64 = 1_024;
 /// Sent to a model whose answer was cut off.
 pub const CONTINUE: &str =
@@ -38,9 +37,9 @@ pub const CONTINUE: &str =
 /// What to do now.
 #[derive(Clone, Debug)]
 pub enum Next {
-    /// Ask again after a wait; the result of this call is discarded.
+    /// Send this request after a wait; the result of the last call is discarded.
     Again { request: ModelRequest, wait: Duration, change: &'static str },
-    /// Ask for the rest at once; the result of this call is kept.
+    /// Ask for the rest of the answer at once; the result of the last call is kept.
     More { request: ModelRequest, change: &'static str },
     /// The answer is final.
     Take,
@@ -51,7 +50,7 @@ pub enum Next {
 /// A request that was changed, and how.
 type Changed = (ModelRequest, &'static str);
 
-/// What has been tried for one answer.
+/// The recovery attempts for one answer.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
     max_output: u64,
@@ -64,8 +63,8 @@ pub struct Recovery {
     doubled: bool,
 }
 
-/// The wait before the same request is retried, given the number of `repeats` and the wait that the provider
-/// asked for; `None` if it should not be retried.
+/// Returns the wait before the same request is retried for the `repeats`-th time; `None` if it should not be retried.
+/// `asked` is the wait that the provider asked for.
 pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
     if repeats >= MAX_REPEATS || asked.is_some_and(|asked| asked > LONGEST_ASKED_WAIT) {
         return None;
@@ -75,18 +74,18 @@ pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
 }
 
 impl Recovery {
-    /// `max_tokens` may be raised to `max_output`. The last `tail` messages of the prompt, which are the instruction
-    /// and what follows it, are never dropped.
+    /// Starts a recovery that may raise `max_tokens` to `max_output`. It never drops the last `tail` messages of the
+    /// prompt, which are the instruction and what follows it.
     pub fn new(max_output: u64, tail: usize) -> Self {
         Self { max_output, tail, ..Self::default() }
     }
 
-    /// How many messages at the end the request must keep; grows with every continuation.
+    /// Returns how many messages at the end the request must keep. Grows with every continuation.
     pub fn tail(&self) -> usize {
         self.tail
     }
 
-    /// After `request` failed with `error`.
+    /// Decides what to do after `request` failed with `error`.
     pub fn after_error(&mut self, error: &ModelError, request: &ModelRequest) -> Next {
         let next = match Retry::after(error.class) {
             Retry::Never => None,
@@ -99,7 +98,7 @@ impl Recovery {
         next.unwrap_or(Next::GiveUp)
     }
 
-    /// After `request` was answered with `reply`.
+    /// Decides what to do after `request` was answered with `reply`.
     pub fn after_reply(&mut self, reply: &Reply, request: &ModelRequest) -> Next {
         let next = match reply.stop {
             Stop::MaxTokens => {
@@ -165,8 +164,8 @@ impl Recovery {
         Some((ModelRequest { max_tokens: raised, ..request.clone() }, "output limit raised"))
     }
 
-    /// Only text can be continued. An answer that calls tools cannot: a call without its result is invalid
-    /// in a prompt.
+    /// Asks for the rest of an answer with text. An answer that calls tools cannot be continued, because a call without
+    /// its result is invalid in a prompt.
     fn go_on(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         if reply.text().trim().is_empty() {
             return None;
@@ -176,7 +175,7 @@ impl Recovery {
         self.more(request, vec![said, go_on], "answer continued")
     }
 
-    /// The provider continues a paused answer if it is the last message.
+    /// Resumes a paused answer: the provider continues it if it is the last message.
     fn resume(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         let said = answered(&reply.content, request.end());
         if said.blocks.is_empty() {

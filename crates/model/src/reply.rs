@@ -2,29 +2,30 @@
 
 use bethink_transcript::{Block, BlockKind, TokenUsage, ToolUseId};
 
-/// A complete answer. One that was cut off on the wire is an error, not a reply.
+/// A complete answer. An answer that was cut off in transfer is an error, not a reply.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The provider's id of the message.
     pub id: String,
     /// The model that answered, as the provider names it.
     pub model: String,
-    /// In the shape of the Messages API, whatever the provider's format; thinking keeps its signature.
+    /// Blocks in the format of the Messages API, for every provider. Thinking keeps its signature.
     pub content: Vec<Block>,
     pub stop: Stop,
     pub usage: TokenUsage,
-    /// Figures were missing, negative or implausible: those in `usage` are bounded, and must not be learned from.
+    /// Some figures in the answer were missing, negative or implausible. Those in `usage` are bounded, but must not
+    /// correct estimates.
     pub usage_doubtful: bool,
 }
 
 impl Reply {
-    /// The readable text, blocks joined by line ends.
+    /// Returns the text blocks, joined by line ends.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter(|block| block.kind == BlockKind::Text);
         texts.map(|block| block.text().into_owned()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Its tool calls: id, tool, input as JSON.
+    /// Returns the id, tool name and JSON input of each tool call.
     pub fn calls(&self) -> impl Iterator<Item = (&ToolUseId, &str, &str)> {
         self.content.iter().filter_map(|block| match &block.kind {
             BlockKind::ToolUse { id, name } => Some((id, &**name, block.input())),
@@ -33,7 +34,7 @@ impl Reply {
     }
 }
 
-/// Why the answer ended.
+/// Why an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     EndTurn,

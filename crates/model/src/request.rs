@@ -1,4 +1,4 @@
-//! A request to a model: the session's own bytes, and what is appended to them.
+//! A request to a model: the session's own bytes, and messages appended to them.
 
 use bethink_transcript::arrange::trim_end;
 use bethink_transcript::prompt::messages_json;
@@ -7,7 +7,7 @@ use bethink_transcript::{
 };
 use bytes::Bytes;
 
-/// One call. Equal requests have equal bytes on the wire, so that a provider finds its cached prefix.
+/// A request. Equal requests are sent as equal bytes, so that the provider finds their prefix in its cache.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
     pub model: String,
@@ -22,20 +22,20 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// The `messages` of the Messages API.
+    /// Returns the `messages` of the Messages API.
     pub fn messages_json(&self) -> Vec<u8> {
         messages_json(self.prompt.messages(), &self.marks)
     }
 
-    /// Approximate bytes of everything that is sent, for comparisons and limits.
+    /// Returns the approximate size of the request in bytes, for comparisons and limits.
     pub fn weight(&self) -> usize {
         let blocks = self.prompt.messages().iter().flat_map(|m| &m.blocks);
         let messages: usize = blocks.map(|block| block.json.len() + 1).sum();
         self.system.len() + self.tools.len() + messages
     }
 
-    /// The request with more messages after it; one with the same role as the last is joined to it. Existing
-    /// messages keep their bytes and breakpoints. White space at the end of a final assistant message is
+    /// Returns the request with more messages appended; a message with the same role as the last one is joined to it.
+    /// Existing messages keep their bytes and breakpoints. White space at the end of a final assistant message is
     /// removed, because providers reject it.
     pub fn followed_by(
         &self,
@@ -52,16 +52,16 @@ impl ModelRequest {
         Ok(ModelRequest { prompt: ValidPrompt::check(messages)?, ..self.clone() })
     }
 
-    /// The position after the last message, for what is appended there.
+    /// Returns the position after the last message, where more is appended.
     pub fn end(&self) -> Seq {
         let last = self.prompt.messages().last().and_then(|message| message.blocks.last());
         last.map_or(Seq::ZERO, |block| block.origin.seq())
     }
 }
 
-/// A model's answer as a message of the next request. Blocks keep their bytes, which matters most for signed
-/// thinking; only half surrogate pairs are replaced, outside of thinking. Blank blocks, tool results and
-/// trailing thinking are left out, because providers reject them.
+/// Returns a model's answer as a message of the next request. Blocks keep their bytes, as signed thinking requires; only
+/// half surrogate pairs outside of thinking are replaced. Blank blocks, tool results and trailing thinking are left out,
+/// because providers reject them.
 pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) -> PromptMessage {
     let blocks = content.into_iter().filter(|b| !matches!(b.kind, BlockKind::ToolResult { .. }));
     let blocks = blocks.map(|block| {
@@ -76,7 +76,7 @@ pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) ->
     PromptMessage { role: Role::Assistant, blocks }
 }
 
-/// Estimated tokens of uncounted bytes: one per four, the mean of prose and code.
+/// Estimates the tokens in a number of bytes: one per four bytes, the mean of prose and code.
 pub fn about_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
 }

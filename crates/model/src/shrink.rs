@@ -7,33 +7,33 @@ use bethink_transcript::{
 
 use crate::request::{ModelRequest, about_tokens};
 
-/// One in this many rounds is dropped if an error does not say how far the prompt is over the limit: 20%
+/// One in this many rounds is dropped if an error does not say how far the prompt exceeds the limit: 20%
 /// (specification, section 4, level 3).
 const ROUNDS_PER_DROP: usize = 5;
-/// Replaces dropped rounds, if an assistant message would come first otherwise.
+/// Replaces dropped rounds if the prompt would otherwise begin with an assistant message.
 pub const MARKER: &str =
     "(Earlier messages of this conversation are left out: they did not fit in the context window.)";
 const MARKER_TOKENS: u32 = 24;
 const IMAGE: &str = "[image]";
 const DOCUMENT: &str = "[document]";
 
-/// Drops the oldest API rounds: as many as have `gap` tokens, or one in five if that is unknown; at least one
-/// is dropped and at least one stays. The last `tail` messages (the instruction and what follows it) and the
-/// summary at the beginning of a compacted session always stay. `None` if nothing can be dropped.
+/// Drops the oldest API rounds: enough to save `gap` tokens, or one in five if `gap` is unknown. At least one round is
+/// dropped and at least one stays. The last `tail` messages (the instruction and what follows it) and the summary at the
+/// beginning of a compacted session always stay. `None` if nothing can be dropped.
 pub fn drop_rounds(request: &ModelRequest, tail: usize, gap: Option<u64>) -> Option<ModelRequest> {
     let messages = request.prompt.messages();
     let session = messages.get(..messages.len().saturating_sub(tail))?;
     let last_round = session.iter().rposition(|m| m.role == Role::Assistant)?;
     let enough = enough(session, last_round, gap);
-    // A cut must not separate results from their calls, and must save more than the marker costs; otherwise
-    // the next place is tried, then the ones before.
+    // A cut must not separate results from their calls, and must save more than the marker costs. If the first place
+    // does not work, later places are tried, then earlier ones.
     let places = (enough..=last_round).chain((1..enough).rev());
     let cuts = places.filter_map(|at| cut(request, at));
     let mut cuts = cuts.filter(|cut| cut.weight() < request.weight());
     cuts.next()
 }
 
-/// The first place at which enough is dropped; the beginning of the last round if there is none.
+/// Returns the first place at which enough is dropped; the beginning of the last round if there is none.
 fn enough(session: &[PromptMessage], last_round: usize, gap: Option<u64>) -> usize {
     let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
     let (mut tokens, mut dropped) = (0u64, 0);
@@ -53,8 +53,8 @@ fn rounds(messages: &[PromptMessage]) -> usize {
     messages.iter().filter(|message| message.role == Role::Assistant).count()
 }
 
-/// The request from message `at` on, after the summary of an even earlier part. A marker from the last cut is
-/// dropped too.
+/// Returns the request from message `at` on, with the summary of an even earlier part before it. The marker of a
+/// previous cut is dropped.
 fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     let all = request.prompt.messages();
     let mut messages = all.get(at..)?.to_vec();
@@ -80,7 +80,8 @@ fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     Some(ModelRequest { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
 }
 
-/// The summary of an even earlier part at the beginning of the prompt, which exists nowhere else.
+/// Returns the summary at the beginning of the prompt. It must stay, because the messages that it covers are not in the
+/// prompt.
 fn summary(first: &PromptMessage) -> &[PromptBlock] {
     let marker = json::text_block(MARKER);
     let ours = |block: &PromptBlock| {
@@ -90,14 +91,14 @@ fn summary(first: &PromptMessage) -> &[PromptBlock] {
     first.blocks.get(..count).unwrap_or_default()
 }
 
-/// Replaces images and documents, including those in tool results, with a word each.
+/// Replaces each image and document, also in tool results, with a word.
 pub fn strip_media(request: &ModelRequest) -> Option<ModelRequest> {
     let prompt = without_media(&request.prompt);
     let stripped = ModelRequest { prompt, ..request.clone() };
     (stripped.weight() < request.weight()).then_some(stripped)
 }
 
-/// The prompt without images and documents. Every other block keeps its bytes and its place.
+/// Returns the prompt without images and documents. Every other block keeps its bytes and its place.
 pub fn without_media(prompt: &ValidPrompt) -> ValidPrompt {
     let mut messages = prompt.messages().to_vec();
     let media = messages.iter_mut().flat_map(|m| &mut m.blocks).filter(|block| block.media > 0);

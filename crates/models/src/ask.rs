@@ -1,8 +1,8 @@
-//! Asking a model.
+//! Runs requests to a model.
 //!
-//! Every request is a forked agent with a deadline. This module adds what the engines do not know: whether
-//! asking is allowed at all (settings, budgets, breakers), the ledger entry of each call, and the events of
-//! each step. A failing model costs time but never a result: each caller has an embedded strategy.
+//! Every request is a forked agent with a deadline. This module checks whether the request is allowed (settings, budgets,
+//! breakers), records each call in the ledger, and publishes each step. If the model fails, the caller uses its embedded
+//! strategy.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
 use crate::purpose::{Errand, Purpose, deadline};
 use crate::service::ModelService;
 
-/// Most tokens of one errand, as a multiple of its own prompt: the errand itself and its retries.
+/// Token budget of an errand with its retries, as a multiple of its prompt.
 const TOKENS_OF_PROMPTS: u64 = 12;
-/// Most micro-dollars of one errand; the most expensive full prompt of a million tokens is below it.
+/// Budget of an errand, in micro-dollars. The most expensive prompt of a million tokens costs less.
 const COST: u64 = 20_000_000;
-/// A count takes a second, and a person is waiting.
+/// Time limit for counting tokens. Counting takes about a second, and a person is waiting.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Most tool calls in one answer.
+/// Maximum number of tool calls in one answer.
 const CALLS: usize = 32;
 
-/// How an errand ended, and descriptions of what was tried.
+/// The result of an errand, and descriptions of what failed on the way.
 #[derive(Debug)]
 pub struct ErrandOutcome {
     pub ended: Result<Finished, ModelError>,
@@ -34,7 +34,7 @@ pub struct ErrandOutcome {
 }
 
 impl ModelService {
-    /// Asks the model. The caller judges the answer and reports it with [`ModelService::judged`].
+    /// Asks the model. The caller checks the answer and reports the result with [`ModelService::judged`].
     pub async fn ask(&self, errand: Errand<'_>) -> ErrandOutcome {
         let caller = match self.caller(errand).await {
             Ok(caller) => caller,
@@ -73,11 +73,11 @@ impl ModelService {
         ErrandOutcome { ended, tried }
     }
 
-    /// The provider's own count of a request; `None` if it does not count.
+    /// Asks the provider to count the tokens of a request; `None` if it cannot.
     pub async fn count(&self, request: &ModelRequest) -> Result<Option<u64>, ModelError> {
         let desk = &self.client;
         let Some(model) = &desk.model else {
-            return Err(forbidden("no model can be asked"));
+            return Err(forbidden("no model is configured, or its settings are invalid"));
         };
         let pass = desk.breaker.enter().map_err(forbidden)?;
         let counted = tokio::time::timeout(PATIENCE, model.count(request)).await;
@@ -89,7 +89,7 @@ impl ModelService {
         counted
     }
 
-    /// Checks settings, budgets and the breaker; the error is the reason.
+    /// Checks settings, budgets and the breaker. Fails with the reason if the model may not be called.
     async fn caller<'a>(&'a self, errand: Errand<'a>) -> Result<Caller<'a>, ModelError> {
         let desk = &self.client;
         let Some(model) = desk.model.as_deref() else {
@@ -103,8 +103,8 @@ impl ModelService {
         Ok(Caller { models: self, model, errand, pass, tried, _turn: turn })
     }
 
-    /// Waits for a free place. Summaries and recalls do not wait; notes, extractions and dreams do, because
-    /// nobody waits for them.
+    /// Waits until another request of this purpose may run. Summaries and recalls fail instead of waiting, because their
+    /// callers wait for them.
     async fn turn_of(&self, purpose: Purpose) -> Result<SemaphorePermit<'_>, String> {
         let client = &self.client;
         let places = match purpose {

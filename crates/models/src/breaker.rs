@@ -1,5 +1,5 @@
-//! Decides when a model is paused: if a provider fails repeatedly, or if a session's summaries or notes are
-//! never usable.
+//! Decides when a model is paused: if a provider fails repeatedly, or if the model's answers in a session are never
+//! usable.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -13,17 +13,17 @@ use tokio::time::Instant;
 
 use crate::purpose::Purpose;
 
-/// Errands that may fail in a row before the provider is paused (specification, section 4: three).
+/// How many errands in a row must fail before the provider is paused (specification, section 4: three).
 const FAILURES: u32 = 3;
 /// The first pause; doubled after each failed trial.
 const REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
-/// The pause if only a person can fix the problem, short enough to notice a renewed key soon.
+/// The pause if only a person can fix the problem. Short, so that a renewed key is noticed soon.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
-/// Most sessions whose failures are remembered.
+/// Maximum number of sessions whose failures are counted.
 const REMEMBERED: usize = 1_024;
 
-/// Lets errands through while the provider responds, and one at a time after a pause.
+/// Lets errands through while the provider responds, and after a pause one trial at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker(Mutex<BreakerState>);
 
@@ -35,7 +35,7 @@ struct BreakerState {
     /// A trial is under way.
     trial: bool,
     why: String,
-    /// What a person can do about it.
+    /// What a person can do about the failures.
     todo: &'static str,
 }
 
@@ -66,14 +66,14 @@ impl Breaker {
         ))
     }
 
-    /// Why the provider is paused; `None` if it is not.
+    /// Returns why the provider is paused; `None` if it is not.
     pub(crate) fn rests(&self) -> Option<String> {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
         Some(format!("paused for {} s after {}; {}", left.as_secs(), state.why, state.todo))
     }
 
-    /// The last failure and what to do about it, if errands are let through all the same.
+    /// Returns the last failure and what to do about it, if the breaker is still closed.
     pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
         let state = self.state();
         (state.failures > 0 && state.until.is_none()).then(|| (state.why.clone(), state.todo))
@@ -81,7 +81,7 @@ impl Breaker {
 }
 
 impl Pass<'_> {
-    /// Whether another errand has opened the breaker in the meantime.
+    /// Returns whether another errand has opened the breaker in the meantime.
     pub(crate) fn is_void(&self) -> bool {
         !self.trial && self.breaker.state().until.is_some()
     }
@@ -107,7 +107,7 @@ impl Pass<'_> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         if self.trial {
-            // Cancelled or done, so the next errand may try.
+            // The trial ended or was cancelled, so the next errand may try.
             self.breaker.state().trial = false;
         }
     }
@@ -140,9 +140,9 @@ enum Blame {
     /// The provider works, but rejects this request.
     Request,
     Provider,
-    /// A wrong key, no money, no such model.
+    /// A person has to fix it: the key, the account or the model's name is wrong.
     Person,
-    /// Never asked.
+    /// The call was not made.
     Nobody,
 }
 
@@ -168,7 +168,7 @@ fn blame(class: ErrorClass) -> Blame {
     }
 }
 
-/// What helps against a failure that was not the request's.
+/// Returns what a person can do about a failure.
 fn todo(class: ErrorClass) -> &'static str {
     match class {
         ErrorClass::Auth => "renew the key that [model] names, and restart the daemon",
@@ -179,11 +179,11 @@ fn todo(class: ErrorClass) -> &'static str {
         ErrorClass::Unreachable | ErrorClass::TimedOut => {
             "check that its server is running and that base_url in [model] is right"
         }
-        _ => "nothing is lost: meanwhile summaries and notes are made without a model",
+        _ => "until then, summaries and notes are made without a model",
     }
 }
 
-/// Consecutive failures of one purpose in one session, for any reason.
+/// Counts consecutive failures of each purpose in each session.
 #[derive(Debug, Default)]
 pub(crate) struct Strikes(Mutex<HashMap<(Option<SessionId>, Purpose), u32>>);
 
@@ -200,12 +200,12 @@ impl Strikes {
         *strikes.entry((session, purpose)).or_default() += 1;
     }
 
-    /// Why the model is not asked again automatically.
+    /// Returns why the model is no longer asked automatically; `None` if it still is.
     pub(crate) fn out(&self, session: Option<SessionId>, purpose: Purpose) -> Option<String> {
         let strikes = locked(&self.0);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
-            format!("the model failed {failed} times in a row in this session and is now only asked on request")
+            format!("the model failed {failed} times in a row in this session, so it is now called only on request")
         })
     }
 }

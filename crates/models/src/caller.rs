@@ -1,5 +1,5 @@
-//! The connection between a fork and its model: each call is checked, timed, paid for and recorded, and each
-//! step is published to followers of the session.
+//! Makes the model calls of a fork: checks, times and records each call, and publishes each step to followers of the
+//! session.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use crate::breaker::Pass;
 use crate::purpose::Errand;
 use crate::service::ModelService;
 
-/// A random extra wait of up to a fifth: up to 255 of this unit.
+/// Divisor of the random extra wait: 255 / 1,280 is about a fifth.
 const JITTER: u32 = 1_280;
 
-/// Estimated tokens of a request.
+/// Estimates the tokens of a request.
 pub fn request_tokens(request: &ModelRequest) -> u64 {
     let fixed = |json: &Bytes| u64::from(json_tokens(&String::from_utf8_lossy(json)));
     request.prompt.tokens() + fixed(&request.system) + fixed(&request.tools)
 }
 
-/// One errand's way to the model.
+/// Makes the calls of one errand.
 pub(crate) struct Caller<'a> {
     pub(crate) models: &'a ModelService,
     pub(crate) model: &'a dyn Model,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Caller<'_> {
 }
 
 impl Caller<'_> {
-    /// Descriptions of what failed or was denied.
+    /// Returns descriptions of what failed or was denied.
     pub(crate) fn tried(&self) -> Vec<String> {
         locked(&self.tried).clone()
     }
@@ -86,7 +86,7 @@ impl Model for Caller<'_> {
 
 impl Host for Caller<'_> {
     fn wait(&self, time: Duration) -> Waited<'_> {
-        // A random extra wait, so that clients that were refused together do not retry together.
+        // The extra wait keeps clients that were refused together from retrying together.
         let [chance, ..] = *Uuid::new_v4().as_bytes();
         let more = time.saturating_mul(u32::from(chance)) / JITTER;
         Box::pin(tokio::time::sleep(time + more))
@@ -105,7 +105,7 @@ impl Host for Caller<'_> {
     }
 }
 
-/// An entry of the ledger. An interrupted call also leaves one, because it may have cost money.
+/// An entry of the ledger. An interrupted call is recorded too, because it may have cost money.
 struct LedgerEntry<'a> {
     models: &'a ModelService,
     begun: Instant,
@@ -137,7 +137,7 @@ impl<'a> LedgerEntry<'a> {
         self.call.take().map(|call| ModelCall { millis, ..call })
     }
 
-    /// Milliseconds that the call took.
+    /// Records the call and returns how many milliseconds it took.
     async fn end(&mut self, answered: &Result<Reply, ModelError>) -> u64 {
         let Some(mut call) = self.close() else { return 0 };
         match answered {
@@ -180,7 +180,7 @@ impl ModelService {
     }
 }
 
-/// An error for a call that was not made.
+/// Returns an error for a call that was not made.
 pub(crate) fn forbidden(reason: impl Into<String>) -> ModelError {
     ModelError::new(ErrorClass::Forbidden, reason)
 }
@@ -189,7 +189,7 @@ pub(crate) fn gave_up(error: &ModelError) -> ModelStep {
     ModelStep::GaveUp { class: error.class, message: error.message.clone() }
 }
 
-/// The step as an event, and a description if something went wrong.
+/// Returns the step as an event, and a description if something went wrong.
 fn event(step: &AgentStep) -> (ModelStep, Option<String>) {
     match step {
         AgentStep::Failed { error, attempt } => {

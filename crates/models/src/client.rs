@@ -1,4 +1,4 @@
-//! The configured model, opened once, with its recent state.
+//! The client of the configured model, with its breaker and its limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,13 @@ use tokio::sync::Semaphore;
 
 use crate::breaker::{Breaker, Strikes};
 
-/// Most notes that are written at the same time: nobody waits for them, and a local server has few slots.
+/// Maximum number of concurrent notes updates. They are in the background, and a local server has few slots.
 const NOTES_AT_ONCE: usize = 2;
-/// Maximum number of concurrent summaries. Someone waits for each, so further ones use the embedded strategy instead
-/// of waiting.
+/// Maximum number of concurrent summaries. A client waits for each, so further ones use the embedded strategy at once.
 pub(crate) const SUMMARIES_AT_ONCE: usize = 8;
-/// Most extractions at the same time, separate from notes, which a compaction may wait for.
+/// Maximum number of concurrent extractions and dreams. Separate from notes, which a compaction may wait for.
 const EXTRACTIONS_AT_ONCE: usize = 2;
-/// Most recalls at the same time; further ones use the embedded strategy.
+/// Maximum number of concurrent recalls; further ones use the embedded strategy.
 pub(crate) const RECALLS_AT_ONCE: usize = 4;
 
 /// The configured model and its state.
@@ -35,7 +34,7 @@ pub(crate) struct ModelClient {
 }
 
 impl ModelClient {
-    /// Never fails: errors in the settings are reported by `health`, and the embedded strategies are used.
+    /// Opens the configured model. With invalid settings, `health` reports them and the embedded strategies are used.
     pub(crate) fn open(settings: &ModelSettings) -> Self {
         let opened = if settings.is_on() { open(settings).map(Some) } else { Ok(None) };
         opened.map_or_else(
@@ -61,7 +60,7 @@ impl ModelClient {
         }
     }
 
-    /// Why the provider is paused, if it is.
+    /// Returns why the provider is paused; `None` if it is not.
     pub(crate) fn rests(&self) -> Option<String> {
         self.breaker.rests().map(|rests| format!("the model is {rests}"))
     }

@@ -1,4 +1,4 @@
-//! The ledger of model calls: a row for each call, counters, and budgets.
+//! The ledger of model calls: rows, metrics and budgets.
 
 use bethink_api as api;
 use bethink_model::price::Given;
@@ -10,13 +10,13 @@ use bethink_transcript::{SessionId, TokenUsage, UnixMicros};
 use crate::service::ModelService;
 use crate::spent::Spent;
 
-/// Longest model name in the ledger, in characters; providers' own names have at most 50.
+/// Maximum length of a model's name in the ledger, in characters. Providers' own names have at most 50.
 const MAX_MODEL_NAME: usize = 200;
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 
 impl ModelService {
-    /// Records a call: in the day's total at once, and as a row that is durable when this returns. The row is written
-    /// even if the caller is dropped. If it cannot be written, that is logged, and the call stays in the total.
+    /// Adds a call to the day's total, and writes it as a row, which is durable when this returns. The row is written
+    /// even if the caller is dropped. If it cannot be written, the error is logged and the call stays in the total.
     pub async fn enter_call(&self, call: ModelCall) {
         let call = ModelCall { provider: plain(&call.provider), model: plain(&call.model), ..call };
         self.ledger.add(&call, self.cx.now());
@@ -27,28 +27,28 @@ impl ModelService {
                 tracing::error!(%error, "could not record a model call");
             }
         });
-        // Only a panic can make it fail, which is reported where it happens.
+        // Fails only after a panic, which has been reported.
         drop(written.await);
     }
 
-    /// Today's usage.
+    /// Returns today's usage.
     pub fn spent_today(&self) -> Spent {
         self.ledger.spent(self.cx.now())
     }
 
-    /// An error if a daily budget is used up: then no model is asked until tomorrow.
+    /// Fails if a daily budget is used up. No model is called then until the next day.
     pub fn within_budget(&self) -> std::result::Result<(), String> {
         let (settings, spent) = (&self.cx.settings().model, self.spent_today());
         if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {
             return Err(format!(
-                "the daily limit of {} tokens (model.daily_tokens) is used up: {} were used; it resets at \
+                "the daily budget of {} tokens (`daily_tokens` in [model]) is used up: {} tokens were used; it resets at \
                  midnight UTC",
                 settings.daily_tokens, spent.tokens
             ));
         }
         if settings.daily_cost > 0.0 && dollars(spent.cost) >= settings.daily_cost {
             return Err(format!(
-                "the daily limit of ${:.2} (model.daily_cost) is used up: ${:.2} were spent; it resets at \
+                "the daily budget of ${:.2} (`daily_cost` in [model]) is used up: ${:.2} was spent; it resets at \
                  midnight UTC",
                 settings.daily_cost,
                 dollars(spent.cost)
@@ -57,7 +57,7 @@ impl ModelService {
         Ok(())
     }
 
-    /// The configured prices.
+    /// Returns the configured prices.
     pub fn prices(&self) -> Prices {
         let settings = &self.cx.settings().model;
         Prices {
@@ -67,12 +67,12 @@ impl ModelService {
         }
     }
 
-    /// The cost in micro-dollars; `None` if the model's price is unknown.
+    /// Returns the cost in micro-dollars; `None` if the model's price is unknown.
     pub fn cost_of(&self, model: &str, usage: &TokenUsage) -> Option<u64> {
         price::cost(model, usage, &self.prices())
     }
 
-    /// The ledger of one session or of all, from a time on.
+    /// Returns the usage of one session or of all sessions, from `since` on.
     pub async fn usage(
         &self,
         session: Option<SessionId>,
@@ -83,7 +83,7 @@ impl ModelService {
         let filter = UsageFilter { session, since, by_session: by_session || session.is_some() };
         let sums = self.cx.store().model_usage(filter).await?;
         if let (Some(id), true) = (session, sums.is_empty()) {
-            // A session without model calls is fine, but an unknown session is an error.
+            // Fails if the session does not exist.
             self.cx.store().session(id).await?;
         }
         Ok(api::Usage {
@@ -127,12 +127,12 @@ fn count(call: &ModelCall) {
         .increment(call.cost.unwrap_or(0));
 }
 
-/// A model name that is safe to list: it comes from the configuration or a session's client.
+/// Returns a name without control characters, with bounded length. It may come from a client.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(MAX_MODEL_NAME).collect()
 }
 
-/// RFC 3339, or a day.
+/// Parses an RFC 3339 time, or a day.
 fn time(text: &str) -> Result<UnixMicros> {
     let at = parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")));
     at.ok_or_else(|| {

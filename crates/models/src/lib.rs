@@ -1,7 +1,7 @@
-//! Asking a model: the only way from the daemon to a provider, and the ledger of what it cost.
+//! The daemon's only way to call a model for its own purposes, and the ledger of the costs.
 //!
-//! Owns whether a model may be asked (settings, budgets, breakers), the events of each step, and a row for each
-//! call. Leaves to its callers what to ask, and what to do without an answer.
+//! Checks whether a model may be called (settings, budgets, breakers), publishes an event for each step, and records
+//! each call. Callers decide what to ask, and what to do without an answer.
 
 mod ask;
 mod breaker;

@@ -8,10 +8,10 @@ use bethink_config::ModelSettings;
 use bethink_model::ModelRequest;
 use bethink_transcript::SessionId;
 
-/// Time limit of a choice of memories: a later one is of no use for its work.
+/// Time limit for a recall, which is useless later.
 const RECALL_DEADLINE: Duration = Duration::from_secs(20);
 
-/// Time limit of a request: a later answer is of no use.
+/// Returns the time limit for a request: a later answer is of no use.
 pub(crate) fn deadline(purpose: Purpose, settings: &ModelSettings) -> Duration {
     let whole = Duration::from_millis(settings.deadline_ms);
     match purpose {
@@ -20,7 +20,7 @@ pub(crate) fn deadline(purpose: Purpose, settings: &ModelSettings) -> Duration {
     }
 }
 
-/// One request to a model.
+/// A request to a model, for a purpose.
 #[derive(Clone, Copy)]
 pub struct Errand<'a> {
     /// `None` for a request outside any session.

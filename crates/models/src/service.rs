@@ -1,4 +1,4 @@
-//! The configured model for each purpose, and whether it may be asked.
+//! The service handle, and which model is used for each purpose.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::client::ModelClient;
 use crate::purpose::Purpose;
 use crate::spent::Ledger;
 
-/// Model name if the client gave none.
+/// The model name of a session whose client gave none.
 pub const UNNAMED_MODEL: &str = "unknown";
 
-/// Asks models, and keeps the ledger of their costs. Clones share it.
+/// Calls models, and keeps the ledger of their costs. Clones share the same state.
 #[derive(Clone, Debug)]
 pub struct ModelService {
     pub(crate) cx: ServiceContext,
@@ -22,8 +22,8 @@ pub struct ModelService {
 }
 
 impl ModelService {
-    /// Uses the configured model, or another one. Never fails because of settings: errors are reported by
-    /// `health`, and the embedded strategies are used.
+    /// Opens the service with `model`, or else with the configured model. Invalid settings are not an error: `health`
+    /// reports them, and the embedded strategies are used.
     pub async fn open(
         cx: ServiceContext,
         model: Option<Arc<dyn Model>>,
@@ -36,23 +36,23 @@ impl ModelService {
         Ok(Self { cx, client: Arc::new(client), ledger })
     }
 
-    /// Why the configured model cannot be used.
+    /// Returns why the configured model cannot be used; `None` if it can.
     pub fn fault(&self) -> Option<&str> {
         self.client.fault.as_deref()
     }
 
-    /// Why the embedded strategies are used for now, for a person.
+    /// Returns why the embedded strategies are used for now, as text for a person; `None` if the model is used.
     pub fn notice(&self) -> Option<String> {
         self.client.fault.clone().or_else(|| self.client.rests())
     }
 
-    /// The model for a purpose in a session with the model `own`; `None` if the strategy is embedded.
+    /// Returns the model for a purpose in a session that uses the model `own`; `None` if the strategy is embedded.
     pub fn model_for(&self, purpose: Purpose, own: &str) -> Option<String> {
         let settings = &self.cx.settings().model;
         let (wanted, small) = match purpose {
             Purpose::Summary => (settings.summaries_by_model(), ""),
             Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
-            // The session's own model has the prompt in its cache.
+            // Uses the session's own model, which has the prompt in its cache.
             Purpose::Extraction => (self.extracts_by_model(), ""),
             Purpose::Dream => (self.dreams_by_model(), ""),
             Purpose::Recall => (
@@ -71,7 +71,7 @@ impl ModelService {
         self.cx.settings().model.is_on() && self.cx.settings().memory.dream == "model"
     }
 
-    /// The first one that is set: `preferred`, the configured one, or the session's `own`.
+    /// Returns the first name that is set: `preferred`, the configured name, or the session's `own`.
     pub fn model_named(&self, preferred: &str, own: &str) -> Option<String> {
         self.client.model.as_ref()?;
         let names = [preferred, &self.cx.settings().model.name, own];
@@ -79,7 +79,7 @@ impl ModelService {
         names.into_iter().find(named).map(str::to_owned)
     }
 
-    /// Why a model is not asked automatically; a person can still request it.
+    /// Returns why a model is not called automatically; `None` if it is. A person can still request a call.
     pub fn model_rests(
         &self,
         session: impl Into<Option<SessionId>>,

@@ -1,7 +1,7 @@
-//! Today's usage of models, which budgets are compared with.
+//! Today's usage of models, for checking budgets.
 //!
-//! Days are in UTC. The total is read once at boot and kept in memory, so that checking the budget is free. It
-//! does not include calls under way, so concurrent calls can exceed a budget.
+//! Days are in UTC. The total is read at boot and kept in memory, so that checking a budget costs nothing. Running calls
+//! are not included, so concurrent calls can exceed a budget.
 
 use std::sync::Mutex;
 
@@ -17,9 +17,9 @@ pub struct Spent {
     pub calls: u64,
     /// Input and output tokens, cached or not.
     pub tokens: u64,
-    /// Micro-dollars of calls with a known price.
+    /// Cost of the calls with a known price, in micro-dollars.
     pub cost: u64,
-    /// Calls that used tokens without a known price.
+    /// Number of calls that used tokens but have no known price.
     pub unpriced: u64,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Ledger(Mutex<SpentDay>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct SpentDay {
-    /// Since 1970.
+    /// Number of days since 1970.
     number: i64,
     spent: Spent,
 }
@@ -44,7 +44,7 @@ impl Ledger {
         Ok(Self(Mutex::new(SpentDay { number, spent })))
     }
 
-    /// The usage on the day of `now`. If the clock is set back, the later day stays, so that a budget cannot be
+    /// Returns the usage on the day of `now`. If the clock is set back, the later day stays, so that a budget cannot be
     /// used twice.
     pub(crate) fn spent(&self, now: UnixMicros) -> Spent {
         let mut day = locked(&self.0);

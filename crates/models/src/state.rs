@@ -1,4 +1,4 @@
-//! Which model is configured, and whether it can be used.
+//! Reports which model is configured, and whether it can be used.
 
 use bethink_api as api;
 use bethink_api::{ModelReadiness, Strategy};
@@ -9,7 +9,7 @@ use bethink_model_http::{Base, KeySource, Provider};
 use crate::service::ModelService;
 
 impl ModelService {
-    /// The settings in effect. Contacts no server and runs no command.
+    /// Returns the settings in effect and their problems. Contacts no server and runs no command.
     pub fn model_state(&self) -> api::ModelState {
         let settings = &self.cx.settings().model;
         let mut told = told(settings, &self.prices(), &|name| {
@@ -33,7 +33,7 @@ impl ModelService {
     }
 }
 
-/// The state according to the settings. `is_set` says whether an environment variable has a value.
+/// Returns the state according to the settings. `is_set` returns whether an environment variable has a value.
 fn told(
     settings: &ModelSettings,
     prices: &Prices,
@@ -78,7 +78,7 @@ fn key(
     }
 }
 
-/// Settings that do not have the expected effect.
+/// Finds settings that do not have the expected effect.
 fn problems(
     settings: &ModelSettings,
     prices: &Prices,
