@@ -1,6 +1,6 @@
-//! The body of a request, read whole: within its limit, and not waited for without end.
+//! Reads the body of a request, within limits of size and time.
 //!
-//! Owns what every entrance does alike. Leaves to each how a refusal is worded and put into its own protocol.
+//! Every entrance uses it, and formats the errors for its own protocol.
 
 use std::time::Duration;
 
@@ -11,31 +11,31 @@ use http::header::{CONTENT_LENGTH, EXPECT};
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-/// Longest pause within a body. A local client has what it sends; half a minute is a stuck one.
+/// Maximum time between two pieces of a body. A local client that takes longer is stuck.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Time for reading the rest of a body that is refused; a gigabyte over loopback.
+/// Time limit for reading and discarding the rest of a body, enough for a gigabyte over loopback.
 const DISCARD: Duration = Duration::from_secs(2);
 
-/// Reserved at most before the first byte came: a `Content-Length` is only a claim.
+/// Maximum number of bytes to allocate in advance, because a `Content-Length` may be wrong.
 const RESERVE: u64 = 1 << 20;
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
-    #[error("the body has at least {actual} bytes, {limit} are allowed")]
+    #[error("the body has at least {actual} bytes; the limit is {limit}")]
     TooLarge { limit: u64, actual: u64 },
-    #[error("no byte of the body came for {seconds} seconds")]
+    #[error("no more of the body arrived within {seconds} seconds")]
     Stuck { seconds: u64 },
-    #[error("the body ended after {length} bytes, before its end")]
+    #[error("the body was cut off after {length} bytes")]
     CutOff { length: usize },
 }
 
-/// The whole body; refused as soon as it is known to be over `limit` bytes, by its `Content-Length` or by count.
+/// Reads the whole body. Fails as soon as its `Content-Length` or the bytes received exceed `limit`.
 pub async fn whole(mut body: Body, headers: &HeaderMap, limit: u64) -> Result<Bytes, Unread> {
     let claimed = headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     if let Some(actual) = claimed.filter(|claimed| *claimed > limit) {
-        // Who waits to be told whether to send has sent nothing.
+        // A client that sends `Expect` waits for permission, so there is nothing to discard.
         if !headers.contains_key(EXPECT) {
             discard(body);
         }
@@ -62,13 +62,13 @@ pub async fn whole(mut body: Body, headers: &HeaderMap, limit: u64) -> Result<By
     }
 }
 
-/// Reads on for a moment beside the answer: one that is sent while the client still writes is lost to it when the
-/// connection closes on unread bytes.
+/// Reads the rest of a rejected body in the background. Closing a connection with unread bytes resets it, and the client
+/// would lose the response.
 fn discard(mut body: Body) {
     tokio::spawn(async move {
         let rest = async { while let Some(Ok(_)) = body.frame().await {} };
         if timeout(DISCARD, rest).await.is_err() {
-            tracing::debug!("the rest of a body was too much to read for nothing");
+            tracing::debug!("stopped discarding the rest of a rejected body");
         }
     });
 }

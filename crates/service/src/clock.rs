@@ -1,4 +1,4 @@
-//! The clock, injected so that tests can use their own.
+//! The clock, which tests can replace.
 
 use bethink_transcript::UnixMicros;
 

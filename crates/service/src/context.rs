@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
 
-/// What all services share. Clones share the same state.
+/// The state that all services share. Clones share it too.
 #[derive(Clone)]
 pub struct ServiceContext {
     shared: Arc<ContextInner>,
@@ -28,7 +28,7 @@ struct ContextInner {
     hub: EventHub,
     jobs: JobQueue,
     tracker: TaskTracker,
-    /// Cancelled when no model may be asked any more.
+    /// Cancelled when no more models may be called.
     closing: CancellationToken,
     stop: CancellationToken,
 }
@@ -78,12 +78,12 @@ impl ServiceContext {
         &self.shared.jobs
     }
 
-    /// Cancelled when no model may be asked any more: whoever waits for one continues without it.
+    /// Returns a token that is cancelled when no more models may be called. Requests that wait for one continue without.
     pub fn closing(&self) -> &CancellationToken {
         &self.shared.closing
     }
 
-    /// Cancelled when the daemon stops.
+    /// Returns a token that is cancelled when the daemon stops.
     pub fn stopping(&self) -> &CancellationToken {
         &self.shared.stop
     }
@@ -104,7 +104,7 @@ impl ServiceContext {
         self.shared.tracker.wait().await;
     }
 
-    /// The response that was sent for this key, if any.
+    /// Returns the response that was sent for this key, if any.
     pub async fn kept_answer(&self, key: &Receipt) -> Result<Option<String>> {
         match self.store().receipt(key.key.clone()).await? {
             None => Ok(None),
@@ -112,7 +112,7 @@ impl ServiceContext {
             Some(_) => {
                 let detail = "this Idempotency-Key was already used for a different request";
                 Err(ServiceError::new(ErrorKind::KeyReused, detail)
-                    .hint("use a new key for each request"))
+                    .hint("use a new Idempotency-Key for each request"))
             }
         }
     }

@@ -34,14 +34,14 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// The stable name of the kind.
+/// Writes the stable name of the kind.
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
 }
 
-/// What failed, where, which limit applies, and what to do.
+/// What failed, in which field, which limit applies, and what to do.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct ServiceError {
@@ -81,7 +81,7 @@ impl ServiceError {
         Self::new(ErrorKind::Conflict, detail)
     }
 
-    /// An internal error: the cause is logged, and the caller only learns that it is not their fault.
+    /// Returns an internal error. The server logs the cause and does not show it to the client.
     pub fn internal(cause: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Internal, cause.to_string())
     }
@@ -98,7 +98,7 @@ impl ServiceError {
     }
 }
 
-/// The error of a store for a write with an `Idempotency-Key`.
+/// Converts a store's error for a write with an `Idempotency-Key`.
 pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
     match error {
         bethink_store::StoreError::Conflict(detail) => {
@@ -109,7 +109,7 @@ pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
     }
 }
 
-/// The store's answer, or `None` if the record does not exist.
+/// Returns the store's answer, or `None` if the record does not exist.
 pub fn if_found<T>(answer: bethink_store::StoreResult<T>) -> Result<Option<T>> {
     match answer {
         Err(bethink_store::StoreError::NotFound { .. }) => Ok(None),
@@ -125,7 +125,7 @@ impl From<bethink_store::StoreError> for ServiceError {
             E::NotFound { .. } => Self::new(ErrorKind::NotFound, detail),
             E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
             E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
-                .hint("free some space; writes then work again"),
+                .hint("free some space, and writes will work again"),
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
                 .hint("check the permissions of bethink's home directory"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),

@@ -154,7 +154,7 @@ pub enum ModelStep {
 }
 
 impl Event {
-    /// Its name in event streams.
+    /// Returns its name in event streams.
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Message { .. } => "message",
@@ -175,7 +175,7 @@ impl Event {
         }
     }
 
-    /// Its data, a JSON object.
+    /// Returns its data as a JSON object.
     pub(crate) fn data(&self) -> Map<String, Value> {
         let mut tagged = serde_json::to_value(self).unwrap_or_default();
         match tagged.get_mut("data").map(Value::take) {

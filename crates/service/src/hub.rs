@@ -1,8 +1,8 @@
 //! The event hub: publishes events to followers of one session or of all sessions.
 //!
 //! An id in a session's stream is `<boot>-<number>-<seq>`; in the stream of all sessions it is `<boot>-all-<number>`,
-//! numbered from 1. Missed events come from a ring of the newest. Past the ring, a session's reader gets them from
-//! history (through the sessions service), and a reader of all sessions is told to reload.
+//! numbered from 1. A ring buffer has the newest events, for readers that reconnect. Older events of a session are
+//! read from its history (by the sessions service); a reader of all sessions gets a `reset` instead.
 
 mod all;
 
@@ -18,17 +18,17 @@ use crate::locked;
 
 pub use all::AllEvents;
 
-/// Events kept for readers that reconnect.
+/// Number of events kept per session for readers that reconnect.
 const RING: usize = 256;
-/// Sessions whose events are kept; the one that was idle longest is dropped first.
+/// Maximum number of sessions whose events are kept. The least recently used one without readers is dropped first.
 const TOPICS: usize = 256;
 
 #[derive(Clone, Debug)]
 pub struct StreamEvent {
     pub id: String,
-    /// Of [`Event::kind`].
+    /// The value of [`Event::kind`].
     pub kind: &'static str,
-    /// JSON, one line.
+    /// JSON on one line.
     pub data: String,
 }
 
@@ -39,7 +39,7 @@ impl StreamEvent {
     }
 }
 
-/// The live events of one session, and the missed ones that the ring still had.
+/// The live events of one session, and the missed ones that the ring still has.
 #[derive(Debug)]
 pub struct SessionSubscription {
     pub missed: VecDeque<StreamEvent>,
@@ -49,7 +49,7 @@ pub struct SessionSubscription {
     pub stop: CancellationToken,
 }
 
-/// Numbered events: each is sent to current readers, and the newest are kept for readers that reconnect.
+/// Sends numbered events to current readers, and keeps the newest ones for readers that reconnect.
 #[derive(Debug)]
 struct Ring {
     /// Number of the next event.
@@ -75,7 +75,7 @@ impl Ring {
         drop(self.live.send(event));
     }
 
-    /// The events after `last`; `None` if not all of them are kept.
+    /// Returns the events after `last`; `None` if not all of them are kept.
     fn after(&self, last: u64) -> Option<VecDeque<StreamEvent>> {
         let oldest = self.kept.front().map_or(self.next, |(number, _)| *number);
         let newer = self.kept.iter().filter(|(number, _)| *number > last);
@@ -89,12 +89,12 @@ struct TopicRing {
     touched: u64,
 }
 
-/// All topics of this run.
+/// Publishes the events of all sessions.
 #[derive(Debug)]
 pub struct EventHub {
     boot: i64,
     topics: Mutex<(u64, HashMap<SessionId, TopicRing>)>,
-    /// Of all sessions.
+    /// Events of all sessions.
     all: Mutex<Ring>,
     stop: CancellationToken,
 }
@@ -123,7 +123,7 @@ impl EventHub {
         locked(&self.topics).1.remove(&session);
     }
 
-    /// `last` is the boot and number of the last event that the reader has.
+    /// Subscribes to a session. `last` is the boot and number of the last event that the reader has.
     pub fn subscribe(&self, session: SessionId, last: Option<(i64, u64)>) -> SessionSubscription {
         let mut topics = locked(&self.topics);
         let ring = &topic(&mut topics, session).ring;

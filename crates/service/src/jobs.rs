@@ -1,4 +1,4 @@
-//! The job queue: rows in the store, leased and run one at a time, after the response.
+//! The job queue: rows in the store, which are leased and run in the background.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ pub struct JobQueue {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     wake: Notify,
-    /// Appends since the start: the daemon is busy while it grows.
+    /// Number of appends since the start. The daemon is busy while it grows.
     activity: AtomicU64,
 }
 
@@ -34,13 +34,13 @@ impl JobQueue {
         Ok(shown(&self.store.job(id).await?))
     }
 
-    /// The newest jobs, at most `limit`.
+    /// Returns the newest jobs, at most `limit`.
     pub async fn jobs(&self, limit: Option<usize>) -> Result<api::Jobs> {
         let jobs = self.store.jobs(page_limit(limit)?).await?;
         Ok(api::Jobs { jobs: jobs.iter().map(shown).collect() })
     }
 
-    /// Enqueues a requested job; the worker starts at once.
+    /// Enqueues a requested job and wakes the worker.
     pub async fn enqueue(
         &self,
         id: JobId,
@@ -53,7 +53,7 @@ impl JobQueue {
         self.job(id).await
     }
 
-    /// Enqueues a background job, which lets all other jobs go first. The caller wakes the worker.
+    /// Enqueues a background job, which runs after all other jobs. The caller wakes the worker.
     pub async fn enqueue_background(
         &self,
         kind: &str,
@@ -85,7 +85,7 @@ impl JobQueue {
         self.wake.notified().await;
     }
 
-    /// Records an append: background jobs wait until there was none for a while.
+    /// Records an append. Background jobs wait until there is none for a while.
     pub fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
     }
@@ -103,7 +103,7 @@ pub fn job_payload<T: DeserializeOwned>(job: &JobRecord) -> Result<T> {
     serde_json::from_str(&job.payload).map_err(ServiceError::internal)
 }
 
-/// The session that a job is about.
+/// Returns the session of a job.
 pub fn job_session(job: &JobRecord) -> Result<SessionId> {
     let id = job_payload::<Value>(job)?["session"].as_str().and_then(|id| id.parse().ok());
     id.map(SessionId).ok_or_else(|| ServiceError::internal("the job has no session"))

@@ -1,8 +1,7 @@
-//! What every service receives: settings, the clock, the store, the event hub, and the job queue.
+//! What every service uses: settings, the clock, the store, the event hub, and the job queue.
 //!
-//! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate knows
-//! no service: jobs are known by the [`JobHandler`] that was registered for their kind, and events by the
-//! closed set [`Event`].
+//! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate does not know the
+//! services: each kind of job has a registered [`JobHandler`], and events are the closed set [`Event`].
 //!
 //! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`].
 

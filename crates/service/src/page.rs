@@ -1,17 +1,17 @@
-//! How many entries a page of a list has.
+//! The size of a page in a list.
 
 use crate::{Result, ServiceError};
 
-/// Entries of a list when the client names no limit.
+/// Number of entries in a page if the client gives no limit.
 const PAGE: usize = 100;
-/// The largest page.
+/// Maximum number of entries in a page.
 pub const MAX_PAGE: usize = 1_000;
 
-/// The requested limit, within bounds.
+/// Returns the requested limit, or the default. Fails if it is out of bounds.
 pub fn page_limit(limit: Option<usize>) -> Result<usize> {
     match limit.unwrap_or(PAGE) {
         n @ 1..=MAX_PAGE => Ok(n),
-        n => Err(ServiceError::invalid("limit", format!("1 to {MAX_PAGE}"))
+        n => Err(ServiceError::invalid("limit", format!("must be from 1 to {MAX_PAGE}"))
             .bounded(MAX_PAGE as u64, n as u64)),
     }
 }

@@ -17,42 +17,41 @@ use crate::context::ServiceContext;
 use crate::error::Result;
 use crate::event::Event;
 
-/// The owner of all leases: the daemon that holds the home's lock. The next holder takes them over.
+/// The owner of all leases: the daemon that holds the home's lock. The next daemon takes them over.
 const OWNER: &str = "home";
-/// After this long without a heartbeat, a lease may be taken over. A batch of an import takes milliseconds; a
-/// minute allows for a disk that hangs.
+/// How long a lease lasts without a heartbeat. A batch of an import takes milliseconds; a minute allows for a slow disk.
 const LEASE_MICROS: i64 = 60_000_000;
-/// Far below the lease, so that a late heartbeat does no harm.
+/// Time between heartbeats. Much shorter than the lease, so that a late heartbeat does no harm.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A job that was leased this often without an end seems to crash the daemon, and is given up.
+/// How often a job is started. One that never ends seems to crash the daemon, and is given up.
 const MAX_ATTEMPTS: u64 = 5;
-/// Background jobs start after this long without an append: a client that imports file after file sends the
-/// next one sooner, and so does an agent at work.
+/// How long there must be no append before a background job starts. A client that imports several files, or a working
+/// agent, sends the next one sooner.
 const QUIET: Duration = Duration::from_millis(200);
-/// They start after this many waits in any case (5 s), so that a daemon that is never idle gets to them.
+/// Maximum number of such waits (5 s in all), so that background jobs also run in a daemon that is never idle.
 const MAX_WAITS: usize = 25;
 
 /// The result of a job as JSON, or an error for a person.
 pub type JobOutput<'a> = Pin<Box<dyn Future<Output = Result<Value>> + Send + 'a>>;
 
-/// When a job may begin.
+/// When a job may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStart {
     AtOnce,
-    /// When nothing was appended for a while.
+    /// After nothing was appended for a while.
     WhenIdle,
 }
 
-/// What runs the jobs of one kind.
+/// Runs the jobs of one kind.
 pub trait JobHandler: Send + Sync + std::fmt::Debug + 'static {
-    /// The kind of its jobs.
+    /// Returns the kind of its jobs.
     fn kind(&self) -> &'static str;
 
     fn start(&self) -> JobStart {
         JobStart::AtOnce
     }
 
-    /// Whether it waits for a model: then it must not block other jobs.
+    /// Returns whether its jobs wait for a model. Such jobs run concurrently, so that they do not block others.
     fn waits_for_model(&self) -> bool {
         false
     }
@@ -63,7 +62,7 @@ pub trait JobHandler: Send + Sync + std::fmt::Debug + 'static {
     fn left(&self, _job: &JobRecord) {}
 }
 
-/// The worker. Clones share it.
+/// The worker that runs jobs.
 #[derive(Clone, Debug)]
 pub struct JobRunner {
     cx: ServiceContext,
@@ -81,7 +80,7 @@ impl JobRunner {
         self.cx.store().release(OWNER.to_owned()).await
     }
 
-    /// Runs jobs until the daemon stops. Only wakes when there is a job.
+    /// Runs jobs until the daemon stops. Sleeps while there is no job.
     pub async fn work(self) {
         let stopped = self.cx.stopping().clone().cancelled_owned();
         tokio::select! {
@@ -159,7 +158,7 @@ impl JobRunner {
         }
     }
 
-    /// Runs requested jobs first; background jobs call this between their steps.
+    /// Runs all requested jobs. Background jobs call this between their steps.
     pub async fn run_foreground_jobs(&self) {
         let foreground = || Lease { background: false, ..self.lease() };
         // If the store fails, the calling job fails too.
@@ -168,7 +167,7 @@ impl JobRunner {
         }
     }
 
-    /// Runs a job within a job; boxed, so that the future has a known size.
+    /// Runs a job within a job. Boxed, because the future would contain itself.
     fn run_within(&self, job: JobRecord) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.run(job))
     }

@@ -1,4 +1,4 @@
-//! Stored messages, parsed.
+//! Parses stored messages.
 
 use bethink_store::StoredMessage;
 use bethink_transcript::message::MessageSource;
@@ -6,7 +6,7 @@ use bethink_transcript::{Message, MessageMeta};
 
 use crate::{Result, ServiceError};
 
-/// Messages per batch, so that a long session is not in memory twice.
+/// Number of messages to read at once, so that a long session is not in memory twice.
 pub const READ_BATCH: usize = 500;
 
 pub fn parse_stored(stored: StoredMessage) -> Result<Message> {

@@ -1,7 +1,7 @@
 //! The events of all sessions as one stream.
 //!
-//! An id is `<boot>-all-<number>`, numbered from 1. Missed events come from a ring. There is no history behind
-//! it, so a reader that missed more is told to reload.
+//! An id is `<boot>-all-<number>`, numbered from 1. A ring buffer has the newest events. A reader that missed more gets a
+//! `reset` and reads everything again.
 
 use std::collections::VecDeque;
 
@@ -16,10 +16,10 @@ use crate::error::{Result, ServiceError};
 use crate::event::Event;
 use crate::locked;
 
-/// Events kept for readers that reconnect: some minutes of several busy sessions.
+/// Number of events kept for readers that reconnect: a few minutes of several busy sessions.
 pub(super) const KEPT: usize = 2_048;
 
-/// Events of all sessions, missed ones first.
+/// The events of all sessions, missed ones first.
 #[derive(Debug)]
 pub struct AllEvents {
     missed: VecDeque<StreamEvent>,
@@ -29,7 +29,7 @@ pub struct AllEvents {
 }
 
 impl AllEvents {
-    /// `None` when the daemon stops.
+    /// Waits for the next event; `None` when the daemon stops.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         if let Some(event) = self.missed.pop_front() {
             return Some(event);
@@ -47,7 +47,7 @@ impl AllEvents {
 }
 
 impl EventHub {
-    /// Publishes to readers of all sessions; the session is added to the data.
+    /// Publishes to readers of all sessions, with the session's ID in the data.
     pub fn announce(&self, session: Option<SessionId>, event: &Event) {
         let mut data = event.data();
         data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
@@ -59,12 +59,12 @@ impl EventHub {
         });
     }
 
-    /// Events of all sessions, after the given event id or from now on.
+    /// Returns the events of all sessions, after the given event ID or from now on.
     pub fn all_events(&self, last_event_id: Option<&str>) -> Result<AllEvents> {
         let last = match last_event_id {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an event id from this stream")
+                ServiceError::invalid("Last-Event-ID", "not an event ID of this stream")
                     .hint("omit the header to receive only new events")
             })?),
         };
@@ -91,13 +91,13 @@ impl EventHub {
     }
 }
 
-/// Too many events were missed. `newest` is the last event before it, 0 if unknown.
+/// Returns the event for readers that missed too many events. `newest` is the last event before it, 0 if unknown.
 fn reset(boot: i64, newest: u64) -> StreamEvent {
     let data = serde_json::json!({ "session_id": null }).to_string();
     StreamEvent { id: format!("{boot}-all-{newest}"), kind: "reset", data }
 }
 
-/// Boot and number.
+/// Parses an event ID into boot and number.
 fn last_id(text: &str) -> Option<(i64, u64)> {
     let (boot, number) = text.split_once("-all-")?;
     // The number must allow a next one.
