@@ -1,7 +1,7 @@
-//! `cargo xtask docs`: runs the shell blocks of README.md and docs/*.md, as a reader would type them.
+//! `cargo xtask docs`: runs the shell blocks of README.md and docs/*.md.
 //!
-//! Each page is one `sh -eu` in a project, home and daemon of its own. A block after a comment `<!-- not run: REASON -->` is
-//! left out, and the reason is printed.
+//! Each page is run by one `sh -eu`, with a new project, home and daemon. A block after a comment `<!-- not run: REASON -->`
+//! is skipped, and the reason is printed.
 
 use std::fs;
 use std::io::Write;
@@ -12,15 +12,16 @@ use anyhow::{Context, Result, bail, ensure};
 
 const NOT_RUN: &str = "<!-- not run: ";
 
-/// A fenced `sh` block: its first line's number, counted from 1, and its text.
+/// A fenced `sh` block.
 struct Block {
+    /// Number of its first line, from 1.
     line: usize,
     text: String,
-    /// Why it is not run.
+    /// Why the block is not run; `None` if it is.
     skipped: Option<String>,
 }
 
-/// `programs` is the directory of the built programs.
+/// Runs all pages with the programs in the directory `programs`.
 pub(crate) fn docs(root: &Path, programs: &Path, out: &mut impl Write) -> Result<()> {
     let mut pages: Vec<PathBuf> = fs::read_dir(root.join("docs"))?
         .map(|entry| Ok(entry?.path()))
@@ -43,14 +44,14 @@ pub(crate) fn docs(root: &Path, programs: &Path, out: &mut impl Write) -> Result
         if blocks.is_empty() {
             continue;
         }
-        match run_page(&blocks, programs).with_context(|| format!("{name} could not be run"))? {
+        match run_page(&blocks, programs).with_context(|| format!("could not run {name}"))? {
             None => writeln!(out, "{name}: {} blocks", blocks.len())?,
             Some(output) => failed.push(format!("{name}:\n{output}")),
         }
         run += blocks.len();
     }
     ensure!(failed.is_empty(), "a block failed\n{}", failed.join("\n"));
-    ensure!(run > 0, "no page has a block");
+    ensure!(run > 0, "found no block to run");
     writeln!(out, "{run} blocks run")?;
     Ok(())
 }
@@ -76,7 +77,7 @@ fn blocks_of(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// What the page printed, when a block failed.
+/// Runs the blocks of a page. Returns the output if a block failed.
 fn run_page(blocks: &[&Block], programs: &Path) -> Result<Option<String>> {
     let place = std::env::temp_dir().join(format!("bethink-docs-{}", std::process::id()));
     let (project, person) = (place.join("project"), place.join("person"));
@@ -101,19 +102,19 @@ fn run_page(blocks: &[&Block], programs: &Path) -> Result<Option<String>> {
             .env("BETHINK_CONFIG", place.join("config.toml"))
             .env("BETHINK_DAEMON__LISTEN", "127.0.0.1:0")
             .output()
-            .context("sh could not be started")
+            .context("could not start sh")
     };
     let done = shell(&script)?;
     let down = shell("bethink down --quiet || true")?;
     fs::remove_dir_all(&place)?;
     if !down.status.success() {
-        bail!("the page's daemon could not be stopped");
+        bail!("could not stop the page's daemon");
     }
     let said = [done.stdout, done.stderr].concat();
     Ok((!done.status.success()).then(|| String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// A session of Claude Code, as its transcripts are written.
+/// A transcript of Claude Code.
 const RECORDED: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"5b0c6bd2-3d6f-4f0e-8a55-0d3c3a1f7a01","cwd":"/project","version":"2.0.0","timestamp":"2026-01-05T10:00:00.000Z","message":{"role":"user","content":"Why did the build fail?"}}
 {"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"5b0c6bd2-3d6f-4f0e-8a55-0d3c3a1f7a01","cwd":"/project","version":"2.0.0","timestamp":"2026-01-05T10:00:05.000Z","message":{"id":"msg_1","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"A test failed: it expects port 8080, and the server listens on 8081."}]}}
 "#;

@@ -1,7 +1,6 @@
-//! `cargo xtask house`: the figures of the source's shape, each with its goal.
+//! `cargo xtask house`: counts lines, import cycles and names, and compares the counts with goals.
 //!
-//! Counted from text alone, so that it answers in a second and needs no build. What takes a running daemon to count is
-//! left to `cargo xtask figures`.
+//! Reads only the source text, so it takes a second and needs no build. `cargo xtask figures` measures the running daemon.
 
 mod crates;
 mod cycles;
@@ -21,7 +20,7 @@ use self::cycles::Cycle;
 use self::names::Repeated;
 use self::workspace::{Workspace, crate_of};
 
-/// The crate whose lines have a goal of their own: it composes the others.
+/// The crate whose lines have a separate goal, because it connects the others.
 const COMPOSER: &str = "crates/daemon";
 
 /// One row of the table. `before` is the figure at commit 9d2d0ec, where the renovation began.
@@ -39,7 +38,7 @@ impl Row {
     }
 }
 
-/// Everything that is counted, and what the lists name.
+/// All counts, and the items that were counted.
 struct House {
     rows: Vec<Row>,
     lines: Vec<(String, usize)>,
@@ -49,14 +48,14 @@ struct House {
     all: Vec<Repeated>,
 }
 
-/// Returns the printed table; with `--check` an error when a goal is missed.
+/// Prints the table. With `--check`, fails if a goal is missed.
 pub(crate) fn house(root: &Path, options: &[&str], out: &mut impl std::io::Write) -> Result<()> {
     let (mut check, mut verbose) = (false, false);
     for option in options {
         match *option {
             "--check" => check = true,
             "--verbose" => verbose = true,
-            other => bail!("unknown option {other}; cargo xtask house [--check] [--verbose]"),
+            other => bail!("unknown option {other}: use cargo xtask house [--check] [--verbose]"),
         }
     }
     let house = House::of(&Workspace::read(root)?)?;
@@ -137,7 +136,7 @@ cycle of {}",
     }
 }
 
-/// What a file needs of its own crate, without the part that all have in common.
+/// Lists what a file needs, without the folder of its crate.
 fn shortened(needs: &[String], folder: &str) -> String {
     let source = format!("{folder}/src/");
     needs
@@ -154,7 +153,7 @@ fn list(text: &mut String, title: &str, names: &[Repeated]) {
     }
 }
 
-/// Rounded up, so that a goal is never met by rounding.
+/// Returns a percentage, rounded up so that a goal is never met by rounding.
 fn percent(part: usize, whole: usize) -> usize {
     (100 * part).div_ceil(whole.max(1))
 }

@@ -1,4 +1,4 @@
-//! The front door for developers: `cargo xtask TASK`.
+//! The tasks for developers: `cargo xtask TASK`.
 
 mod docs;
 mod house;
@@ -10,17 +10,18 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-cargo xtask demo [OPTIONS]   build bethink and bethinkd as the tests have them, run the demo
-cargo xtask ci               what a change has to pass
+cargo xtask demo [OPTIONS]   build bethink and bethinkd, and run the demo
+cargo xtask ci               run all checks that a change must pass
 cargo xtask docs             run the shell blocks of README.md and docs/*.md
-cargo xtask figures          build for release and measure
-cargo xtask house [OPTIONS]  count lines, import cycles and names; --check fails on a missed goal, --verbose lists
-cargo xtask kill-loop [N]    kill the daemon at random moments, N times, and count what is lost
+cargo xtask figures          build for release, and measure speed, size, recall and durability
+cargo xtask house [OPTIONS]  count lines, import cycles and repeated names; --check fails on a missed goal,
+                             --verbose lists what was counted
+cargo xtask kill-loop [N]    kill the daemon N times at random moments, and count lost messages
 cargo xtask man DIR          write the manual pages
 cargo xtask openapi          write openapi.json from the handlers
-cargo xtask release          build a static archive for this machine, and check it";
+cargo xtask release          build an archive of static programs for this machine, and test it";
 
-/// Cycles that a change has to pass; a release runs more.
+/// Default number of kills.
 const KILLS: &str = "50";
 
 fn main() -> Result<()> {
@@ -53,7 +54,7 @@ fn documents() -> Result<()> {
     docs::docs(root(), &std::path::absolute(target().join("debug"))?, &mut std::io::stdout().lock())
 }
 
-/// The program of `tests/figures` drives the release binaries from outside.
+/// Runs the program in `tests/figures`, which uses the release binaries.
 fn figures(options: &[&str]) -> Result<()> {
     build_release()?;
     let head = ["run", "--release", "-p", "bethink-figures", "--bin", "figures", "--"];
@@ -66,19 +67,20 @@ fn kill_loop(cycles: &str) -> Result<()> {
 }
 
 fn man(dir: &str) -> Result<()> {
-    let dir = std::path::absolute(dir).with_context(|| format!("{dir} is no path"))?;
+    let dir =
+        std::path::absolute(dir).with_context(|| format!("could not resolve the path {dir}"))?;
     let dir = dir.to_str().context("the directory's name is not UTF-8")?;
     cargo(&["run", "--quiet", "-p", "bethink", "--example", "man", "--", dir])
 }
 
-/// The test that compares the document writes it where it is asked to.
+/// Runs the test that compares the document; with `BETHINK_WRITE_OPENAPI` it writes the document instead.
 fn openapi() -> Result<()> {
     let test = ["test", "--quiet", "--workspace", "--test", "daemon", "openapi::the_committed"];
     finish(Command::new(cargo_program()).args(test).env("BETHINK_WRITE_OPENAPI", "1"))
 }
 
-/// Builds what the tests build: with examples, whose dependencies only tests share, every crate has the same features, and
-/// the tests find half of their work done. A replay is no slower without optimisation.
+/// Builds with the same features as the tests, so that neither build repeats the other's work. Examples are included because
+/// their dependencies determine features. A debug build is fast enough for a replay.
 fn build() -> Result<()> {
     cargo(&["build", "--workspace", "--bins", "--examples"])
 }
@@ -102,7 +104,7 @@ fn run(program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
 fn finish(command: &mut Command) -> Result<()> {
     let program = Path::new(command.get_program()).display().to_string();
     let status =
-        command.current_dir(root()).status().with_context(|| format!("{program} did not run"))?;
+        command.current_dir(root()).status().with_context(|| format!("could not run {program}"))?;
     if !status.success() {
         bail!("{program} failed: {status}");
     }

@@ -1,11 +1,11 @@
-//! Which crate needs which to be built. `[dev-dependencies]` are left out: tests may use a crate that is built on theirs.
+//! Finds cycles of dependencies between crates. `[dev-dependencies]` may form cycles and are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cycles::{Cycle, Edges, larger_than};
 use super::workspace::Workspace;
 
-/// Cycles of crates, each by the names of its packages.
+/// Returns the cycles of crates, each as the names of its packages.
 pub(super) fn cycles(workspace: &Workspace) -> Vec<Cycle> {
     let manifests: BTreeMap<&str, BTreeSet<String>> = workspace
         .manifests()

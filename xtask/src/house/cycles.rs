@@ -1,16 +1,16 @@
-//! Cycles of a directed graph: its strongly connected components.
+//! Finds the cycles of a directed graph, which are its strongly connected components.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From a node to the nodes that it needs. A node that needs nothing may be missing.
+/// The nodes that each node needs. A node that needs none may be missing.
 pub(super) type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// The nodes of a cycle in order of their names, each with those of them that it needs.
+/// The nodes of a cycle, sorted by name, each with the nodes of the cycle that it needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cycle(pub(super) Vec<(String, Vec<String>)>);
 
-/// The components of more than `limit` nodes, the largest first.
+/// Returns the components of more than `limit` nodes, the largest first.
 pub(super) fn larger_than(limit: usize, edges: &Edges) -> Vec<Cycle> {
     let mut search =
         Search { edges, order: BTreeMap::new(), open: Vec::new(), components: Vec::new() };
@@ -43,7 +43,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Returns the earliest open node that can be reached, by its place in the order of visits.
+    /// Returns the position of the earliest open node that can be reached, in the order of visits.
     fn visit(&mut self, node: &'a str) -> usize {
         let place = self.order.len();
         self.order.insert(node, place);

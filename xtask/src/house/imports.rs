@@ -1,9 +1,8 @@
-//! Which file needs which, inside a crate.
+//! Finds which files of a crate need each other.
 //!
-//! A file needs another when a private `use`, or a path anywhere in its code, leads to an item that the other defines:
-//! re-exports are followed to the definition. `mod` and `pub use` by themselves need nothing, since a doorway is no
-//! room; naming a re-exported item in the doorway's own code does. What is for tests alone is left out. Methods called on
-//! a value are not seen.
+//! A file needs another if a private `use`, or a path in its code, leads to an item that the other defines. Re-exports are
+//! followed to the definition. `mod` and `pub use` alone do not count, but using a re-exported item does. Code that is only
+//! for tests is ignored. Methods called on a value are not recognized.
 
 use super::cycles::{Cycle, Edges, larger_than};
 use super::modules::{Module, modules};
@@ -11,13 +10,13 @@ use super::workspace::Workspace;
 
 use anyhow::Result;
 
-/// A cycle of two files is a type and its parts, told in two places.
+/// Number of files in a cycle that is allowed: a type and its parts may be in two files.
 const ALLOWED: usize = 2;
 
-/// Longer chains of imports than this don't happen; a circle of re-exports ends here.
+/// Maximum length of a chain of imports, so that a circle of re-exports ends.
 const LONGEST_CHAIN: usize = 32;
 
-/// Cycles of more than two files, the largest first.
+/// Returns the cycles of more than two files, the largest first.
 pub(super) fn cycles_of_files(workspace: &Workspace) -> Result<Vec<Cycle>> {
     let mut edges = Edges::new();
     for (folder, _) in workspace
@@ -46,13 +45,13 @@ fn edges_between_files(modules: &[Module<'_>]) -> Edges {
     edges
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     Module(usize),
-    /// Something that this module defines, or what a type there has: a variant, a function.
+    /// An item of this module, or a part of one, such as a variant or a function of a type.
     Item(usize),
-    /// Another crate's, a local name, or the language's own.
+    /// An item of another crate, a local name, or a name of the language.
     Elsewhere,
 }
 
@@ -74,7 +73,7 @@ impl Tree<'_, '_> {
             target = match *segment {
                 "super" => Target::Module(self.modules[module].parent),
                 name => match self.look_up(module, name, at + 1 == rest.len(), chain) {
-                    // A macro has made it: the module that holds it is as near as text can tell.
+                    // A macro defines it, so its module is the best guess.
                     Target::Elsewhere => return Target::Item(module),
                     found => found,
                 },
@@ -83,7 +82,7 @@ impl Tree<'_, '_> {
         target
     }
 
-    /// A module and an item may share a name: what stands last in a path is the item.
+    /// Finds a name in a module. If a child module and an item have this name, the last part of a path means the item.
     fn look_up(&self, module: usize, name: &str, is_last: bool, chain: usize) -> Target {
         let scope = &self.modules[module];
         let child = scope.children.get(name).map(|child| Target::Module(*child));
@@ -102,8 +101,7 @@ impl Tree<'_, '_> {
             return found;
         }
         let globs = scope.imports.iter().filter(|import| import.name.is_none());
-        // The path of a glob is taken literally: looked up through other globs, two in one module would ask each other for
-        // ever longer.
+        // The path of a glob is not looked up through other globs: two globs in a module would follow each other forever.
         let mut found =
             globs.filter_map(|glob| match self.resolve(module, &glob.path, LONGEST_CHAIN) {
                 Target::Module(other) if other != module => {
@@ -114,7 +112,7 @@ impl Tree<'_, '_> {
         found.find(|found| *found != Target::Elsewhere).or(child).unwrap_or(Target::Elsewhere)
     }
 
-    /// `pub use view::view` beside `mod view`: the first word is the child, never the import itself.
+    /// Resolves an import. In `pub use view::view` next to `mod view`, the first `view` is the child module.
     fn resolve_import(&self, module: usize, path: &[&str], name: &str, chain: usize) -> Target {
         if path == [name] {
             return self.modules[module]

@@ -1,4 +1,4 @@
-//! The modules of a crate: what each defines, imports and names by path.
+//! Reads the modules of a crate: what each defines, imports, and refers to by path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use anyhow::{Context, Result};
 use super::tokens::{Token, tokens};
 use super::workspace::Workspace;
 
-/// A path's segments, or a list of them.
+/// The segments of a path.
 pub(super) type Segments<'a> = Vec<&'a str>;
 
-/// A module of a file, or one written inline in it.
+/// The module of a file, or an inline module.
 #[derive(Default)]
 pub(super) struct Module<'a> {
     pub(super) file: String,
     pub(super) parent: usize,
     pub(super) children: BTreeMap<&'a str, usize>,
-    /// Functions, types, constants and macros that are defined at the module's top.
+    /// Functions, types, constants and macros at the top level of the module.
     pub(super) items: BTreeSet<&'a str>,
     pub(super) imports: Vec<Import<'a>>,
     /// Paths outside of `use`, and single words that may name an imported item.
@@ -26,13 +26,13 @@ pub(super) struct Module<'a> {
 /// One leaf of a `use`.
 pub(super) struct Import<'a> {
     pub(super) path: Segments<'a>,
-    /// The name that it gets here; none for `*`.
+    /// The local name; `None` for `*`.
     pub(super) name: Option<&'a str>,
-    /// `pub`, to whatever extent: offered to others.
+    /// The import is `pub`, with any visibility.
     pub(super) is_exported: bool,
 }
 
-/// The modules reached from a root file by `mod`, the root first. Modules for tests alone are left out.
+/// Returns the modules of the crate with this root file, the root first, without those that are only for tests.
 pub(super) fn modules<'a>(workspace: &'a Workspace, root: &str) -> Result<Vec<Module<'a>>> {
     let mut modules = Vec::new();
     let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -40,7 +40,7 @@ pub(super) fn modules<'a>(workspace: &'a Workspace, root: &str) -> Result<Vec<Mo
     Ok(modules)
 }
 
-/// Returns the place of the file's module. `folder` is where its children's files are.
+/// Reads a file and its child modules. Returns the index of its module. `folder` contains the files of its children.
 fn read_file<'a>(
     workspace: &'a Workspace,
     file: &str,
@@ -59,11 +59,11 @@ fn read_file<'a>(
     Ok(own)
 }
 
-/// Words that come before the name that they define.
+/// Keywords that are followed by the name they define.
 const DEFINES: [&str; 10] =
     ["fn", "struct", "enum", "union", "trait", "type", "const", "static", "mod", "let"];
 
-/// Words that can stand before an item, beside those that define one.
+/// Other keywords that can begin an item.
 const STARTS: [&str; 8] =
     ["pub", "use", "impl", "async", "unsafe", "extern", "macro_rules", "default"];
 
@@ -75,7 +75,7 @@ struct Body<'s, 'a> {
 }
 
 impl<'a> Body<'_, 'a> {
-    /// Reads up to the bracket that closes the module, or the end.
+    /// Reads up to the bracket that closes the module, or to the end.
     fn read(&mut self, own: usize, folder: &str) -> Result<()> {
         let mut depth = 0_usize;
         let mut file_name = None;
@@ -119,7 +119,7 @@ impl<'a> Body<'_, 'a> {
         self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).copied()
     }
 
-    /// `pub` and `pub(…)` end right before an item's keyword.
+    /// Returns whether the previous token ends `pub` or `pub(…)`.
     fn is_after_pub(&self) -> bool {
         match self.before() {
             Some(Token::Word("pub")) => true,
@@ -133,7 +133,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// Steps over an attribute, and over what it marks when that is for tests alone. Returns the file that a `path` names.
+    /// Skips an attribute, and the item after it if that is only for tests. Returns the file that a `path` attribute names.
     fn attribute(&mut self, own: usize) -> Option<&'a str> {
         let start = self.at;
         self.at += 1;
@@ -154,7 +154,7 @@ impl<'a> Body<'_, 'a> {
                 }
             }
             _ => {
-                // Macros take paths to functions as text: `#[serde(default = "crate::a::b")]`.
+                // Some attributes contain paths as strings: `#[serde(default = "crate::a::b")]`.
                 let texts = inside.iter().filter_map(|token| {
                     if let Token::Text(text) = token { Some(*text) } else { None }
                 });
@@ -167,7 +167,7 @@ impl<'a> Body<'_, 'a> {
         None
     }
 
-    /// From an opening bracket to behind the one that closes it.
+    /// Skips from an opening bracket to the end of the closing one.
     fn step_over_brackets(&mut self) {
         let mut depth = 0_usize;
         while let Some(token) = self.peek(0) {
@@ -183,7 +183,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// To behind the item, statement, field or match arm that is next.
+    /// Skips the next item, statement, field or match arm.
     fn step_over_item(&mut self) {
         while self.peek(0) == Some(Token::Sign('#')) {
             self.at += 1;
@@ -206,7 +206,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// `mod name;` or `mod name { … }`.
+    /// Reads `mod name;` or `mod name { … }`.
     fn child(&mut self, own: usize, folder: &str, file_name: Option<&str>) -> Result<()> {
         let Some(Token::Word(name)) = self.peek(1) else {
             self.at += 1;
@@ -223,7 +223,7 @@ impl<'a> Body<'_, 'a> {
             self.at += 1;
             child
         } else if let Some(file_name) = file_name {
-            // A path in an attribute starts at the file's own folder, and what it names is like a `mod.rs`.
+            // A `path` attribute is relative to the file's folder, and the file it names is like a `mod.rs`.
             let file = &self.modules[own].file;
             let beside = file.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
             read_file(self.workspace, &format!("{beside}/{file_name}"), &beside, own, self.modules)?
@@ -237,7 +237,7 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    /// A tree of `use`, up to behind it.
+    /// Reads a `use` tree.
     fn import(&mut self, own: usize, prefix: &[&'a str], is_exported: bool) {
         let mut path = prefix.to_vec();
         loop {
@@ -285,7 +285,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// A definition, or a path that is named.
+    /// Reads a definition, or a path.
     fn word(&mut self, own: usize, word: &'a str, is_top: bool) {
         if word == "macro_rules" {
             // `macro_rules ! name`
@@ -307,7 +307,7 @@ impl<'a> Body<'_, 'a> {
                 if is_top {
                     self.modules[own].items.insert(name);
                 }
-                // `let Pattern(x)` names what it takes apart.
+                // `let Pattern(x)` refers to `Pattern`, so the name is read as a path.
                 if word != "let" {
                     self.at += 1;
                 }
@@ -321,7 +321,7 @@ impl<'a> Body<'_, 'a> {
             path.push(next);
             self.at += 2;
         }
-        // A single word in lower case is a local name far more often than an imported function that isn't called.
+        // A single lowercase word that is not called is usually a local name.
         let is_type = word.starts_with(char::is_uppercase);
         let is_call = matches!(self.peek(0), Some(Token::Sign('(' | '!')));
         if word != "pub" && is_start && (path.len() > 1 || is_type || is_call) {

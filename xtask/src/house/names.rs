@@ -1,15 +1,15 @@
-//! Names of types that are used more than once.
+//! Finds names that more than one type has.
 //!
-//! A name counts once for each line that defines it, in whole files: unlike lines, the part after `#[cfg(test)]` counts,
-//! since a search finds it too. Public are `pub struct`, `pub enum`, `pub trait` and `pub type`. All are `struct`, `enum` and
-//! `trait` of any visibility, inside functions as well; a `type` without `pub` is mostly a trait's associated type, whose
-//! name is the trait's, so these are left out. At 9d2d0ec this gives 79 and 185.
+//! A name counts once for each line that defines it. Unlike in the count of lines, the part after `#[cfg(test)]` is
+//! included, because a search finds it too. Public names are those of `pub struct`, `pub enum`, `pub trait` and `pub type`.
+//! All names are those of `struct`, `enum` and `trait` with any visibility, also inside functions. A `type` without `pub` is
+//! left out, because it is usually an associated type that a trait names. At 9d2d0ec this gives 79 and 185.
 
 use std::collections::BTreeMap;
 
 use super::workspace::Workspace;
 
-/// A name, and the files that define it; a file that defines it twice is there twice.
+/// A name, and the files that define it. A file that defines it twice is listed twice.
 pub(super) struct Repeated {
     pub(super) name: String,
     pub(super) places: Vec<String>,
@@ -47,7 +47,7 @@ fn any_name(line: &str) -> Option<&str> {
     name_after(line, &["struct ", "enum ", "trait "])
 }
 
-/// What follows `pub` is a space, or a scope in brackets and a space.
+/// Returns the text after `pub ` or `pub(…) `, given the text after `pub`.
 fn after_visibility(rest: &str) -> Option<&str> {
     let rest = rest.strip_prefix('(').map_or(Some(rest), |scope| Some(scope.split_once(')')?.1));
     rest?.strip_prefix(' ')

@@ -1,10 +1,10 @@
-//! Rust source as words and signs: comments, lifetimes and the content of texts left out.
+//! Splits Rust source into tokens, without comments, characters and lifetimes.
 
-/// A token of Rust. Numbers are words: nothing here needs them.
+/// A token of Rust. Numbers count as words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Word(&'a str),
-    /// The content of a string literal as it is written.
+    /// The content of a string literal, not unescaped.
     Text(&'a str),
     /// `::`.
     Path,
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// Block comments nest.
+    /// Skips a block comment, which may contain others.
     fn block_comment(&mut self) {
         let mut depth = 0;
         loop {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `"…"`, `r#"…"#` and these after `b` or `c`.
+    /// Reads `"…"` or `r#"…"#`, also after `b` or `c`.
     fn string(&mut self) -> Option<&'a str> {
         let prefix = self.rest.find(|c| !matches!(c, 'b' | 'c' | 'r' | '#'))?;
         let (before, from_quote) = self.rest.split_at(prefix);
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// A character or a lifetime, whose quote is next.
+    /// Skips a character or a lifetime. The next character is its quote.
     fn quote(&mut self) {
         self.take(1);
         let mut after = self.rest.chars();
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where `quote` first stands without a backslash of its own.
+/// Finds the first `quote` that is not escaped.
 fn unescaped(text: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     let mut found = text.char_indices().filter(|(_, c)| {

@@ -1,4 +1,4 @@
-//! The text of the workspace's source, read once.
+//! Reads the text of the workspace's sources.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Where crates stand.
+/// The directories that contain crates.
 const HOMES: [&str; 2] = ["crates", "bin"];
 
-/// `.rs` files and manifests of `crates/` and `bin/`, by path from the root with `/` between its parts.
+/// The `.rs` files and manifests in `crates/` and `bin/`, by their path from the root, with `/` as separator.
 pub(super) struct Workspace {
     files: BTreeMap<String, String>,
 }
@@ -33,13 +33,13 @@ impl Workspace {
         self.files.get(path).map(String::as_str)
     }
 
-    /// The product's own `.rs` files, path and text.
+    /// Returns path and text of the `.rs` files, without tests, benches and examples.
     pub(super) fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
         let rust = self.files.iter().filter(|(path, _)| path.ends_with(".rs") && !is_test(path));
         rust.map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The folder and manifest of each crate.
+    /// Returns the folder and the manifest of each crate.
     pub(super) fn manifests(&self) -> impl Iterator<Item = (&str, &str)> {
         let manifests = self
             .files
@@ -49,12 +49,13 @@ impl Workspace {
     }
 }
 
-/// The folder of the crate that a file belongs to: the first two parts of its path.
+/// Returns the folder of the crate that a file belongs to, which is the first two parts of its path.
 pub(super) fn crate_of(path: &str) -> &str {
     path.match_indices('/').nth(1).map_or(path, |(end, _)| &path[..end])
 }
 
-/// Tests, benches and examples: folders of these names at any depth, `tests.rs` and `*_tests.rs`.
+/// Returns whether a file is in a folder `tests`, `benches` or `examples` at any depth, or named `tests.rs` or
+/// `*_tests.rs`.
 fn is_test(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split('/').collect();
     let file = parts.pop().unwrap_or_default();
