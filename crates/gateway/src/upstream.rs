@@ -34,10 +34,10 @@ impl Upstream {
         match &forwarder {
             Ok(forwarder) => {
                 let (origin, key) = (forwarder.origin(), forwarder.has_key());
-                tracing::debug!(wire = provider.as_str(), origin, key, "set up a gateway upstream");
+                tracing::debug!(wire = provider.as_str(), origin, key, "the gateway is set up");
             }
             Err(error) => {
-                tracing::warn!(wire = provider.as_str(), %error, "the gateway's upstream settings are invalid");
+                tracing::warn!(wire = provider.as_str(), %error, "the gateway's settings for a provider are invalid");
             }
         }
         Self { provider, forwarder }

@@ -41,14 +41,14 @@ impl ModelService {
         let (settings, spent) = (&self.cx.settings().model, self.spent_today());
         if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {
             return Err(format!(
-                "the daily budget of {} tokens (`daily_tokens` in [model]) is used up: {} tokens were used; it resets at \
+                "the daily budget of {} tokens (`model.daily_tokens`) is used up: {} tokens were used; it resets at \
                  midnight UTC",
                 settings.daily_tokens, spent.tokens
             ));
         }
         if settings.daily_cost > 0.0 && dollars(spent.cost) >= settings.daily_cost {
             return Err(format!(
-                "the daily budget of ${:.2} (`daily_cost` in [model]) is used up: ${:.2} was spent; it resets at \
+                "the daily budget of ${:.2} (`model.daily_cost`) is used up: ${:.2} was spent; it resets at \
                  midnight UTC",
                 settings.daily_cost,
                 dollars(spent.cost)
