@@ -1,4 +1,4 @@
-//! Whose credential goes up, and that none comes back or stays anywhere.
+//! Tests which credential is sent to the provider, and that none is returned or stored.
 
 use bethink_harness::{Answer, Request};
 use bethink_model_server::{Fault, Script};
@@ -24,7 +24,7 @@ fn ask(world: &World, path: &str, headers: &[(&str, &str)]) -> Answer {
     world.send(&request)
 }
 
-/// All credentials that the newest request carried.
+/// Returns all credentials in the newest request.
 fn carried(world: &World) -> Vec<String> {
     let seen = world.seen();
     let kept = seen.headers.iter().filter(|(n, _)| n == "x-api-key" || n == "authorization");
@@ -48,7 +48,7 @@ fn the_configured_key_takes_the_token_s_place() {
         assert_eq!(carried(&world), [KEY], "{wire}");
         let capability = world.capability(wire);
         let path = format!("{capability}{route}");
-        // Without a credential of its own, and with one.
+        // Without and with a credential of the client's own.
         assert_eq!(ask(&world, &path, &[]).status, 200);
         assert_eq!(carried(&world), [KEY], "{wire}");
         let own = if name == "authorization" { format!("Bearer {OWN}") } else { OWN.to_owned() };
@@ -63,7 +63,7 @@ fn the_configured_key_takes_the_token_s_place() {
         );
         never(&world, capability.rsplit('/').next().unwrap());
     }
-    // Claude Code and the SDK send the token where a key belongs.
+    // Claude Code and the SDK send the token as the API key.
     let request = Request::new("POST", "/anthropic/v1/messages").json(&body("hi")).anonymous();
     assert_eq!(world.send(&request.header("x-api-key", &token)).status, 200);
     assert_eq!(carried(&world), [KEY]);

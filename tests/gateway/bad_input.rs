@@ -1,4 +1,4 @@
-//! Bodies and answers that are wrong, large, or garbage.
+//! Tests with invalid, large or meaningless bodies and answers.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ fn a_body_of_100_mb_is_refused_at_once() {
         assert!(answer.contains(kind) && answer.contains("max_body_bytes"), "{answer}");
         assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     }
-    // Sent to its end all the same, the answer still arrives.
+    // The answer still arrives if the client sends the whole body.
     let large = vec![b' '; 41 << 20];
     let answer = world
         .send(&Request::new("POST", "/anthropic/v1/messages").bytes("application/json", &large));
@@ -73,8 +73,8 @@ fn what_nobody_understands_is_for_the_provider_to_refuse() {
     assert!(world.histories(0).iter().all(Vec::is_empty), "nothing of that is kept");
 }
 
-/// The provider fails in every way that ends by itself: the client gets an error or what came, never a success that
-/// is none, and the next request is answered.
+/// The provider fails in every way that ends by itself. The client gets an error or the partial answer, but never a wrong
+/// success, and the next request succeeds.
 #[test]
 fn a_provider_that_fails_fails_for_the_client_too() {
     let world =
@@ -138,7 +138,7 @@ fn a_provider_that_is_not_there() {
     assert_eq!(answer.json()["error"]["code"], json!("upstream_unreachable"));
 }
 
-/// Errors of a provider come down as they are: status, body, headers.
+/// A provider's errors are forwarded unchanged: status, body and headers.
 #[test]
 fn a_provider_s_errors_come_down_as_they_are() {
     let world = World::new(Script::good());

@@ -1,4 +1,4 @@
-//! A client that goes: the provider is told at once, in every window, and nothing is asked again.
+//! Tests that the provider's connection is closed at once when a client disconnects, and that nothing is retried.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use bethink_model_server::{Fault, Script};
 
 use crate::world::{World, body, read_until, streamed};
 
-/// From the client's close until the provider sees it.
+/// Maximum time until the provider sees that the client disconnected.
 const AT_MOST: Duration = Duration::from_millis(250);
-/// Each window is tried so often: a race would show.
+/// How often each case is tried, to find races.
 const TIMES: usize = 8;
 
-/// Goes, and tells how long it took until the provider saw it.
+/// Disconnects, and returns how long it took until the provider saw it.
 fn gone(world: &World, stream: std::net::TcpStream, before: u64) -> Duration {
     let start = Instant::now();
     drop(stream);
@@ -60,7 +60,7 @@ fn while_a_whole_answer_is_awaited() {
     window("not streamed, half of it there", Fault::HangMidStream, false, "HTTP/1.1 200");
 }
 
-/// Before the provider is asked, a client may still be sending its body: nothing goes up.
+/// A client that disconnects while it sends its body causes no request to the provider.
 #[test]
 fn before_anything_is_sent_up() {
     let world = World::new(Script::good());

@@ -1,4 +1,4 @@
-//! Chat completions over the same core.
+//! Tests of chat completions.
 
 use bethink_model_server::Script;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
-//! The gateway of the real daemon, between clients and a provider that does as it is told.
+//! Tests the gateway of the real daemon, with a scripted provider.
 
-// What is broken ends the test where it stands.
+// A failed operation ends the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod auth;

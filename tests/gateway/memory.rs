@@ -1,4 +1,4 @@
-//! A client that resends everything, as far as its history may be longer than any window.
+//! Tests with clients whose history becomes longer than the window.
 
 use bethink_harness::Request;
 use bethink_model_server::{Recording, Script};
@@ -9,11 +9,11 @@ use crate::world::World;
 const PATH: &str = "/anthropic/v1/messages";
 const WINDOW: u64 = 16_000;
 const WINDOWS: usize = 10;
-/// By the provider's own count.
+/// The provider's window, in tokens as it counts them.
 const BYTES_PER_TOKEN: f64 = 3.6;
 
-/// A provider that says what is told to it, and refuses what is longer than its window. It tells no usage, since a
-/// recorded answer would tell a wrong one.
+/// A provider that returns given answers, and rejects prompts longer than its window. It reports no usage, because a
+/// recorded answer would have wrong figures.
 fn saying(content: &Value) -> Script {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted-1",
         "content": content, "stop_reason": "end_turn", "stop_sequence": null});
@@ -34,7 +34,7 @@ impl Client {
     }
 
     fn body(&self) -> Value {
-        // A breakpoint at the end, as agents place it.
+        // Agents place a breakpoint at the end.
         let mut said = self.said.clone();
         if let Some(block) = said.last_mut().and_then(|last| last["content"].get_mut(0)) {
             block["cache_control"] = json!({"type": "ephemeral"});
@@ -43,7 +43,7 @@ impl Client {
             "metadata": {"user_id": "{\"session_id\":\"one-and-the-same\"}"}})
     }
 
-    /// One request, and what the agent does with its answer.
+    /// Sends a request, and handles the answer like an agent.
     fn round(&mut self, world: &World, number: usize) {
         let id = format!("toolu_{number}");
         let content = json!([
@@ -89,7 +89,7 @@ fn a_session_of_ten_windows_overflows_nowhere() {
     assert_eq!(counts.over_window, 0);
     assert_eq!((counts.invalid_prompts, counts.invalid_envelopes), (0, 0), "{counts:?}");
     assert_eq!(counts.requests, rounds as u64);
-    // The last result was not sent.
+    // The last tool result was not sent.
     let stored = world.histories(client.said.len() - 1);
     assert_eq!(stored.len(), 1);
     let session = only_session(&world);
@@ -99,7 +99,7 @@ fn a_session_of_ten_windows_overflows_nowhere() {
     let compactions = world.daemon.client().get(&format!("/v1/sessions/{session}/compactions"));
     let compactions = compactions.ok()["compactions"].as_array().unwrap().clone();
     assert!(compactions.len() > 3, "{}", compactions.len());
-    // Nothing of the newest is left out, and a summary stands for the oldest.
+    // The newest messages are complete, and a summary replaces the oldest.
     let sent = world.seen().json["messages"].as_array().unwrap().clone();
     let newest = |messages: &[Value]| messages.last().unwrap()["content"][0]["content"].clone();
     assert_eq!(newest(&sent), newest(&client.said[..client.said.len() - 2]));
@@ -113,7 +113,7 @@ fn a_kill_loses_nothing_once_the_client_sends_again() {
     for number in 0..24 {
         client.round(&world, number);
         if number % 3 == 2 {
-            // No pause: what is still to be stored is lost, and comes again.
+            // Without a pause, unstored messages are lost and sent again.
             world.daemon.kill9();
             world.daemon.start();
         }
@@ -138,7 +138,7 @@ fn two_clients_with_one_id_and_one_that_goes_back_never_mix() {
         clients[0].round(&world, number);
         clients[1].round(&world, 100 + number);
     }
-    // One drops its newest words and goes on elsewhere.
+    // One client drops its newest messages and continues differently.
     let mut third = Client { said: clients[0].said[..5].to_vec(), ..Client::new("") };
     third.round(&world, 200);
     for client in clients.iter_mut().chain([&mut third]) {

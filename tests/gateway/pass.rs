@@ -1,4 +1,4 @@
-//! What passes: bytes up, bytes down, headers by a rule.
+//! Tests that bytes and headers are forwarded.
 
 use bethink_harness::Request;
 use bethink_model_server::Script;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::world::{KEY, World, body, streamed};
 
-/// As Claude Code names its session.
+/// The session ID in Claude Code's form.
 const USER: &str = "user_a1_account_0197f3c2-7d1e-7c55-9d0e-2a4f6c8e0b13_session_0197f3c2-7d1e-7c55-9d0e-2a4f6c8e0b14";
 
-/// A body as no serialiser of ours would write it.
+/// A body that no serializer of ours would write.
 const ODD: &str = "{ \"x_unknown\" : {\"b\":1e2, \"a\":[ ]},\n \"model\":\"scripted-1\",\"max_tokens\":1000 ,\"messages\":[ {\"role\":\"user\",\"content\":[{\"text\":\"h\\u0069\",\"type\":\"text\",\"cache_control\":{\"type\":\"ephemeral\"}}]} ],\"metadata\":{\"user_id\":\"u\"} }";
 
 #[test]

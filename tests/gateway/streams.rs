@@ -1,4 +1,4 @@
-//! Streams through the real daemon: their bytes, their pace, and readers that are slow.
+//! Tests of streams through the real daemon: their bytes, their pace, and slow readers.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::world::{World, home, read_until, streamed};
 
-/// A stream with what is legal and rare: a mark, carriage returns, comments, events and members that nobody knows.
+/// A stream with rare but valid elements: a byte-order mark, carriage returns, comments, unknown events and members.
 fn recording(crlf: bool) -> String {
     let events = [
         json!({"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 5, "output_tokens": 1}}}),
@@ -38,7 +38,7 @@ fn script(body: &str, split: Split) -> Script {
     Script { recording: Some(recording), split, ..Script::good() }
 }
 
-/// A sample of what is tried at every offset within the gateway's own crate.
+/// A sample of the offsets, all of which the gateway's own tests try.
 #[test]
 fn streams_are_byte_identical_wherever_they_are_cut() {
     let world = World::new(Script::good());
@@ -69,7 +69,7 @@ fn the_first_frame_leaves_at_once() {
     assert!(came.contains("message_start") && start.elapsed() < Duration::from_secs(2), "{came}");
 }
 
-/// Who does not read holds the provider up, and costs the daemon no memory.
+/// A client that does not read slows the provider down, and costs the daemon no memory.
 #[test]
 fn a_slow_reader_is_felt_upstream() {
     const MOST_BUFFERED: usize = 16 << 20;

@@ -1,4 +1,4 @@
-//! A daemon whose gateway leads to a scripted provider.
+//! A daemon with a gateway to a scripted provider.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ pub(crate) struct World {
     pub(crate) daemon: Daemon,
 }
 
-/// Settings of a gateway to `url`, with a key of its own or without.
+/// Returns the settings of a gateway to `url`, with or without a configured key.
 pub(crate) fn home(url: &str, key: bool) -> Home {
     let home = Home::new()
         .with("BETHINK_GATEWAY__ANTHROPIC_URL", url)
@@ -61,7 +61,7 @@ impl World {
         self.send(&Request::new("POST", "/openai/v1/chat/completions").json(body))
     }
 
-    /// The path below which a provider's client is let in by its address alone.
+    /// Returns the path with the capability.
     pub(crate) fn capability(&self, wire: &str) -> String {
         let addresses = self.daemon.client().get("/v1/gateway").ok();
         let address = addresses[wire].as_str().unwrap().to_owned();
@@ -69,12 +69,12 @@ impl World {
         format!("/{}", path.strip_suffix("/v1").unwrap_or(path))
     }
 
-    /// The newest request that the provider got.
+    /// Returns the newest request that the provider received.
     pub(crate) fn seen(&self) -> Seen {
         self.server.requests().pop().expect("no request went up")
     }
 
-    /// A request on a connection of its own, its answer unread.
+    /// Sends a request on a new connection, and does not read the answer.
     pub(crate) fn open(&self, path: &str, body: &Value) -> TcpStream {
         let mut stream = connect(self.daemon.addr()).unwrap();
         stream.write_all(&self.raw(path, body)).unwrap();
@@ -91,7 +91,7 @@ impl World {
         .into_bytes()
     }
 
-    /// The histories of all sessions, oldest session first; waits until there are `messages` in all.
+    /// Returns the histories of all sessions, oldest session first. Waits until there are `messages` messages in all.
     pub(crate) fn histories(&self, messages: usize) -> Vec<Vec<Value>> {
         let found = until(PATIENCE, || {
             let all = self.read_histories();
@@ -114,7 +114,7 @@ impl World {
     }
 }
 
-/// Reads until `found` is in what came, or the connection ends.
+/// Reads until the received bytes contain `found`, or the connection ends.
 pub(crate) fn read_until(stream: &mut TcpStream, found: &str) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];

@@ -1,4 +1,4 @@
-//! A streaming call: the client of the wire, and the loop of a fork over it.
+//! Tests streaming calls, with the client alone and with the loop of a fork.
 
 use std::time::{Duration, Instant};
 
@@ -12,23 +12,23 @@ use crate::expect::{self, Expect};
 use crate::prompt;
 use crate::table::Cell;
 
-/// Small, so that the table is there soon; large enough for a busy machine.
+/// Short, so that the table is ready soon, but long enough for a busy machine.
 const IDLE: Duration = Duration::from_millis(1000);
 const CONNECT: Duration = Duration::from_millis(700);
-/// Of one cell, with all that is tried in it.
+/// Time limit for one cell of the table.
 const DEADLINE: Duration = Duration::from_secs(6);
-/// Shorter than the longest silence, so that only a deadline ends it.
+/// Shorter than the limit for silence, so that only a deadline ends the call.
 const DRIP_MS: u64 = 100;
 const EVENT: usize = 256 << 10;
 const ANSWER: usize = 4 << 20;
-/// No more calls than this for one answer, by the ladder's own bound.
+/// Maximum number of calls for one answer, as the recovery guarantees.
 const MOST_CALLS: u64 = bethink_model::recovery::MAX_CALLS as u64;
 const TURNS: u32 = 3;
 const KEY: &str = "sk-canary-4711";
 const BUDGET: Budget =
     Budget { turns: TURNS, tokens: 10_000_000, cost: 1_000_000, calls: 32, max_output: 8_000 };
 
-/// The server fails this way every time.
+/// The server has this fault every time.
 pub(crate) fn always(fault: Fault, wire: Wire, stream: bool) -> Cell {
     let run = Run::new(Script { drip_ms: DRIP_MS, ..Script::always(fault) }, wire, stream);
     let mut wrong = run.wrong();
@@ -44,7 +44,7 @@ pub(crate) fn always(fault: Fault, wire: Wire, stream: bool) -> Cell {
     run.cell(column, wrong)
 }
 
-/// The server fails this way once, and then is well.
+/// The server has this fault once.
 pub(crate) fn once(fault: Fault, wire: Wire) -> Cell {
     let run = Run::new(Script { drip_ms: DRIP_MS, ..Script::first(&[fault]) }, wire, true);
     let mut wrong = run.wrong();
@@ -54,7 +54,7 @@ pub(crate) fn once(fault: Fault, wire: Wire) -> Cell {
     run.cell("messages, once", wrong)
 }
 
-/// What an answer says whose stream is cut in this way.
+/// Returns the result of an answer whose stream is split in this way.
 pub(crate) fn cut(split: Split, fault: Option<Fault>, wire: Wire) -> String {
     let script = fault.map_or_else(Script::good, Script::always);
     let server = Server::start(Script { split, ..script }).unwrap();
@@ -67,7 +67,7 @@ pub(crate) fn cut(split: Split, fault: Option<Fault>, wire: Wire) -> String {
     reply.text()
 }
 
-/// How a call ends where nobody answers.
+/// Returns how a call to this address ends.
 pub(crate) fn nowhere(url: &str) -> ErrorClass {
     let request = prompt::request();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -82,7 +82,7 @@ pub(crate) fn nowhere(url: &str) -> ErrorClass {
 
 struct Run {
     server: Server,
-    /// `None`: the deadline ended it.
+    /// `None` if the deadline ended it.
     ended: Option<Result<Finished, ModelError>>,
     took: Duration,
 }
@@ -126,7 +126,7 @@ impl Run {
         }
     }
 
-    /// What must never be, whatever the failure.
+    /// Returns the errors that must not occur with any fault.
     fn wrong(&self) -> Vec<String> {
         let counts = self.server.counts();
         let mut wrong = Vec::new();
@@ -170,7 +170,7 @@ impl Run {
     }
 }
 
-/// A request after an overflow that is not smaller than the refused one.
+/// Finds a request after an overflow that is not smaller than the rejected one.
 pub(crate) fn growing(server: &Server) -> Option<String> {
     let seen = server.requests();
     let refused = |fault: Option<Fault>| fault.is_some_and(Fault::is_overflow);
@@ -180,7 +180,7 @@ pub(crate) fn growing(server: &Server) -> Option<String> {
     grew.map(|pair| format!("request {} is not smaller than the refused one", pair[1].number))
 }
 
-/// What an overflow counts: the prompt, and the room for the answer.
+/// Returns the size that an overflow depends on: the prompt and the output limit.
 fn weight(body: &serde_json::Value) -> usize {
     let limit = ["max_tokens", "max_completion_tokens"].iter().find_map(|key| body[*key].as_u64());
     body["messages"].to_string().len() + usize::try_from(limit.unwrap_or(0)).unwrap_or(0)
@@ -200,7 +200,7 @@ fn endpoint(url: &str, wire: Wire, streaming: bool) -> Endpoint {
     }
 }
 
-/// Waits pass at once.
+/// A host whose waits end at once.
 pub(crate) struct World;
 
 impl Host for World {

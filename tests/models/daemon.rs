@@ -1,4 +1,4 @@
-//! Compactions and notes of the real daemon while its model fails: they come, by one strategy or the other.
+//! Tests that compactions and notes of the real daemon succeed with one of the strategies while its model fails.
 
 use std::time::{Duration, Instant};
 
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 
 use crate::table::Cell;
 
-/// Of one errand, with all that is tried for it.
+/// Time limit for one errand, with all its retries.
 const DEADLINE: Duration = Duration::from_millis(4000);
-/// What a busy machine may need beside the errand.
+/// Additional time for a busy machine.
 const MARGIN: Duration = Duration::from_secs(8);
 const IDLE_MS: &str = "1000";
 const DRIP_MS: u64 = 100;
 pub(crate) const KEY: &str = "sk-canary-0815";
 const KEY_VARIABLE: &str = "MODEL_TEST_KEY";
-/// Turns of the session: enough to be worth a compaction, and too few for notes to begin by themselves.
+/// Number of turns: enough for a compaction, and too few for automatic notes.
 const TURNS: usize = 30;
 const RESULT_BYTES: usize = 4000;
-/// The session's own edit tool, as a coding agent has one.
+/// The edit tool of the session's client.
 const TOOLS: &str = r#"[{"name":"Edit","description":"Edits a file.","input_schema":{"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}}}}]"#;
 
-/// A full compaction that a person asks for.
+/// Requests a full compaction.
 pub(crate) fn compaction(fault: Fault) -> Cell {
     let world = World::new(Script { drip_ms: DRIP_MS, ..Script::always(fault) }, "summary");
     let start = Instant::now();
@@ -51,7 +51,7 @@ pub(crate) fn compaction(fault: Fault) -> Cell {
     world.cell("compaction", level, took, wrong)
 }
 
-/// An update of the notes that a person asks for.
+/// Requests an update of the notes.
 pub(crate) fn notes(fault: Fault) -> Cell {
     let world = World::new(Script { drip_ms: DRIP_MS, ..Script::always(fault) }, "notes");
     let start = Instant::now();
@@ -77,7 +77,7 @@ pub(crate) fn notes(fault: Fault) -> Cell {
     world.cell("notes", strategy, took, wrong)
 }
 
-/// A good summary comes of it all the same.
+/// Whether the model's summary is used in spite of the fault.
 fn summarises(fault: Fault) -> bool {
     matches!(
         fault,
@@ -89,7 +89,7 @@ fn summarises(fault: Fault) -> bool {
     ) || fault.kind() == Kind::Odd
 }
 
-/// Good edits come of it all the same: what spoils a summary alone leaves them alone.
+/// Whether the model's edits are used in spite of the fault. Faults of summaries do not affect them.
 fn edits(fault: Fault) -> bool {
     summarises(fault)
 }
@@ -99,7 +99,7 @@ fn is_plain(text: &str) -> bool {
     text.chars().all(harmless)
 }
 
-/// A daemon with a session and a model of its own.
+/// A daemon with a session and a model server.
 struct World {
     server: Server,
     daemon: Daemon,
@@ -129,7 +129,7 @@ impl World {
         Self { server, daemon, session, stored }
     }
 
-    /// The daemon's answer; one that does not come has the status 0 and says why.
+    /// Returns the daemon's answer. If there is none, the status is 0 and the body is the reason.
     fn post(&self, path: &str, body: &Value) -> Answer {
         let sent = self.daemon.client().send(&Request::new("POST", path).json(body));
         sent.unwrap_or_else(|error| Answer {
@@ -139,7 +139,7 @@ impl World {
         })
     }
 
-    /// What must never be, whatever the failure.
+    /// Returns the errors that must not occur with any fault.
     fn wrong(&self, took: Duration) -> Vec<String> {
         let counts = self.server.counts();
         let mut wrong = Vec::new();
@@ -168,7 +168,7 @@ impl World {
     }
 }
 
-/// A daemon that asks `purpose` of the model there, and nothing else.
+/// Starts a daemon that uses the model only for `purpose`.
 fn asking(url: &str, purpose: &str) -> Daemon {
     let by_model = |one: &str| if one == purpose { "model" } else { "embedded" };
     Home::new()
@@ -184,7 +184,7 @@ fn asking(url: &str, purpose: &str) -> Daemon {
         .start()
 }
 
-/// A compaction whose model is nowhere: it comes, and says why it is not the model's.
+/// A compaction without a reachable model succeeds, and reports why the model was not used.
 pub(crate) fn compacts_without(url: &str) {
     let daemon = asking(url, "summary");
     let session = daemon.session(200_000);
@@ -199,7 +199,7 @@ pub(crate) fn compacts_without(url: &str) {
     assert!(told.contains("unreachable") || told.contains("timed_out"), "{told}");
 }
 
-/// The whole history as it is stored.
+/// Returns the whole stored history.
 fn stored(daemon: &Daemon, session: &str) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     loop {

@@ -1,18 +1,18 @@
-//! How each failure has to end, from the providers' documentation and the specification's table.
+//! The expected result of each fault, from the providers' documentation and the specification.
 
 use bethink_model::ErrorClass::{self, *};
 use bethink_model_server::{Fault, Kind, Wire};
 
-/// How a call may end.
+/// The expected end of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expect {
-    /// With an answer, whole or not, that a caller can use or refuse.
+    /// With an answer, complete or not, that the caller can use or reject.
     Answer,
     /// With an error of one of these classes.
     Error(&'static [ErrorClass]),
-    /// With an answer or with one of these.
+    /// With an answer, or with an error of one of these classes.
     Either(&'static [ErrorClass]),
-    /// Only the caller's own deadline ends it.
+    /// Only with the caller's deadline.
     Deadline,
 }
 
@@ -31,11 +31,11 @@ pub(crate) fn call(fault: Fault, wire: Wire, stream: bool) -> Expect {
         | Fault::CloseBeforeHeaders
         | Fault::NotHttp => Error(&[Broken, Unreachable]),
         Fault::HalfClose | Fault::TruncatedJson | Fault::EofWithoutStop => Error(&[Broken]),
-        // The answer itself is whole; only what follows it is missing.
+        // The answer is complete; only the end of the stream is missing.
         Fault::LengthTooLong if stream => Either(&[Broken]),
         Fault::LengthTooLong | Fault::LengthTooShort | Fault::HtmlOk => Error(&[Broken]),
         Fault::HugeStream | Fault::HugeEvent => Error(&[TooMuch]),
-        // Never unpacked: nobody asked for it to be packed.
+        // Rejected without unpacking, because no compression was requested.
         Fault::GzipBomb => Error(&[Broken]),
         Fault::ErrorAfterOk | Fault::ErrorMidStream if wire == Wire::OpenAi => {
             Error(&[Overloaded, Server])
@@ -63,7 +63,7 @@ pub(crate) fn call(fault: Fault, wire: Wire, stream: bool) -> Expect {
         Fault::OutputOverflow => Error(&[OutputOverflow, Overflow]),
         Fault::RequestTooLarge => Error(&[RequestTooLarge]),
         Fault::MediaTooLarge => Error(&[MediaTooLarge]),
-        // Chat completions carry no thinking, so that there is nothing to leave out.
+        // Chat completions contain no thinking that could be left out.
         Fault::ThinkingBound | Fault::ThinkingModified if wire == Wire::OpenAi => Error(&[Invalid]),
         Fault::ThinkingBound | Fault::ThinkingModified => Error(&[ThinkingBound]),
         Fault::CallWithoutResult | Fault::ResultWithoutCall => Error(&[History]),
@@ -76,14 +76,14 @@ pub(crate) fn call(fault: Fault, wire: Wire, stream: bool) -> Expect {
     }
 }
 
-/// Whether one such failure, and then a good server, has to lead to an answer.
+/// Returns whether a call must succeed if the fault occurs only once.
 pub(crate) fn heals(fault: Fault) -> bool {
     use bethink_model::Retry;
     match call(fault, Wire::Anthropic, true) {
         Expect::Answer | Expect::Either(_) => true,
         Expect::Deadline => false,
         Expect::Error(classes) => {
-            // An hour is longer than anybody waits.
+            // A wait of an hour is too long.
             fault != Fault::RateLimitedLong
                 && classes.iter().all(|class| Retry::after(*class) != Retry::Never)
         }

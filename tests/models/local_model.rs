@@ -1,4 +1,4 @@
-//! A real model, where one is at hand: see `deploy/local-model`.
+//! Tests with a real model, if one is installed: see `deploy/local-model`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use crate::call::World;
 use crate::prompt;
 
-/// Names a Python that has the packages, or says `install`.
+/// The Python with the packages, or `install`.
 const VARIABLE: &str = "BETHINK_LOCAL_MODEL";
 const MODEL: &str = "SmolLM2-135M-Instruct.Q4_1";
-/// A slow machine reads a few dozen tokens a second.
+/// Time limit, for a slow machine that reads a few dozen tokens per second.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// More than the answer needs.
+/// Output limit, more than the answer needs.
 const ROOM: u64 = 200;
 
-/// The model says something, is counted, and a compaction comes of it by one strategy or the other.
+/// The model answers and is counted, and a compaction succeeds with one of the strategies.
 #[test]
 fn local_model_answers_and_a_compaction_comes_of_it() {
     let model = match Served::start() {
@@ -74,7 +74,7 @@ impl Served {
             bethink_agent::run(fork, model.as_ref(), &World).await
         });
         let finished = finished.unwrap();
-        // An answer that runs into its limit is continued, as the ladder has it: each has the same room.
+        // An answer that reaches its limit is continued, each time with the same limit.
         let (usage, last) = (&finished.usage, &finished.last.usage);
         let speed = usage.output_tokens as f64 / start.elapsed().as_secs_f64();
         say_aloud(&format!(
@@ -86,7 +86,7 @@ impl Served {
         assert!(!finished.last.usage_doubtful);
     }
 
-    /// A model of this size keeps to no format: what counts is that the compaction comes and tells.
+    /// A model of this size cannot keep to the format. The compaction must succeed and report that.
     fn compacts(&self) {
         let daemon = Home::new()
             .with("BETHINK_MODEL__PROVIDER", "openai")
@@ -128,7 +128,7 @@ impl Drop for Served {
     }
 }
 
-/// A Python that has the packages, or why there is none.
+/// Returns a Python with the packages, or why there is none.
 fn python() -> Result<PathBuf, String> {
     let wish = std::env::var(VARIABLE).unwrap_or_default();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/local-model");
@@ -168,7 +168,7 @@ fn install(place: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Past the test's own output, which is held back.
+/// Writes to the real output, because the test's output is captured.
 fn say_aloud(text: &str) {
     drop(writeln!(std::io::stdout(), "{text}"));
 }

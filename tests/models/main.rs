@@ -1,6 +1,6 @@
-//! The daemon and its model client against servers that misbehave: every failure, one table.
+//! Tests the daemon and its model client against servers with every fault, and prints a table.
 
-// What is broken ends the test where it stands.
+// A failed operation ends the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod call;
@@ -19,10 +19,10 @@ use bethink_model_server::{Deaf, Fault, Split, Wire};
 
 use table::{Cell, Row};
 
-/// Cells mostly wait, so more of them than cores run at once.
+/// Number of cells to run concurrently. More than cores, because they mostly wait.
 const AT_ONCE: usize = 16;
 
-/// One way to look at a failure.
+/// A test that is run with every fault.
 type Column = fn(Fault) -> Cell;
 const COLUMNS: [Column; 6] = [
     |fault| call::always(fault, Wire::Anthropic, true),
@@ -33,7 +33,7 @@ const COLUMNS: [Column; 6] = [
     daemon::notes,
 ];
 
-/// Every fault, in every column: ended in time, as it should, with nothing broken on the way.
+/// Runs every fault in every column: each must end in time, as expected, and without errors.
 #[test]
 fn every_failure_ends_well() {
     let jobs = Fault::ALL.iter().flat_map(|fault| (0..COLUMNS.len()).map(|at| (*fault, at)));
@@ -61,7 +61,7 @@ fn every_failure_ends_well() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Also inside a character, a line end or a mark between events.
+/// Splits streams at every position, also inside a character, a line end or a separator.
 #[test]
 fn a_stream_cut_anywhere_is_the_same_answer() {
     for wire in [Wire::Anthropic, Wire::OpenAi] {
@@ -76,7 +76,7 @@ fn a_stream_cut_anywhere_is_the_same_answer() {
     }
 }
 
-/// A port that refuses, and one that never answers a connection.
+/// Tests a port that refuses connections, and one that never accepts them.
 #[test]
 fn a_server_that_is_not_there_ends_well() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! A request as a fork sends it: a session with rounds, thinking and an image, and an instruction.
+//! Makes the request of a fork: a session with rounds, thinking and an image, followed by an instruction.
 
 use bethink_harness::say;
 use bethink_model::ModelRequest;
@@ -32,7 +32,7 @@ pub(crate) fn request() -> ModelRequest {
     }
 }
 
-/// One message of the user's, and nothing else.
+/// Makes a request with only one message.
 pub(crate) fn words(model: &str, text: &str, max_tokens: u64) -> ModelRequest {
     asked(model, &[say::user(text)], max_tokens)
 }

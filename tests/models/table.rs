@@ -1,19 +1,19 @@
-//! What came of each failure, for people to read.
+//! Prints the result of each fault.
 
 use std::io::Write;
 use std::time::Duration;
 
 use bethink_model_server::Fault;
 
-/// One fault in one column.
+/// The result of a fault in a column.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) column: &'static str,
-    /// How it ended, in a word or two.
+    /// How it ended, in a few words.
     pub(crate) came: String,
     pub(crate) requests: u64,
     pub(crate) took: Duration,
-    /// What should not be.
+    /// Errors that must not occur.
     pub(crate) wrong: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Row {
     }
 }
 
-/// Straight to the output: a test's prints are held back when it passes.
+/// Writes to the real output, because the output of a passing test is captured.
 pub(crate) fn print(rows: &[Row]) {
     let mut text = format!("\n{:<22}", "failure");
     for cell in rows.first().map(|row| &row.cells).into_iter().flatten() {

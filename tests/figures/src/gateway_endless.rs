@@ -170,7 +170,7 @@ fn one(server: &Server, client: &mut Client, number: usize, said: &[Value], driv
 }
 
 /// A provider that says what was recorded, and refuses what its window does not hold. It tells no usage, since a
-/// recorded answer would tell a wrong one.
+/// recorded answer would have wrong figures.
 fn saying(content: &Value) -> Script {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted-1",
         "content": content, "stop_reason": "end_turn"});

@@ -1,4 +1,4 @@
-//! What a test asks over HTTP: what came, how often, and a new script. On paths that no provider has.
+//! Routes for tests, on paths that no provider has: the received requests, the counts, and a new script.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::payload::Payload;
 use crate::script::Script;
 use crate::state::State;
 
-/// What paths of this kind begin with.
+/// Prefix of these paths.
 pub(crate) const PREFIX: &str = "/__";
 
 pub(crate) fn answer(state: &State, incoming: &Incoming) -> Payload {

@@ -1,4 +1,4 @@
-//! What is answered, before it takes the shape of a wire: good, or with one thing wrong.
+//! Makes the content of an answer, independent of the wire format: a good one, or one with a fault.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,23 +8,23 @@ use crate::ask::{self, Ask, Purpose, Tool};
 use crate::fault::Fault;
 use crate::{notes, recall, summary};
 
-/// What the signature of thinking begins with.
+/// Prefix of the signature of thinking.
 pub(crate) const SIGNED: &str = "signed-over:";
-/// Calls of one answer that calls too many.
+/// Number of calls in an answer with too many.
 const MANY: usize = 500;
-/// A figure that no window has.
+/// A token count that exceeds every context window.
 const ABSURD: i64 = 9_000_000_000_000_000;
-/// Provider's prompt caches leave shorter prefixes alone (Anthropic, smallest of its models).
+/// Minimum length of a cached prefix, in tokens (Anthropic, for its smallest models).
 const LEAST_CACHED: u64 = 1024;
 
-/// Clears a screen, names a window, colours, turns text around, ends a string.
+/// Clears the screen, sets the window title, colors text, reverses its direction, and ends a string.
 const ESCAPES: &str = "- \u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}31m\u{202e}detrever\u{0}";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub content: Vec<Content>,
     pub stop: Stop,
-    /// `None`: the field is left out.
+    /// `None` if the field is left out.
     pub usage: Option<Usage>,
 }
 
@@ -35,7 +35,7 @@ pub enum Content {
         signature: String,
     },
     Text(String),
-    /// Arguments as JSON text, which may be broken.
+    /// Arguments as JSON, which may be invalid.
     Call {
         id: String,
         name: String,
@@ -51,17 +51,17 @@ pub enum Stop {
     Refusal,
 }
 
-/// Signed, so that it can be wrong.
+/// Signed integers, so that a figure can be invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Neither read from a cache nor written to it.
+    /// Tokens that were neither read from the cache nor written to it.
     pub input: i64,
     pub output: i64,
     pub read: i64,
     pub written: i64,
 }
 
-/// The answer to a request; `cached` is the bytes that it shares with an earlier one from the start.
+/// Returns the answer to a request; `cached` is the size of the prefix that it shares with an earlier one.
 pub(crate) fn answer(asked: &Ask, fault: Option<Fault>, cached: usize, number: u64) -> Answer {
     let mut answer = match fault {
         Some(fault) => spoiled(asked, fault, number),
@@ -131,7 +131,7 @@ fn spoiled(asked: &Ask, fault: Fault, number: u64) -> Answer {
     }
 }
 
-/// Edits that write more than text.
+/// Adds terminal escape sequences to the edits.
 fn escaping(mut answer: Answer) -> Answer {
     for content in &mut answer.content {
         let Content::Call { arguments, .. } = content else { continue };
@@ -178,7 +178,7 @@ fn any_tool(asked: &Ask) -> Option<Tool> {
     notes::edit_tool(asked).or(asked.tools.first()).cloned()
 }
 
-/// Something for every property of a tool.
+/// Makes a value for each property of a tool.
 fn input_of(tool: Option<&Tool>) -> Value {
     let properties = tool.map(|tool| tool.properties.clone()).unwrap_or_default();
     properties
@@ -194,7 +194,7 @@ fn edit_of(asked: &Ask, number: u64, path: &str) -> Answer {
     calls(vec![called(number, 0, &name, &input)])
 }
 
-/// A model stops where its output limit is.
+/// Cuts the answer off at the output limit.
 fn limit(answer: &mut Answer, max_tokens: u64) {
     let most = usize::try_from(max_tokens).unwrap_or(usize::MAX);
     let mut left = most.saturating_mul(36) / 10;
@@ -239,7 +239,7 @@ impl Content {
     }
 }
 
-/// Thinking that is bound to all that came before it.
+/// Makes thinking whose signature depends on everything before it.
 pub(crate) fn thinking(asked: &Ask) -> Content {
     let signature = format!("{SIGNED}{}", digest(&asked.pieces.text));
     Content::Thinking { text: "What is asked for, and what is at hand?".to_owned(), signature }

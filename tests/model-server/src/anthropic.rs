@@ -1,4 +1,4 @@
-//! The Messages API: one JSON, or its events.
+//! The Messages API: a JSON answer, or its events.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) fn events(asked: &Ask, answer: &Answer, id: &str) -> Events {
     if answer.usage.is_some_and(|usage| usage.output > 0) {
         start["usage"]["output_tokens"] = json!(1);
     }
-    // The start of a block and a ping.
+    // The start of a block, and a ping.
     let mut events = Events { silent: 2, ..Events::default() };
     events.start.push(event(&json!({"type": "message_start", "message": start})));
     for (index, content) in answer.content.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(crate) fn events(asked: &Ask, answer: &Answer, id: &str) -> Events {
     events
 }
 
-/// One more piece of text of the first block.
+/// Makes a delta of the first block.
 pub(crate) fn more(text: &str) -> String {
     event(
         &json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}),
@@ -67,7 +67,7 @@ fn block(content: &Content) -> Value {
         }
         Content::Text(text) => json!({"type": "text", "text": text}),
         Content::Call { id, name, arguments } => {
-            // Broken arguments can't stand in whole JSON; they come as a text in place of an object.
+            // Invalid arguments cannot be part of valid JSON, so they are sent as a string instead of an object.
             let input: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!(arguments));
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }

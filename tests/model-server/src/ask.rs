@@ -1,9 +1,9 @@
-//! A request as it is understood: both wire formats in one shape.
+//! Parses a request of either wire format.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Bytes of a request that this server counts as one token.
+/// Number of bytes that this server counts as one token.
 const BYTES_PER_TOKEN: f64 = 3.6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -15,13 +15,13 @@ pub enum Wire {
     OpenAi,
 }
 
-/// What is asked for, by the words of the last instruction.
+/// The purpose of a request, recognized by its last instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     Summary,
     Notes,
-    /// Which memories help with what the user said.
+    /// Choosing memories that help with the user's message.
     Recall,
     Other,
 }
@@ -31,16 +31,16 @@ pub struct Ask {
     pub wire: Wire,
     pub model: String,
     pub stream: bool,
-    /// The stream ends with figures of usage (chat completions say so or not).
+    /// The stream ends with usage figures, which is optional in chat completions.
     pub usage_wanted: bool,
     pub max_tokens: u64,
-    /// In the shape of the Messages API.
+    /// In the format of the Messages API.
     pub messages: Vec<Value>,
     pub tools: Vec<Tool>,
     pub purpose: Purpose,
-    /// All that a model reads, in the order of a provider's cache: tools, system, messages.
+    /// The whole prompt in the order of a provider's cache: tools, system, messages.
     pub pieces: Pieces,
-    /// The text that the purpose was read from.
+    /// The instruction that the purpose was recognized by.
     pub instruction: String,
 }
 
@@ -50,14 +50,14 @@ pub struct Tool {
     pub properties: Vec<String>,
 }
 
-/// The prompt as one text, and how far of it a cache breakpoint reaches.
+/// The prompt as one text, with the position of the last cache breakpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pub text: String,
     pub marked: usize,
-    /// End of what stands before the first message.
+    /// End of the tools and the system prompt.
     pub head: usize,
-    /// Ends of the messages in `text`.
+    /// End of each message in `text`.
     pub ends: Vec<usize>,
 }
 
@@ -89,12 +89,12 @@ impl Ask {
         }
     }
 
-    /// Tokens of the prompt by this server's count.
+    /// Tokens of the prompt, as counted by this server.
     pub fn tokens(&self) -> u64 {
         tokens(self.pieces.text.len())
     }
 
-    /// What was said before the instruction, which may share its message with the session's own words.
+    /// Returns the text before the instruction. The instruction may be in the same message.
     pub fn session(&self) -> Vec<Value> {
         let spoken = |m: &Value| m["role"] == "user" && !texts(m).is_empty();
         let Some(last) = self.messages.iter().rposition(spoken) else { return Vec::new() };
@@ -109,23 +109,23 @@ impl Ask {
     }
 }
 
-/// Tokens of so many bytes.
+/// Converts a number of bytes to tokens.
 pub fn tokens(bytes: usize) -> u64 {
     (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64
 }
 
-/// Blocks of a message; a bare string is one text.
+/// Returns the blocks of a message. A plain string is one text block.
 pub fn blocks(message: &Value) -> Vec<Value> {
     bethink_harness::prompt::blocks(message)
 }
 
-/// The readable texts of a message, those of tool results left out.
+/// Returns the texts of a message, without tool results.
 pub fn texts(message: &Value) -> Vec<String> {
     let texts = blocks(message).into_iter().filter(|block| block["type"] == "text");
     texts.filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
 }
 
-/// The last words of the user: the last text block that asks for something known, else the whole message.
+/// Returns the user's last instruction: the last text block with a known purpose, or else the whole message.
 fn instruction(messages: &[Value]) -> String {
     let spoken = messages.iter().rev().filter(|m| m["role"] == "user").map(texts);
     let Some(texts) = spoken.into_iter().find(|texts| !texts.is_empty()) else {
@@ -179,7 +179,7 @@ fn pieces(tools: &[Value], system: &Value, messages: &[Value]) -> Pieces {
 }
 
 impl Pieces {
-    /// A breakpoint is no part of what is compared.
+    /// Removes cache breakpoints, which are not compared.
     fn push(&mut self, block: &Value) {
         let mut block = block.clone();
         let mark = block.as_object_mut().and_then(|fields| fields.remove("cache_control"));
@@ -190,7 +190,7 @@ impl Pieces {
     }
 }
 
-/// Messages of chat completions in the shape of the Messages API; system texts stay where they are.
+/// Converts messages of chat completions to the format of the Messages API. System messages stay in place.
 fn from_chat(messages: &[Value]) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     for message in messages {

@@ -1,14 +1,14 @@
-//! A gzip stream that unpacks to a gigabyte of zeros: a few megabytes on the wire.
+//! A gzip stream of a few megabytes that unpacks to a gigabyte of zeros.
 
 /// The header: deflate, no name, no time.
 pub(crate) const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-/// Repeats of [`block`] in a bomb.
+/// How often [`block`] is repeated.
 pub(crate) const BLOCKS: usize = 1024;
-/// Runs in a block.
+/// Number of runs in a block.
 const RUNS: usize = 4096;
 
-/// One deflate block of fixed codes: a zero, and then runs of 258 more; about a megabyte unpacked. Ends at
-/// a whole byte, so that blocks can follow each other.
+/// Returns a deflate block with fixed codes: a zero, followed by runs of 258 more; about a megabyte unpacked. Ends at
+/// a byte boundary, so that blocks can be repeated.
 pub(crate) fn block() -> Vec<u8> {
     let mut bits = Bits::default();
     // Not the last block; fixed codes.
@@ -21,7 +21,7 @@ pub(crate) fn block() -> Vec<u8> {
         bits.code(0b1100_0101, 8);
         bits.code(0, 5);
     }
-    // End of block, then an empty stored block, which brings the next one to a byte's start.
+    // End of block, then an empty stored block, so that the next one begins at a byte boundary.
     bits.code(0, 7);
     bits.number(0, 3);
     bits.pad();
@@ -46,7 +46,7 @@ impl Bits {
         self.used += 1;
     }
 
-    /// Numbers go lowest bit first, codes highest first.
+    /// Numbers are written lowest bit first, codes highest bit first.
     fn number(&mut self, value: u32, bits: u32) {
         (0..bits).for_each(|at| self.bit(value >> at & 1 == 1));
     }

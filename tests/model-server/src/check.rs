@@ -1,4 +1,4 @@
-//! Judges what is received, from the specification and the providers' own words alone.
+//! Checks requests, using only the specification and the providers' documentation.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::ask::{self, Wire};
 
-/// Most cache breakpoints of one request.
+/// Maximum number of cache breakpoints in a request.
 const MOST_MARKS: usize = 4;
 
-/// What is wrong with a request.
+/// The problems of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Rules that the messages break.
+    /// Rules that the messages violate.
     pub prompt: Vec<String>,
-    /// What is wrong around them: headers, model, limits, tools, breakpoints.
+    /// Problems of headers, model, limits, tools and breakpoints.
     pub envelope: Vec<String>,
 }
 
-/// `body` is `Null` when it is no JSON.
+/// Checks a request; `body` is `Null` if it is not JSON.
 pub fn faults(wire: Wire, headers: &[(String, String)], body: &Value) -> Faults {
     let mut out = Faults::default();
     if body.is_null() {
@@ -82,7 +82,7 @@ fn anthropic(headers: &[(String, String)], body: &Value, out: &mut Vec<String>) 
     }
 }
 
-/// Breakpoints anywhere in a value that are not part of a tool's input.
+/// Counts the breakpoints in a value, except in the input of a tool.
 fn marks(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(marks).sum(),
@@ -95,7 +95,7 @@ fn marks(value: &Value) -> usize {
     }
 }
 
-/// The rules of chat completions: calls are answered at once, each exactly once.
+/// Checks the rules of chat completions: each call must be followed by exactly one result.
 fn chat(messages: &[Value]) -> Vec<String> {
     let mut out = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -172,7 +172,7 @@ fn chat_tools(body: &Value, out: &mut Vec<String>) {
     }
 }
 
-/// Thinking that this server signed and that came back behind another prefix: its place.
+/// Finds thinking that this server signed and that was sent back after a different prefix.
 pub(crate) fn bound_elsewhere(asked: &ask::Ask) -> Option<String> {
     let pieces = &asked.pieces;
     let before = |i: usize| i.checked_sub(1).map_or(pieces.head, |last| pieces.ends[last]);

@@ -1,4 +1,4 @@
-//! Brings a response over a connection, well or in one of the bad ways.
+//! Sends a response over a connection, correctly or with a fault.
 
 use std::io;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::http::{END, Framing, chunk, head};
 use crate::payload::{self, Payload};
 use crate::script::Split;
 
-/// An endless answer ends here all the same, so that a server left alone does not run for ever.
+/// Maximum size of an endless answer, so that a forgotten server stops.
 const MOST_ENDLESS: usize = 1 << 30;
-/// By how much a promised length is too long.
+/// By how much a wrong `Content-Length` is too long.
 const MISSING: usize = 1000;
 
-/// How to deliver.
+/// How to send a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
     pub(crate) fault: Option<Fault>,
@@ -26,16 +26,16 @@ pub(crate) struct Manner {
     pub(crate) split: Split,
     pub(crate) pace: Duration,
     pub(crate) drip: Duration,
-    /// The listener that must never hear of a redirect.
+    /// The address of a redirect, which clients must not connect to.
     pub(crate) elsewhere: String,
 }
 
-/// What a connection is good for after it.
+/// What can be done with the connection afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     Kept,
     Closed,
-    /// The client went before the end.
+    /// The client disconnected before the end.
     Left,
 }
 
@@ -91,7 +91,7 @@ pub(crate) async fn deliver(
     Ok(hold(stream).await)
 }
 
-/// Nothing more comes from here: waits until the client has had enough.
+/// Sends nothing more, and waits until the client disconnects.
 async fn hold(stream: &mut TcpStream) -> After {
     let mut sink = [0; 4096];
     while let Ok(1..) = stream.read(&mut sink).await {}
@@ -134,7 +134,7 @@ async fn well(stream: &mut TcpStream, payload: &Payload, manner: &Manner) -> io:
     Ok(After::Kept)
 }
 
-/// Whether the client went meanwhile.
+/// Returns whether the client has disconnected.
 async fn pause(stream: &mut TcpStream, pace: Duration) -> bool {
     let mut sink = [0; 64];
     tokio::select! {
@@ -147,7 +147,7 @@ async fn begin(stream: &mut TcpStream, payload: &Payload) -> io::Result<()> {
     stream.write_all(&head(payload.status, payload.kind, &payload.headers, Framing::Chunked)).await
 }
 
-/// The first half of the body, at least what opens a stream.
+/// Returns the first half of the body, but at least the beginning of a stream.
 fn halves(payload: &Payload) -> Vec<u8> {
     if payload.stream {
         let most = payload.pieces.len() / 2;
@@ -196,7 +196,7 @@ async fn endless(
             let opening = payload.pieces[..payload.opening.min(payload.pieces.len())].concat();
             (opening, payload::more(manner.wire, &filler))
         }
-        // One string that does not end.
+        // A string without an end.
         (true, _) => (b"data: {\"type\":\"content_block_delta\",\"text\":\"".to_vec(), filler),
         (false, _) => (b"{\"id\":\"".to_vec(), filler),
     };

@@ -1,25 +1,25 @@
-//! Every way to fail, by name.
+//! All faults, by name.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a fault sits.
+/// The stage at which a fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Before the request is read.
     Connection,
-    /// A good answer, badly delivered.
+    /// A good answer that is not delivered correctly.
     Delivery,
     /// An HTTP error, or an error in the stream.
     Refusal,
-    /// Well-formed, with something wrong in it.
+    /// A well-formed answer with wrong content.
     Content,
-    /// Good in odd clothes: a client must take it.
+    /// An unusual but valid answer, which a client must accept.
     Odd,
 }
 
 macro_rules! faults {
     ($($(#[doc = $doc:literal])* $fault:ident $name:literal $kind:ident,)*) => {
-        /// One way to fail. Names are stable: scripts and tables use them.
+        /// A fault. Scripts and tables use the names, so they do not change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Fault {
             $($(#[doc = $doc])* #[serde(rename = $name)] $fault,)*
@@ -40,11 +40,11 @@ macro_rules! faults {
 }
 
 faults! {
-    /// The connection is accepted, and never read.
+    /// The connection is accepted but never read.
     HangAtAccept "hang_at_accept" Connection,
     /// The connection is reset as soon as the request begins.
     ResetAtAccept "reset_at_accept" Connection,
-    /// The request is read, and nothing follows.
+    /// The request is read, but never answered.
     HangBeforeHeaders "hang_before_headers" Delivery,
     /// Half of the headers, then nothing.
     HangInHeaders "hang_in_headers" Delivery,
@@ -56,25 +56,25 @@ faults! {
     OneByteASecond "one_byte_a_second" Delivery,
     ResetBeforeHeaders "reset_before_headers" Delivery,
     ResetMidStream "reset_mid_stream" Delivery,
-    /// The sending half is closed in the middle; the connection stays.
+    /// The server closes its sending half in the middle of the answer.
     HalfClose "half_close" Delivery,
-    /// The connection is closed without a byte.
+    /// The connection is closed without any answer.
     CloseBeforeHeaders "close_before_headers" Delivery,
-    /// Well-formed HTTP around half of the JSON.
+    /// Well-formed HTTP with half of the JSON.
     TruncatedJson "truncated_json" Delivery,
-    /// `Content-Length` promises more than comes.
+    /// `Content-Length` is larger than the body.
     LengthTooLong "length_too_long" Delivery,
-    /// `Content-Length` ends in the middle of what comes.
+    /// `Content-Length` is smaller than the body.
     LengthTooShort "length_too_short" Delivery,
-    /// Bytes that are no HTTP.
+    /// Bytes that are not HTTP.
     NotHttp "not_http" Delivery,
     /// 200 with a web page.
     HtmlOk "html_ok" Delivery,
-    /// Events without end.
+    /// An endless stream of events.
     HugeStream "huge_stream" Delivery,
-    /// One event without end.
+    /// An endless event.
     HugeEvent "huge_event" Delivery,
-    /// `Content-Encoding: gzip` over a body that unpacks to a gigabyte.
+    /// `Content-Encoding: gzip` with a body that unpacks to a gigabyte.
     GzipBomb "gzip_bomb" Delivery,
     /// 200, then an error instead of the first event.
     ErrorAfterOk "error_after_ok" Delivery,
@@ -82,9 +82,9 @@ faults! {
     ErrorMidStream "error_mid_stream" Delivery,
     /// 200, then the provider's overflow text as an event.
     OverflowAfterOk "overflow_after_ok" Delivery,
-    /// A clean end of the body before the answer has ended.
+    /// A correct end of the body before the answer is complete.
     EofWithoutStop "eof_without_stop" Delivery,
-    /// 307 to a listener that must never hear of it.
+    /// 307 to an address that clients must not connect to.
     Redirect "redirect" Delivery,
     /// 429 that asks for a wait of a second.
     RateLimited "rate_limited" Refusal,
@@ -100,7 +100,7 @@ faults! {
     /// 503 with plain text.
     Unavailable "unavailable" Refusal,
     WrongKey "wrong_key" Refusal,
-    /// 401 that repeats the key which it was sent.
+    /// 401 with the client's key in the error text.
     EchoedKey "echoed_key" Refusal,
     NotPermitted "not_permitted" Refusal,
     NoModel "no_model" Refusal,
@@ -108,7 +108,7 @@ faults! {
     Invalid "invalid" Refusal,
     /// The prompt alone is too long, with figures.
     Overflow "overflow" Refusal,
-    /// The prompt and the room for the answer are too long together.
+    /// Prompt and `max_tokens` together are too long.
     OutputOverflow "output_overflow" Refusal,
     OverflowBedrock "overflow_bedrock" Refusal,
     OverflowGemini "overflow_gemini" Refusal,
@@ -122,11 +122,11 @@ faults! {
     ThinkingModified "thinking_modified" Refusal,
     CallWithoutResult "call_without_result" Refusal,
     ResultWithoutCall "result_without_call" Refusal,
-    /// An error that is in no table.
+    /// An error that the table of errors does not have.
     UnknownError "unknown_error" Refusal,
-    /// Calls a tool in every answer, for ever.
+    /// Calls a tool in every answer.
     ToolLoop "tool_loop" Content,
-    /// Calls a shell that nobody offered.
+    /// Calls a tool that was not offered.
     ForbiddenTool "forbidden_tool" Content,
     /// 500 calls in one answer.
     ManyCalls "many_calls" Content,
@@ -134,7 +134,7 @@ faults! {
     OtherFile "other_file" Content,
     /// Edits a path that climbs out of the notes' directory.
     EscapesPath "escapes_path" Content,
-    /// Arguments that are no JSON.
+    /// Arguments that are not JSON.
     BrokenArguments "broken_arguments" Content,
     /// No content at all.
     EmptyContent "empty_content" Content,
@@ -151,7 +151,7 @@ faults! {
     NegativeUsage "negative_usage" Content,
     AbsurdUsage "absurd_usage" Content,
     MissingUsage "missing_usage" Content,
-    /// Events and fields that nobody knows.
+    /// Unknown events and fields.
     UnknownEvents "unknown_events" Odd,
     /// Byte-order mark, CRLF, comments, `data:` without a space.
     OddSse "odd_sse" Odd,
@@ -162,7 +162,7 @@ impl Fault {
         Fault::ALL.iter().copied().find(|fault| fault.name() == name)
     }
 
-    /// Ends by itself and at once: fit for failing at random.
+    /// Returns whether the fault ends at once, so that it can be used at random.
     pub fn is_quick(self) -> bool {
         use Fault as F;
         !matches!(
@@ -181,7 +181,7 @@ impl Fault {
         )
     }
 
-    /// The same request can never succeed: sending it again unchanged is a mistake.
+    /// Returns whether retrying the same request cannot succeed.
     pub fn is_permanent(self) -> bool {
         use Fault as F;
         matches!(
@@ -211,7 +211,7 @@ impl Fault {
         )
     }
 
-    /// The provider says that the request is too long, one way or another.
+    /// Returns whether the provider reports that the request is too long.
     pub fn is_overflow(self) -> bool {
         use Fault as F;
         matches!(

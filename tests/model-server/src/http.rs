@@ -1,11 +1,11 @@
-//! HTTP/1.1 by hand: what a server library would never let us write.
+//! A simple HTTP/1.1 implementation, which can send invalid responses.
 
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Largest request that is read.
+/// Maximum size of a request, in bytes.
 const MOST_BODY: usize = 256 << 20;
 const MOST_HEAD: usize = 256 << 10;
 
@@ -24,7 +24,7 @@ impl Incoming {
     }
 }
 
-/// The next request; `None` when the client has nothing more to ask. `rest` holds bytes already read.
+/// Reads the next request; `None` if the client sends no more. `rest` has the bytes that were already read.
 pub(crate) async fn read(
     stream: &mut TcpStream,
     rest: &mut Vec<u8>,
@@ -104,14 +104,14 @@ async fn chunked(stream: &mut TcpStream, rest: &mut Vec<u8>) -> io::Result<Vec<u
     }
 }
 
-/// How a body is told to end.
+/// How the end of a body is marked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Framing {
     Length(usize),
     Chunked,
 }
 
-/// Status line and headers, up to the empty line.
+/// Writes status line, headers and the empty line.
 pub(crate) fn head(
     status: u16,
     kind: &str,
@@ -129,7 +129,7 @@ pub(crate) fn head(
     (text + "\r\n").into_bytes()
 }
 
-/// A piece of a body as a chunk.
+/// Encodes a piece of a body as a chunk.
 pub(crate) fn chunk(piece: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{:x}\r\n", piece.len()).into_bytes();
     bytes.extend_from_slice(piece);
@@ -137,7 +137,7 @@ pub(crate) fn chunk(piece: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The end of a chunked body.
+/// Returns the end of a chunked body.
 pub(crate) const END: &[u8] = b"0\r\n\r\n";
 
 fn reason(status: u16) -> &'static str {

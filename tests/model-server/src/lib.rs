@@ -1,11 +1,10 @@
-//! A model's server that answers well, and fails in every way that a real one can.
+//! A scripted model server, which can fail in every way that a real one can.
 //!
-//! Speaks the Messages API and chat completions on a free port. What it answers is made from the
-//! request: a summary of the session that it was given, edits of the notes that it was given, a choice among
-//! memories, or a short
-//! text. A [`Script`] says which requests fail how; [`Fault::ALL`] are the ways. It judges every prompt
-//! by rules of its own and keeps the last requests to look at. Knows the wire only: none of the house's
-//! engines is a dependency, so that a mistake in them can't be repeated here.
+//! Serves the Messages API and chat completions on a free port. Its answers are made from the
+//! request: a summary of the session, edits of the notes, a choice of memories, or a short text. A [`Script`]
+//! defines which requests fail and how; [`Fault::ALL`] lists the faults. The server checks every prompt by its own
+//! rules, and keeps the newest requests for tests. It uses none of bethink's engines, so that it does not
+//! repeat their mistakes.
 //!
 //! Reading order: [`fault`] → [`script`] → [`ask`] → [`check`] → [`answer`] (with `summary`, `notes`, `recall`) →
 //! [`refusal`] → `anthropic`, `openai` → `http`, `deliver` → `state`, `admin` → [`server`].

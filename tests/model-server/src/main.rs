@@ -1,4 +1,4 @@
-//! `model-server`: the scripted model on a port, for trying things out by hand.
+//! `model-server`: runs the scripted model server, for tests by hand.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -8,34 +8,34 @@ use anyhow::{Context, bail};
 use bethink_model_server::{Fault, Script, Server, Split};
 use clap::Parser;
 
-/// A model's server that answers well, or fails as it is told.
+/// A scripted model server.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free port.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// A script as JSON: {"summary": ["overloaded"], "notes": {"always": "quota"}, …}.
+    /// A JSON file with a script: {"summary": ["overloaded"], "notes": {"always": "quota"}, …}.
     #[arg(long, conflicts_with = "fault")]
     script: Option<PathBuf>,
-    /// Every request fails in this way.
+    /// Make every request fail with this fault.
     #[arg(long)]
     fault: Option<String>,
-    /// This many requests of a hundred fail in a way drawn by the seed.
+    /// Percentage of requests that fail with a random fault.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     fail_percent: u8,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The model's window in tokens; what is longer is refused.
+    /// The model's context window, in tokens.
     #[arg(long)]
     window: Option<u64>,
-    /// Bytes of each write.
+    /// Number of bytes in each write.
     #[arg(long)]
     split: Option<usize>,
-    /// Answers begin with signed thinking.
+    /// Begin each answer with signed thinking.
     #[arg(long)]
     thinking: bool,
-    /// Lists the faults and ends.
+    /// List the faults.
     #[arg(long)]
     faults: bool,
 }
@@ -48,7 +48,7 @@ fn main() -> anyhow::Result<()> {
         return Ok(known.try_for_each(|fault| writeln!(out, "{}", fault.name()))?);
     }
     let server = Server::listen(arguments.listen, script(&arguments)?)
-        .with_context(|| format!("can't listen on {}", arguments.listen))?;
+        .with_context(|| format!("could not listen on {}", arguments.listen))?;
     writeln!(out, "{}", server.url())?;
     out.flush()?;
     server.wait();
@@ -58,14 +58,14 @@ fn main() -> anyhow::Result<()> {
 fn script(arguments: &Arguments) -> anyhow::Result<Script> {
     let mut script = match (&arguments.script, &arguments.fault) {
         (Some(path), _) => {
-            let text =
-                std::fs::read(path).with_context(|| format!("can't read {}", path.display()))?;
+            let text = std::fs::read(path)
+                .with_context(|| format!("could not read {}", path.display()))?;
             serde_json::from_slice(&text)
-                .with_context(|| format!("{} is no script", path.display()))?
+                .with_context(|| format!("{} is not a valid script", path.display()))?
         }
         (None, Some(name)) => match Fault::named(name) {
             Some(fault) => Script::always(fault),
-            None => bail!("there is no fault {name:?}; `--faults` lists them"),
+            None => bail!("unknown fault {name:?}; `--faults` lists all of them"),
         },
         (None, None) => Script::good(),
     };

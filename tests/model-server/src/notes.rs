@@ -1,16 +1,16 @@
-//! Edits of the notes that stand in the instruction.
+//! Makes edits of the notes in an instruction.
 
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, called, calls, said};
 use crate::ask::{Ask, Tool, blocks, texts};
 
-/// Sections that get a line, and what their line begins with; a line of an earlier update is replaced.
+/// Sections that get a line, and how it begins. The line of an earlier update is replaced.
 const LINES: [(&str, &str); 3] =
     [("Current State", "- Now: "), ("Task Specification", "- Asked: "), ("Worklog", "- Then: ")];
 const LINE_CHARS: usize = 200;
 
-/// Calls of the edit tool where one is offered, else edits as text; after their results, a last word.
+/// Calls the edit tool if there is one, or else writes edits as text. After the results, ends with a short text.
 pub(crate) fn answer(asked: &Ask, number: u64) -> Answer {
     let edits = edits(asked);
     if answered(asked) || edits.is_empty() {
@@ -26,13 +26,13 @@ pub(crate) fn answer(asked: &Ask, number: u64) -> Answer {
     }
 }
 
-/// The tool that replaces one text by another.
+/// Finds the tool that replaces one text with another.
 pub(crate) fn edit_tool(asked: &Ask) -> Option<&Tool> {
     let has = |tool: &Tool, name: &str| tool.properties.iter().any(|p| p == name);
     asked.tools.iter().find(|tool| has(tool, "old_string") && has(tool, "new_string"))
 }
 
-/// Where the notes lie, as the instruction says it.
+/// Reads the path of the notes from the instruction.
 pub(crate) fn path(instruction: &str) -> Option<String> {
     let trim = |c: char| matches!(c, ':' | ',' | '.' | '`' | '"' | '\'' | '(' | ')' | '<' | '>');
     let mut words = instruction.split_whitespace().map(|word| word.trim_matches(trim));
@@ -57,7 +57,7 @@ impl Edit {
     }
 }
 
-/// The results of the calls have come.
+/// Returns whether the results of the calls were sent.
 fn answered(asked: &Ask) -> bool {
     let last = asked.messages.last().map(blocks).unwrap_or_default();
     !last.is_empty() && last.iter().all(|block| block["type"] == "tool_result")
@@ -72,7 +72,7 @@ fn edits(asked: &Ask) -> Vec<Edit> {
     lines.filter_map(|((heading, begin), words)| edit(notes, heading, begin, words)).collect()
 }
 
-/// One line of a section, replaced or added below its heading.
+/// Replaces a line of a section, or adds one below its heading.
 fn edit(notes: &str, heading: &str, begin: &str, words: &str) -> Option<Edit> {
     let is_heading = |line: &str| line.starts_with('#');
     let of = |line: &str| is_heading(line) && line.trim_start_matches('#').trim() == heading;
@@ -80,7 +80,7 @@ fn edit(notes: &str, heading: &str, begin: &str, words: &str) -> Option<Edit> {
     let body = notes.lines().skip(start + 1).take_while(|line| !is_heading(line));
     let (title, body): (&str, Vec<&str>) = (notes.lines().nth(start)?, body.collect());
     let line = format!("{begin}{words}");
-    // Old text has to stand in the notes once: the line of the last update, else the heading with all
+    // The old text must occur only once in the notes: the line of the last update, or else the heading with all
     // lines up to the first empty one.
     if let Some(known) = body.iter().find(|known| known.starts_with(begin)) {
         return (notes.matches(known).count() == 1 && **known != line)

@@ -1,4 +1,4 @@
-//! Chat completions: one JSON, or its chunks.
+//! Chat completions: a JSON answer, or its chunks.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::answer::{Answer, Content, Stop, Usage};
 use crate::ask::Ask;
 use crate::payload::{Events, cut};
 
-/// Any moment will do; clients look at it as little as we do.
+/// An arbitrary time, which clients ignore.
 const CREATED: u64 = 1_790_000_000;
 
 pub(crate) fn whole(asked: &Ask, answer: &Answer, id: &str) -> Value {
@@ -89,7 +89,7 @@ fn stop(stop: Stop) -> &'static str {
     }
 }
 
-/// Chat completions count cached tokens into the prompt's.
+/// In chat completions, the prompt's tokens include cached ones.
 fn usage(figures: &Usage) -> Value {
     let prompt = figures.input.saturating_add(figures.read).saturating_add(figures.written);
     json!({"prompt_tokens": prompt, "completion_tokens": figures.output,

@@ -1,4 +1,4 @@
-//! What goes over the wire, before it is delivered well or badly.
+//! Makes the bytes of a response.
 
 use serde_json::{Value, json};
 
@@ -9,27 +9,27 @@ use crate::refusal::{self, Body, PAGE, Refusal};
 use crate::script::Recording;
 use crate::{anthropic, openai};
 
-/// Characters of one delta.
+/// Number of characters in a delta.
 const DELTA: usize = 48;
 
-/// A stream in three parts: without the last one it has not ended.
+/// A stream in three parts. Without the last one it is incomplete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
     pub(crate) start: Vec<String>,
     pub(crate) body: Vec<String>,
     pub(crate) end: Vec<String>,
-    /// Pieces of the body until something was said.
+    /// Number of pieces up to the first text.
     pub(crate) silent: usize,
 }
 
-/// A response, in the pieces that it is written in.
+/// A response, as the pieces to write.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
     pub(crate) status: u16,
     pub(crate) kind: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) pieces: Vec<Vec<u8>>,
-    /// Pieces up to the first that says something.
+    /// Number of pieces up to the first text.
     pub(crate) opening: usize,
     pub(crate) stream: bool,
 }
@@ -73,7 +73,7 @@ impl Payload {
         payload
     }
 
-    /// The answer as it was asked for; a fault of delivery may change its events.
+    /// Returns the answer in the requested format. Some faults change its events.
     pub(crate) fn answered(
         asked: &Ask,
         answer: &Answer,
@@ -95,7 +95,7 @@ impl Payload {
     }
 }
 
-/// One more piece of text, as an event.
+/// Makes a delta event.
 pub(crate) fn more(wire: Wire, text: &str) -> String {
     match wire {
         Wire::Anthropic => anthropic::more(text),
@@ -103,7 +103,7 @@ pub(crate) fn more(wire: Wire, text: &str) -> String {
     }
 }
 
-/// A text in deltas.
+/// Splits a text into deltas.
 pub(crate) fn cut(text: &str) -> impl Iterator<Item = String> {
     let chars: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = chars.chunks(DELTA).map(|piece| piece.iter().collect()).collect();
@@ -139,7 +139,7 @@ fn whole(
         Some(Fault::OddSse) => return Payload::plain(200, JSON, format!("\r\n\n  {body:#}\n\n")),
         _ => {}
     }
-    // An error behind a status of success: what a stream tells as an event.
+    // An error in a response with a success status, sent as an event if streamed.
     if let Some(error) = error {
         body = refusal::envelope(asked.wire, error, request);
     }
@@ -215,7 +215,7 @@ fn unknown(wire: Wire) -> String {
     }
 }
 
-/// The same events by other legal marks.
+/// Encodes the same events in another valid form.
 fn odd(events: &[String]) -> Vec<String> {
     let dress = |event: &String| {
         let event = event.replace("data: ", "data:").replace('\n', "\r\n");

@@ -1,12 +1,12 @@
-//! A choice of memories: those whose line shares a word with what the user said.
+//! Chooses memories: those whose line has a word in common with the user's message.
 
 use serde_json::json;
 
-/// Shorter words stand in every line.
+/// Minimum length of a word, because shorter ones are in every line.
 const MIN_LETTERS: usize = 4;
 const MOST: usize = 5;
 
-/// A JSON array of names, and one that stands in no list.
+/// Returns a JSON array of names, one of which does not exist.
 pub(crate) fn choose(instruction: &str) -> String {
     let said = between(instruction, "<user_said>", "</user_said>");
     let wanted: Vec<String> = words(said).collect();

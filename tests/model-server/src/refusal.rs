@@ -1,11 +1,11 @@
-//! Errors in the providers' own words, with the figures of the request at hand.
+//! Makes errors with the providers' own texts and the figures of the request.
 
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, Wire};
 use crate::fault::Fault;
 
-/// An error of the provider's.
+/// An error of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub status: u16,
@@ -21,11 +21,11 @@ pub enum Body {
     Html,
 }
 
-/// A proxy's page.
+/// The web page of a proxy.
 pub(crate) const PAGE: &str =
     "<!DOCTYPE html><html><head><title>Bad gateway</title></head><body><h1>502</h1></body></html>";
 
-/// The error of a fault; `None` for faults that are no refusal. `key` is the key that was sent.
+/// Returns the error for a fault; `None` for other faults. `key` is the key that the client sent.
 pub(crate) fn refusal(
     fault: Fault,
     asked: &Ask,
@@ -33,7 +33,7 @@ pub(crate) fn refusal(
     key: &str,
 ) -> Option<Refusal> {
     let input = asked.tokens();
-    // Without a window, the request is a fifth too long for the model, whatever its size.
+    // If no window is set, the request counts as a fifth too long.
     let limit = window.unwrap_or(input * 4 / 5);
     let chat = asked.wire == Wire::OpenAi;
     let invalid = |message: String| error(400, "invalid_request_error", message);
@@ -142,7 +142,7 @@ pub(crate) fn refusal(
     })
 }
 
-/// What a model with a window says of a request that does not fit it.
+/// Returns the error for a request that exceeds the window.
 pub(crate) fn over_window(asked: &Ask, window: u64) -> Option<Refusal> {
     if asked.tokens() > window {
         return refusal(Fault::Overflow, asked, Some(window), "");
@@ -159,7 +159,7 @@ pub(crate) fn bound(place: &str) -> Refusal {
     error(400, "invalid_request_error", message)
 }
 
-/// What a provider says of a prompt that breaks its rules.
+/// Returns the error for a prompt that violates the rules.
 pub(crate) fn broken(faults: &[String]) -> Refusal {
     error(400, "invalid_request_error", format!("messages: {}", faults.join("; ")))
 }
@@ -235,7 +235,7 @@ fn wait(refusal: Refusal, seconds: u64) -> Refusal {
     Refusal { retry_after: Some(seconds), ..refusal }
 }
 
-/// The envelope of an error on a wire.
+/// Wraps an error in the format of a provider.
 pub(crate) fn envelope(wire: Wire, refusal: &Refusal, request: &str) -> Value {
     let Body::Error { kind, code, message } = &refusal.body else { return Value::Null };
     match wire {

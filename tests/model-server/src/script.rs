@@ -1,4 +1,4 @@
-//! Which requests fail, and how.
+//! Defines which requests fail, and how.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::ask::Purpose;
 use crate::fault::{Fault, Kind};
 
-/// Requests that are kept to look at, unless a script says otherwise.
+/// Default number of requests to keep.
 const KEPT: usize = 64;
-/// A second: what the name of the fault says.
+/// One second, as in the name of the fault.
 const DRIP_MS: u64 = 1000;
 
-/// What a server does, by what is asked. The default answers everything well.
+/// The behavior of the server for each purpose. By default all requests succeed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
@@ -21,27 +21,27 @@ pub struct Script {
     pub notes: Plan,
     pub recall: Plan,
     pub other: Plan,
-    /// Of the requests that no plan fails, this many of a hundred fail in a quick way drawn by `seed`.
+    /// Percentage of the other requests that fail with a quick random fault, chosen with `seed`.
     pub fail_percent: u8,
     pub seed: u64,
-    /// The model's window in tokens of this server's count; what is longer is refused with the figures.
+    /// The model's context window, in tokens as this server counts them.
     pub window: Option<u64>,
-    /// How an answer is cut into writes.
+    /// How an answer is split into writes.
     pub split: Split,
-    /// Between two writes of a stream; 0 is at once.
+    /// Delay between two writes of a stream, in milliseconds.
     pub pace_ms: u64,
-    /// Every good answer is this one, whatever was asked.
+    /// Every good answer is this one, for all purposes.
     pub recording: Option<Recording>,
-    /// Between two bytes of [`Fault::OneByteASecond`].
+    /// Delay between two bytes of [`Fault::OneByteASecond`], in milliseconds.
     pub drip_ms: u64,
-    /// Answers begin with thinking that is signed over all that came before it; what comes back with
-    /// another prefix is refused.
+    /// Answers begin with thinking, whose signature depends on everything before it. Thinking that is sent back
+    /// after another prefix is rejected.
     pub thinking: bool,
-    /// The newest requests are kept with headers and body.
+    /// Number of requests that are kept, with headers and body.
     pub keep: usize,
 }
 
-/// Faults of one purpose: first these in turn, then always that one, or good answers.
+/// The faults of one purpose: first a list of faults, then always the same fault, or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "PlanText")]
 pub struct Plan {
@@ -49,7 +49,7 @@ pub struct Plan {
     pub always: Option<Fault>,
 }
 
-/// A plan as a script file has it: a list, or both parts.
+/// A plan in a script file: a list, or an object with both parts.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PlanText {
@@ -61,7 +61,7 @@ enum PlanText {
     },
 }
 
-/// An answer as it was recorded.
+/// A recorded answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recording {
     /// The media type.
@@ -74,12 +74,12 @@ pub struct Recording {
 pub enum Split {
     /// One write.
     Whole,
-    /// One write for each event.
+    /// A separate write for each event.
     #[default]
     Events,
-    /// So many bytes a write.
+    /// Writes of this many bytes.
     Bytes(usize),
-    /// Two writes, cut here.
+    /// Two writes, split at this position.
     At(usize),
 }
 
@@ -104,12 +104,12 @@ impl Default for Script {
 }
 
 impl Script {
-    /// Everything is answered well.
+    /// A script without faults.
     pub fn good() -> Self {
         Self::default()
     }
 
-    /// Every request fails in one way.
+    /// A script in which every request has the same fault.
     pub fn always(fault: Fault) -> Self {
         let plan = Plan { first: VecDeque::new(), always: Some(fault) };
         Self {
@@ -121,7 +121,7 @@ impl Script {
         }
     }
 
-    /// The first requests of each purpose fail in turn, then all is well.
+    /// A script in which the first requests of each purpose have these faults.
     pub fn first(faults: &[Fault]) -> Self {
         let plan = Plan { first: faults.iter().copied().collect(), always: None };
         Self {
@@ -142,7 +142,7 @@ impl Script {
         }
     }
 
-    /// The fault of the next request of a purpose, used up.
+    /// Takes the fault for the next request of a purpose.
     pub(crate) fn draw(&mut self, purpose: Purpose, rng: &mut Rng) -> Option<Fault> {
         if let Some(fault) = self.plan(purpose).take(|fault| fault.kind() != Kind::Connection) {
             return Some(fault);
@@ -155,8 +155,8 @@ impl Script {
         Some(*rng.pick(&quick))
     }
 
-    /// The fault of a connection whose request is not read yet, and so belongs to no purpose: each whose turn it is
-    /// has had it.
+    /// Takes the fault of a connection whose request has not been read, so its purpose is unknown. The fault counts for
+    /// each purpose whose turn it is.
     pub(crate) fn draw_unread(&mut self) -> Option<Fault> {
         let purposes = [Purpose::Summary, Purpose::Notes, Purpose::Recall, Purpose::Other];
         let connection = |fault: Fault| fault.kind() == Kind::Connection;

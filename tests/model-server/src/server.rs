@@ -1,4 +1,4 @@
-//! The server itself: one thread, one port.
+//! The server, with one thread and one port.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,14 +22,14 @@ use crate::refusal::{self, Refusal};
 use crate::script::Script;
 use crate::state::{Counts, Decided, Seen, State};
 
-/// Enough of a request to tell whether it is a test's own.
+/// How many bytes of a request are read to recognize a test's own routes.
 const PEEKED: usize = 8;
-/// A model that `/v1/models` names.
+/// The model that `/v1/models` lists.
 const MODEL: &str = "scripted-1";
-/// How long a full backlog leaves a connection unanswered before it counts as full.
+/// How long a connection must remain unanswered before the backlog counts as full.
 const UNANSWERED: Duration = Duration::from_millis(200);
 
-/// A running server; gone when dropped.
+/// A running server, which stops when dropped.
 #[derive(Debug)]
 pub struct Server {
     addr: SocketAddr,
@@ -39,7 +39,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// On a free port of the loopback.
+    /// Starts a server on a free loopback port.
     pub fn start(script: Script) -> io::Result<Self> {
         Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), script)
     }
@@ -67,7 +67,7 @@ impl Server {
         Ok(Self { addr, state, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Without a path: `http://127.0.0.1:PORT`.
+    /// Returns `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
@@ -76,7 +76,7 @@ impl Server {
         self.state.counts()
     }
 
-    /// The newest requests, oldest first.
+    /// Returns the newest requests, oldest first.
     pub fn requests(&self) -> Vec<Seen> {
         self.state.seen()
     }
@@ -85,7 +85,7 @@ impl Server {
         self.state.set_script(script);
     }
 
-    /// From now on requests are read and counted, and their answers kept back until [`Server::release`].
+    /// Holds all answers back until [`Server::release`]. Requests are still read and counted.
     pub fn hold(&self) {
         self.state.hold(true);
     }
@@ -111,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-/// A port whose backlog is full: a connection to it is never made, and never refused.
+/// A port with a full backlog: connections to it are neither made nor refused.
 #[derive(Debug)]
 pub struct Deaf {
     addr: SocketAddr,
@@ -143,12 +143,12 @@ impl Deaf {
 async fn serve(listener: TcpListener, state: &Arc<State>) {
     while let Ok((stream, _)) = listener.accept().await {
         let state = Arc::clone(state);
-        // A client that breaks off is what many faults are about.
+        // Many faults make clients disconnect.
         tokio::spawn(async move { drop(connection(stream, &state).await) });
     }
 }
 
-/// Where redirects lead: counts, and answers nothing.
+/// The target of redirects, which counts connections and answers none.
 async fn trap(listener: TcpListener, state: &State) {
     while let Ok((stream, _)) = listener.accept().await {
         state.count(|counts| counts.elsewhere += 1);
@@ -170,7 +170,7 @@ async fn connection(mut stream: TcpStream, state: &State) -> io::Result<()> {
         if !own && start.starts_with(b"POST") {
             match state.draw_unread() {
                 Some(Fault::ResetAtAccept) => return reset(&stream).map(drop),
-                // Never read; kept open until the server goes.
+                // Never read, and kept open until the server stops.
                 Some(_) => std::future::pending().await,
                 None => {}
             }
@@ -182,7 +182,7 @@ async fn connection(mut stream: TcpStream, state: &State) -> io::Result<()> {
     }
 }
 
-/// The first bytes of the next request, left unread; `None` at the end.
+/// Peeks at the first bytes of the next request; `None` at the end.
 async fn peek(stream: &TcpStream, rest: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut start = [0; PEEKED];
     loop {
@@ -257,7 +257,7 @@ async fn ask(
     after
 }
 
-/// Why a good server refuses it all the same.
+/// Returns why the server rejects a request without a fault; `None` if it does not.
 fn refused(asked: &Ask, decided: &Decided, state: &State) -> Option<(Refusal, String)> {
     if !decided.prompt_faults.is_empty() {
         let faults = &decided.prompt_faults;
@@ -303,7 +303,7 @@ fn body(incoming: &Incoming) -> Value {
     serde_json::from_slice(&incoming.body).unwrap_or(Value::Null)
 }
 
-/// The key that a request carries.
+/// Returns the key in a request.
 fn key(incoming: &Incoming) -> &str {
     let bearer = incoming.header("authorization").map(|value| value.trim_start_matches("Bearer "));
     incoming.header("x-api-key").or(bearer).unwrap_or("")

@@ -1,4 +1,4 @@
-//! What a server remembers: its script, what it was asked, how often what happened.
+//! The server's state: its script, the received requests, and counts.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ use crate::fault::Fault;
 use crate::http::Incoming;
 use crate::script::Script;
 
-/// Earlier prompts that a prefix is looked for in.
+/// Number of earlier prompts to compare with.
 const PROMPTS: usize = 32;
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Seen {
     pub number: u64,
@@ -26,45 +26,45 @@ pub struct Seen {
     pub wire: Wire,
     pub purpose: Purpose,
     pub headers: Vec<(String, String)>,
-    /// JSON; `null` when it was none.
+    /// The body as JSON; `null` if it was not JSON.
     pub json: Value,
     #[serde(skip)]
     pub body: Vec<u8>,
     pub stream: bool,
-    /// Tokens of the prompt by this server's count.
+    /// Tokens of the prompt, as counted by this server.
     pub tokens: u64,
-    /// What was done to it; `null` for an answer as it should be.
+    /// The fault; `null` if there was none.
     pub fault: Option<Fault>,
-    /// Refused for its size or its own faults.
+    /// Whether the request was rejected because it was too large or invalid.
     pub refused: Option<String>,
     pub prompt_faults: Vec<String>,
     pub envelope_faults: Vec<String>,
-    /// The client closed before the end.
+    /// The client disconnected before the end.
     pub left: bool,
 }
 
-/// How often what happened since the start.
+/// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub connections: u64,
-    /// Requests for an answer.
+    /// Number of requests for an answer.
     pub requests: u64,
     pub by_purpose: BTreeMap<&'static str, u64>,
     pub count_tokens: u64,
     pub models: u64,
     pub answered_well: u64,
     pub failed: BTreeMap<&'static str, u64>,
-    /// Refused because they do not fit the window.
+    /// Number of requests that exceeded the window.
     pub over_window: u64,
-    /// Requests whose messages break a rule.
+    /// Number of requests with invalid messages.
     pub invalid_prompts: u64,
-    /// Requests with something wrong around the messages.
+    /// Number of requests with other problems.
     pub invalid_envelopes: u64,
-    /// Requests sent again, byte for byte, after an error that a repetition can't heal.
+    /// Number of requests that were retried unchanged after a permanent error.
     pub repeated: u64,
-    /// Clients that closed before the end.
+    /// Number of clients that disconnected before the end.
     pub left: u64,
-    /// Requests to the place that a redirect names.
+    /// Number of requests to the target of a redirect.
     pub elsewhere: u64,
 }
 
@@ -82,16 +82,16 @@ struct Inner {
     counts: Counts,
     seen: VecDeque<Seen>,
     prompts: VecDeque<String>,
-    /// Bodies that were refused for good.
+    /// Bodies that were rejected with a permanent error.
     dead: HashSet<String>,
 }
 
-/// What is decided about a request before it is answered.
+/// The decision about a request before it is answered.
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) number: u64,
     pub(crate) fault: Option<Fault>,
-    /// Bytes shared with an earlier prompt.
+    /// Size of the prefix shared with an earlier prompt, in bytes.
     pub(crate) cached: usize,
     pub(crate) script: Script,
     pub(crate) prompt_faults: Vec<String>,
@@ -136,9 +136,9 @@ impl State {
         self.held.send_replace(held);
     }
 
-    /// Waits while answers are held back.
+    /// Waits until answers are no longer held back.
     pub(crate) async fn released(&self) {
-        // The sender lives as long as this.
+        // The sender is not dropped before `self`.
         drop(self.held.subscribe().wait_for(|held| !held).await);
     }
 
@@ -150,7 +150,7 @@ impl State {
         Some(fault)
     }
 
-    /// Judges, counts and keeps a request, and draws its fault.
+    /// Checks, counts and keeps a request, and chooses its fault.
     pub(crate) fn decide(&self, incoming: &Incoming, body: &Value, asked: &Ask) -> Decided {
         let faults = check::faults(asked.wire, &incoming.headers, body);
         let mut inner = self.lock();
@@ -185,7 +185,7 @@ impl State {
         Decided { number, fault, cached, script, prompt_faults: faults.prompt }
     }
 
-    /// How it ended: well, by a fault, or refused for a reason of its own.
+    /// Records how a request ended: with success, with a fault, or rejected.
     pub(crate) fn ended(&self, decided: &Decided, asked: &Ask, refused: Option<&str>) {
         let mut inner = self.lock();
         match (refused, decided.fault) {
@@ -222,7 +222,7 @@ impl Inner {
         }
     }
 
-    /// The longest beginning that an earlier prompt has, too.
+    /// Returns the length of the longest prefix that an earlier prompt shares.
     fn cached(&self, text: &str) -> usize {
         let common =
             |known: &String| known.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();

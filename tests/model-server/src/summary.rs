@@ -1,4 +1,4 @@
-//! A summary that is really made from what was asked: paths, names, commands, words.
+//! Makes a summary from the session in the request: paths, names, commands and quotes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::ask::{Ask, blocks, texts};
 
-/// Headings of the format (specification, section 4).
+/// The headings of a summary (specification, section 4).
 pub(crate) const HEADINGS: [&str; 9] = [
     "Primary Request and Intent",
     "Key Technical Concepts",
@@ -18,24 +18,24 @@ pub(crate) const HEADINGS: [&str; 9] = [
     "Current Work",
     "Optional Next Step",
 ];
-/// Most bytes of a summary, and the share of the request that it may have: it has to save room.
+/// Maximum size of a summary in bytes, and as a share of the request.
 const MOST_BYTES: usize = 28_000;
 const SHARE: usize = 4;
-/// Of the room for output, so that the limit is not reached.
+/// Share of the output limit to use, so that it is not reached.
 const OUTPUT_SHARE: usize = 2;
 const NOTHING: &str = "none";
-/// The program copies the user's messages itself.
+/// bethink copies the user's messages itself.
 const FROM_RECORD: &str = "from the record";
-/// Bytes of a token that an instruction gives room for.
+/// Number of bytes per token of the length in an instruction.
 const ROOM_BYTES: usize = 3;
 
-/// A summary in the making: the lines of each section.
+/// An unfinished summary: the lines of each section.
 #[derive(Debug)]
 pub(crate) struct Summary {
     sections: Vec<(usize, Vec<String>)>,
 }
 
-/// What was found in the session, newest last.
+/// The facts found in the session, newest last.
 #[derive(Default)]
 struct Found {
     wishes: Vec<String>,
@@ -76,7 +76,7 @@ impl Summary {
         self
     }
 
-    /// With a line more in the section of current work.
+    /// Returns the summary with one more line in the section of current work.
     pub(crate) fn with(mut self, line: &str) -> Self {
         let current = self.sections.iter_mut().find(|(at, _)| *at == 7);
         current.into_iter().for_each(|(_, lines)| lines.push(line.to_owned()));
@@ -158,7 +158,7 @@ impl Found {
         }
     }
 
-    /// Counts what looks like a name, and where it last stood.
+    /// Counts words that look like names, with their last position.
     fn count(&mut self, at: usize, text: &str) {
         let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/' | '.' | '-' | ':');
         for word in text.split(|c: char| !inside(c)) {
@@ -170,7 +170,7 @@ impl Found {
         }
     }
 
-    /// Names by how often and how lately, a line each for ten.
+    /// Returns the names by frequency and recency, ten per line.
     fn ranked(&self) -> Vec<String> {
         let latest = self.names.values().map(|(_, last)| *last).max().unwrap_or(0) + 1;
         let worth = |(times, last): &(usize, usize)| {
@@ -183,14 +183,14 @@ impl Found {
     }
 }
 
-/// Bytes that the instruction gives room for, where it says so.
+/// Returns the length in the instruction, in bytes, if it gives one.
 fn room_given(instruction: &str) -> Option<usize> {
     let after = instruction.split("room for ").nth(1)?;
     let tokens: usize = after.split(" tokens").next()?.replace(',', "").parse().ok()?;
     Some(tokens * ROOM_BYTES)
 }
 
-/// Has a mark inside, or a capital after a small letter.
+/// Returns whether a word contains punctuation, or an uppercase letter after a lowercase one.
 fn is_name(word: &str) -> bool {
     let marked = word.contains(['_', '/', '.']) || word.contains("::");
     let hump =
@@ -208,7 +208,7 @@ fn push_new(lines: &mut Vec<String>, line: String) {
     lines.push(line);
 }
 
-/// Lines until the room is used up, each once.
+/// Returns distinct lines up to the maximum length.
 fn fill(lines: impl Iterator<Item = String>, room: usize) -> Vec<String> {
     let mut used = 0;
     let mut seen = HashSet::new();

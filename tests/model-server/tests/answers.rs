@@ -1,6 +1,6 @@
-//! What the server answers when all is well, what it counts, and what it refuses by itself.
+//! Tests of good answers, of counts, and of requests that the server rejects.
 
-// What is broken ends the test where it stands.
+// A failed operation ends the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ fn session() -> Vec<Value> {
     (0..20).flat_map(|n| say::work(n, 2000)).collect()
 }
 
-/// Text of the deltas of a stream.
+/// Returns the text of a stream's deltas.
 fn heard(text: &str) -> String {
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
     let pieces = data.filter_map(|data| serde_json::from_str::<Value>(data).ok()).filter_map(|v| {

@@ -1,6 +1,6 @@
-//! Each fault does what its name says, seen by a client that knows nothing but bytes.
+//! Tests that each fault does what its name says, with a client that reads only bytes.
 
-// What is broken ends the test where it stands.
+// A failed operation ends the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{ErrorKind, Read, Write};
@@ -10,15 +10,15 @@ use std::time::Duration;
 use bethink_model_server::{Deaf, Fault, Kind, Script, Server, Wire};
 use serde_json::{Value, json};
 
-/// After this long without a byte, a connection counts as silent.
+/// How long a connection must send nothing to count as silent.
 const SILENCE: Duration = Duration::from_millis(400);
-/// Endless answers are not read further than this.
+/// How many bytes of an endless answer are read.
 const ENOUGH: usize = 8 << 20;
 const KEY: &str = "sk-canary-12345";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The body ended as its head said.
+    /// The body ended as its headers announced.
     Whole,
     Closed,
     Reset,
@@ -133,7 +133,7 @@ fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Whether the bytes are an answer that has come to its end.
+/// Returns whether the bytes are a complete answer.
 fn is_answer(got: &Got, stream: bool) -> bool {
     let text = got.text();
     if !stream {
@@ -267,7 +267,7 @@ fn a_bomb_unpacks() {
             }
         }
     });
-    // A part tells as much as the whole gigabyte.
+    // Unpacking a part of it is enough.
     stdin.write_all(&got.body[..1 << 20]).unwrap();
     drop(stdin);
     assert!(counted.join().unwrap() > 150 << 20);

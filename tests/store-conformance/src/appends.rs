@@ -1,4 +1,4 @@
-//! History: appended, read, found.
+//! Tests of appending, reading and finding messages.
 
 use std::collections::BTreeSet;
 

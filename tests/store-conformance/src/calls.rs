@@ -1,4 +1,4 @@
-//! What models were asked, and what it cost.
+//! Tests of the ledger.
 
 use bethink_transcript::{CallId, SessionId, UnixMicros};
 use uuid::Uuid;
@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{NOW, assert_conflict, make_session, session_id};
 use bethink_store::{MOST_OF_A_CALL, ModelCall, Store, UsageFilter, UsageSum};
 
-/// Begun `number` seconds after [`NOW`].
+/// Makes a call that began `number` seconds after [`NOW`].
 fn call(number: u64, session: Option<SessionId>, purpose: &str, model: &str) -> ModelCall {
     ModelCall {
         id: CallId(Uuid::from_u128(u128::from(number))),
@@ -111,7 +111,7 @@ pub async fn what_was_spent_outlives_its_session(store: &impl Store) {
     let session = make_session(store, 1).await;
     store.add_model_call(call(1, Some(session), "summary", "m")).await.unwrap();
     store.delete_session(session).await.unwrap();
-    // A call may end after its session.
+    // A call may end after its session was deleted.
     store.add_model_call(call(2, Some(session), "summary", "m")).await.unwrap();
     let of = UsageFilter { session: Some(session), by_session: true, ..UsageFilter::default() };
     let sums = usage(store, of).await;

@@ -1,4 +1,4 @@
-//! What clients call our sessions.
+//! Tests of clients' session ids.
 
 use bethink_transcript::SessionId;
 

@@ -1,4 +1,4 @@
-//! Spans with the texts that stand for them.
+//! Tests of collapsed spans.
 
 use bethink_transcript::{CollapseId, Seq, SessionId, UnixMicros};
 use uuid::Uuid;
@@ -42,7 +42,7 @@ pub async fn spans_come_back_in_order(store: &impl Store) {
     store.put_collapses(session, vec![late.clone(), early.clone()], Vec::new()).await.unwrap();
     assert_eq!(store.collapses(session).await.unwrap(), [early.clone(), late]);
     assert_eq!(store.collapses(other).await.unwrap(), []);
-    // The same span may be another session's too: a fork has its parent's.
+    // A fork has the same spans as its parent.
     let copy = CollapseRecord { session: other, ..early };
     store.put_collapses(other, vec![copy.clone()], Vec::new()).await.unwrap();
     assert_eq!(store.collapses(other).await.unwrap(), [copy]);
@@ -59,7 +59,7 @@ pub async fn a_commit_comes_with_its_decisions_or_not_at_all(store: &impl Store)
     store.put_collapses(session, both, with).await.unwrap();
     assert_eq!(store.collapses(session).await.unwrap(), [shown.clone(), unstaged.clone()]);
     assert_eq!(store.decisions(session).await.unwrap().len(), 2);
-    // What is shown neither changes nor goes: not by being staged or committed once more …
+    // A committed span does not change: not if it is staged or committed again …
     let other = CollapseRecord {
         text: "another".to_owned(),
         committed: Some((Seq(60), UnixMicros(0))),
@@ -67,7 +67,7 @@ pub async fn a_commit_comes_with_its_decisions_or_not_at_all(store: &impl Store)
     };
     store.put_collapses(session, vec![staged, other], Vec::new()).await.unwrap();
     assert_eq!(store.collapses(session).await.unwrap(), [shown.clone(), unstaged.clone()]);
-    // … and not by a span that shares a message with it, which takes its whole request along.
+    // … and not if another span overlaps it, which makes the whole request fail.
     let (apart, across) = (span(session, 30, 40), span(session, 25, 29));
     let with = vec![decision(&across)];
     let refused = store.put_collapses(session, vec![apart, across], with).await;

@@ -1,4 +1,4 @@
-//! What hooks brought, and were given.
+//! Tests of what hooks have sent and received.
 
 use bethink_transcript::Seq;
 

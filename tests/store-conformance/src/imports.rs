@@ -1,4 +1,4 @@
-//! Records of imported files.
+//! Tests of records of imported files.
 
 use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
@@ -106,7 +106,7 @@ pub(super) fn batch(session: SessionId, records: Vec<NewRecord>) -> ImportBatch 
     ImportBatch { session, records, progress: None }
 }
 
-/// A line that carries `message`; it belongs to `session`.
+/// Makes a line with a `message` of `session`.
 pub(super) fn record(session: SessionId, line: u64, message: NewMessage) -> NewRecord {
     NewRecord {
         line,
@@ -120,7 +120,7 @@ fn line_of(raw: &[u8]) -> Vec<u8> {
     [b"{\"message\":", raw, b"}\n"].concat()
 }
 
-/// Cut around the object after `"message":`, if there is one.
+/// Splits a line around the object after `"message":`, if there is one.
 fn cut(session: SessionId, number: u64, line: &'static [u8]) -> NewRecord {
     let text = String::from_utf8_lossy(line);
     let Some(start) = text.find("\"message\":").map(|at| at + 10) else {

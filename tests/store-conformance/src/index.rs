@@ -1,4 +1,4 @@
-//! The index, made after the messages.
+//! Tests of the index.
 
 use bethink_transcript::{Seq, SessionId};
 
@@ -123,7 +123,7 @@ pub async fn a_project_is_searched_as_one(store: &impl Store) {
     let elsewhere = NewSession { project_dir: "/elsewhere".into(), ..new_session(2) };
     let elsewhere = store.create_session(elsewhere, None).await.unwrap().session.id;
     let three = make_session(store, 3).await;
-    // In turns, so that what is indexed of one session lies in several places.
+    // Indexed in turns, so that the index has several parts for each session.
     for name in ["a", "b", "c"] {
         for session in [three, elsewhere, one] {
             say(store, session, &[name]).await;
@@ -200,7 +200,7 @@ pub async fn too_common_terms_are_left_out(store: &impl Store) {
     assert_eq!(lengths(&rare), [None, Some(1), Some(0)]);
 }
 
-/// Many small pieces, of sessions one of which is deleted meanwhile.
+/// Many small segments, one of whose sessions is deleted meanwhile.
 pub async fn an_index_that_is_tidied_says_the_same(store: &impl Store) {
     const PIECES: u64 = 70;
     let (one, two) = (make_session(store, 1).await, make_session(store, 2).await);
@@ -240,7 +240,7 @@ pub async fn a_session_is_indexed_anew(store: &impl Store) {
     assert_not_found(store.reindex(session_id(9)).await);
 }
 
-/// What was indexed of a deleted session is never taken for another's.
+/// Index entries of a deleted session never count for another session.
 pub async fn a_number_is_not_handed_out_again(store: &impl Store) {
     let gone = make_session(store, 1).await;
     import(store, gone, 1..=5).await;
@@ -266,7 +266,7 @@ pub async fn lagging_sessions_are_known(store: &impl Store) {
     assert_eq!(store.lagging(5).await.unwrap(), [two]);
 }
 
-/// Lines with one message each, which lands on the seq of its line.
+/// Makes lines with one message each, whose seq is the number of the line.
 async fn import(store: &impl Store, session: SessionId, lines: std::ops::RangeInclusive<u64>) {
     let records = lines.map(|n| record(session, n, message(&format!("m{n}"), "x"))).collect();
     store.import(batch(session, records)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Background work.
+//! Tests of jobs.
 
 use bethink_transcript::{JobId, UnixMicros};
 use futures_util::future::join_all;

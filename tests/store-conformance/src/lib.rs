@@ -1,6 +1,6 @@
-//! What the port promises, as tests that every implementation runs.
+//! Tests of the port's guarantees, which every implementation runs.
 //!
-//! [`store_conformance!`](crate::store_conformance) makes one test of each promise, given a function
+//! [`store_conformance!`](crate::store_conformance) makes a test for each guarantee, given a function
 //! that opens an empty store.
 
 #![allow(
@@ -36,8 +36,8 @@ use bethink_store::{
     SeqRange, Store, StoreError, StoredMessage, TermPlaces, Terms,
 };
 
-/// One test of each promise. `$make` is an `async fn` that opens an empty store and answers with
-/// what must outlive it (its directory, say) and the store.
+/// Makes a test for each guarantee. `$make` is an `async fn` that opens an empty store. It returns the store, and
+/// a value that must outlive it, such as its directory.
 #[macro_export]
 macro_rules! store_conformance {
     ($make:path) => {
@@ -168,7 +168,7 @@ pub(crate) fn message_id(id: &str) -> MessageId {
     MessageId::new(id).unwrap()
 }
 
-/// A message that says `text`.
+/// Makes a message with this text.
 pub(crate) fn message(id: &str, text: &str) -> NewMessage {
     NewMessage {
         id: message_id(id),
@@ -192,7 +192,7 @@ pub(crate) async fn say(store: &impl Store, session: SessionId, ids: &[&str]) ->
     store.append(append(session, messages)).await.unwrap()
 }
 
-/// Indexes all that is not indexed yet, as one who searches does first.
+/// Finishes the index, as a search does.
 pub(crate) async fn finish_index(store: &impl Store, session: SessionId) {
     while let Some(range) = store.unindexed(session).await.unwrap() {
         let messages = store.messages(session, range).await.unwrap();
@@ -213,7 +213,7 @@ pub(crate) async fn look_up(store: &impl Store, scope: SearchScope, terms: &[&st
     store.lookup(IndexLookup { scope, terms, families: Vec::new(), most: 1_000_000 }).await.unwrap()
 }
 
-/// Where a word stands in what is indexed of a session.
+/// Returns where a word occurs in the indexed messages of a session.
 pub(crate) async fn found(store: &impl Store, session: SessionId, word: &str) -> Vec<Seq> {
     let found = look_up(store, SearchScope::Session(session), &[word]).await;
     let list = found.lists[0].clone().unwrap();

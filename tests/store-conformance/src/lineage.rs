@@ -1,4 +1,4 @@
-//! Which session a request continues.
+//! Tests of finding the session that a request continues.
 
 use bethink_transcript::{Seq, SessionId};
 
@@ -39,7 +39,7 @@ pub async fn the_longest_beginning_is_found(store: &impl Store) {
     assert_eq!(firsts, [(SCOPE, 10)]);
     let both = found(store, &[10]).await;
     assert_eq!(both.len(), 2, "{both:?}");
-    // However long the request is.
+    // Also for very long requests.
     let long: Vec<u128> = [10, 11].into_iter().chain(1_000..2_000).collect();
     assert_eq!(found(store, &long).await, [(one, 2, 3)]);
 }

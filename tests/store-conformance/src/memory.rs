@@ -1,4 +1,4 @@
-//! What memory files held, and what extraction, consolidation and instructions know.
+//! Tests of versions of memory files, and of the state of extraction, consolidation and instructions.
 
 use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;

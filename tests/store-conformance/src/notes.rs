@@ -1,4 +1,4 @@
-//! What is known of a session's notes.
+//! Tests of notes.
 
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 

@@ -1,4 +1,4 @@
-//! Sessions, decisions, compactions, receipts.
+//! Tests of sessions, decisions, compactions and receipts.
 
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use uuid::Uuid;
@@ -90,7 +90,7 @@ pub async fn what_is_some_changes(store: &impl Store) {
 
 pub async fn pages_cover_the_list_once(store: &impl Store) {
     for number in 0..23 {
-        // Several at the same time: the id decides.
+        // Sessions with equal times are ordered by id.
         let created_at = UnixMicros(NOW.0 + i64::try_from(number / 3).unwrap());
         let new = NewSession { created_at, ..new_session(number) };
         store.create_session(new, None).await.unwrap();
@@ -173,7 +173,7 @@ pub async fn a_deleted_session_is_gone_everywhere(store: &impl Store) {
     assert_not_found(store.delete_session(id).await);
     assert_eq!(ids(store, other).await, ["apple"]);
     assert_eq!(found(store, other, "apple").await, [Seq(1)]);
-    // A session that takes the id begins anew.
+    // A new session with the same id is empty.
     make_session(store, 1).await;
     assert_eq!(found(store, id, "apple").await, []);
     assert_eq!(say(store, id, &["apple"]).await.last_seq, Seq(1));

@@ -1,4 +1,4 @@
-//! What a team shares.
+//! Tests of proposals and of a team's location.
 
 use uuid::Uuid;
 

@@ -69,7 +69,7 @@ fn a_system_prompt_grows_at_its_end_whatever_its_form() {
     );
 }
 
-/// A request with so many breakpoints in its system prompt, and what becomes of a written message before the client's.
+/// Returns a written message, for a request with this many breakpoints in its system prompt.
 fn marks(system: usize, ttl: Option<&str>, in_message: Option<&str>) -> String {
     let mark = |ttl: Option<&str>| match ttl {
         Some(ttl) => json!({"type": "ephemeral", "ttl": ttl}),

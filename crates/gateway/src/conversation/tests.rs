@@ -1,4 +1,4 @@
-//! Clients that resend everything, in process.
+//! Tests of conversations, with clients in the same process.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -30,7 +30,7 @@ use super::{
     ProviderResponse, UpstreamPrompt,
 };
 
-/// A model of this name has a small window in these tests.
+/// The name of a model with a small window.
 const SMALL: &str = "small-1";
 
 pub(super) struct Home(tempfile::TempDir);
@@ -47,7 +47,7 @@ impl Home {
     }
 }
 
-/// The gateway with the services that it stands on.
+/// The gateway with the services that it uses.
 #[derive(Clone)]
 pub(super) struct Daemon {
     gateway: GatewayService,
@@ -98,7 +98,7 @@ impl Contributor for ProjectFile {
     }
 }
 
-/// What went up for a request.
+/// The prompt that was sent for a request.
 pub(super) struct Sent {
     pub(super) ticket: AnswerTicket,
     pub(super) session: SessionId,
@@ -112,7 +112,7 @@ impl From<PreparedPrompt> for Sent {
     }
 }
 
-/// A client as dumb as they come: a list of messages that it sends whole.
+/// A simple client, which sends its whole list of messages.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) key: Option<String>,
@@ -164,16 +164,16 @@ impl Client {
         daemon.prepare_prompt(self.request()).await.unwrap().into()
     }
 
-    /// Hears an answer, and takes it into what it will send.
+    /// Receives an answer, and adds it to its messages.
     pub(super) fn hears(&mut self, daemon: &Daemon, prepared: &Sent, text: &str) {
         answer(daemon, prepared, text);
         self.said.push(json!({ "role": "assistant", "content": text }));
     }
 }
 
-/// The provider's answer as the wire hands it over.
+/// Reports a provider's answer.
 pub(super) fn answer(daemon: &Daemon, prepared: &Sent, text: &str) {
-    // Numbered alike each time, as some servers do.
+    // All answers have the same id, as with some servers.
     let message = json!({ "id": "msg_1", "role": "assistant", "model": "m",
         "content": [{ "type": "thinking", "thinking": "hm", "signature": "sig" },
             { "type": "text", "text": text }],
@@ -183,7 +183,7 @@ pub(super) fn answer(daemon: &Daemon, prepared: &Sent, text: &str) {
     daemon.take_answer(prepared.ticket.clone(), heard);
 }
 
-/// Waits until nothing is under way, and gives every stored session with what was said in it.
+/// Waits until all work is done, and returns every stored session with its texts.
 pub(super) async fn histories(daemon: &Daemon) -> Vec<(SessionId, Vec<String>)> {
     let all = daemon.sessions.sessions(None, None, None, Some(1_000), None).await.unwrap();
     let mut histories = Vec::new();
@@ -194,7 +194,7 @@ pub(super) async fn histories(daemon: &Daemon) -> Vec<(SessionId, Vec<String>)> 
     histories
 }
 
-/// Texts of a session, each with the first outgoing of its role.
+/// Returns the texts of a session, each with the first letter of its role.
 pub(super) async fn history(daemon: &Daemon, id: SessionId) -> Vec<String> {
     daemon.wait_until_stored(id).await.unwrap();
     let stored = daemon.cx.store().messages(id, SeqRange::all()).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_conversation_is_one_session() {
     assert_eq!(second.session, first.session);
     assert_eq!(second.prompt, UpstreamPrompt::Unchanged);
     assert_eq!(history(&daemon, first.session).await, ["u:one", "a:two", "u:three"]);
-    // The very same request again, and once more from a daemon that knows nothing.
+    // The same request again, and once more with a new daemon.
     let again = client.sends(&daemon).await;
     assert_eq!(again.session, first.session);
     client.hears(&daemon, &again, "four");
@@ -254,7 +254,7 @@ async fn going_back_is_a_fork_that_leaves_the_old_one() {
     }
     let old = client.sends(&daemon).await.session;
     let whole = ["u:one", "a:two", "u:three", "a:four"].map(str::to_owned).to_vec();
-    // Edited later on.
+    // A message is edited later.
     let mut edits = client.clone();
     edits.said.truncate(2);
     edits.says("drei");
@@ -262,7 +262,7 @@ async fn going_back_is_a_fork_that_leaves_the_old_one() {
     assert_ne!(fork.session, old);
     assert_eq!(history(&daemon, fork.session).await, ["u:one", "a:two", "u:drei"]);
     assert_eq!(daemon.sessions.session(fork.session).await.unwrap().parent, Some(old.0));
-    // Dropped, without anything new: the same words are answered anew, and that parts them.
+    // Messages are dropped, and the same request gets a different answer, which makes a fork.
     let mut drops = client.clone();
     drops.said.truncate(3);
     let again = drops.sends(&daemon).await;
@@ -274,7 +274,7 @@ async fn going_back_is_a_fork_that_leaves_the_old_one() {
         ["u:one", "a:two", "u:three", "a:vier", "u:fünf"]
     );
     assert_eq!(history(&daemon, old).await, whole);
-    // Both go on where they are.
+    // Both conversations continue.
     edits.hears(&daemon, &fork, "vier");
     edits.says("f");
     assert_eq!(edits.sends(&daemon).await.session, fork.session);
@@ -290,7 +290,7 @@ async fn a_clients_other_requests_are_explorations() {
     let mut agent = Client::new(Some("k"));
     agent.tools = r#"[{"name":"Read","input_schema":{"type":"object"}}]"#;
     agent.says("fix it");
-    // A title for the same words goes first.
+    // A request for a title of the same text comes first.
     let mut title = Client { model: "claude-small".to_owned(), tools: "[]", ..agent.clone() };
     let titled = title.sends(&daemon).await;
     let main = agent.sends(&daemon).await;
@@ -326,7 +326,7 @@ async fn a_named_session_goes_on_or_is_forked() {
     client.says("three");
     assert_eq!(client.sends(&daemon).await.session, named);
     assert_eq!(history(&daemon, named).await, ["u:one", "a:two", "u:three"]);
-    // Somebody appends by another way: what the client has is no longer all.
+    // Another writer appends, so the client's history is no longer complete.
     let body = json!({ "messages": [{ "role": "assistant", "content": "between" }] });
     daemon.sessions.append(named, Bytes::from(body.to_string()), None).await.unwrap();
     client.said.push(json!({ "role": "assistant", "content": "four" }));
@@ -334,17 +334,17 @@ async fn a_named_session_goes_on_or_is_forked() {
     let fork = client.sends(&daemon).await.session;
     assert_ne!(fork, named);
     assert_eq!(history(&daemon, fork).await, ["u:one", "a:two", "u:three", "a:four", "u:five"]);
-    // The client goes on naming the old one.
+    // The client still uses the old ID.
     client.said.push(json!({ "role": "assistant", "content": "six" }));
     client.says("seven");
     assert_eq!(client.sends(&daemon).await.session, fork);
-    // A history that has nothing to do with it.
+    // An unrelated history.
     let mut other = Client { session: Some(named), ..Client::new(None) };
     other.says("elsewhere");
     let below = other.sends(&daemon).await.session;
     assert_eq!(history(&daemon, below).await, ["u:elsewhere"]);
     assert_eq!(daemon.sessions.session(below).await.unwrap().parent, Some(named.0));
-    // One that is not there.
+    // A session that does not exist.
     let unknown = SessionId(uuid::Uuid::from_u128(9));
     let lost = Client { session: Some(unknown), ..client };
     let refusal = daemon.prepare_prompt(lost.request()).await.unwrap_err();

@@ -109,7 +109,7 @@ fn a_memory_that_fails_stops_no_work() {
     assert_eq!(world.server.counts().requests, 0);
 }
 
-/// The window before anything goes up: the memory may be writing a summary.
+/// The client disconnects before a request is sent, while a summary is being written.
 #[test]
 fn a_client_that_goes_while_the_memory_thinks_ends_it() {
     for _ in 0..5 {
@@ -124,7 +124,7 @@ fn a_client_that_goes_while_the_memory_thinks_ends_it() {
     }
 }
 
-/// Whatever becomes of a request, the memory is told once, and of the right end.
+/// The planner is told exactly once how each request ended.
 #[test]
 fn every_end_is_heard_once() {
     let odd = [Fault::HangAtAccept, Fault::HugeStream, Fault::HugeEvent, Fault::GzipBomb];

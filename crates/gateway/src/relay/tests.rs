@@ -13,11 +13,11 @@ use super::*;
 use crate::conversation::{GatewayRequest, PreparedPrompt, UpstreamPrompt};
 use streams::{Stream, generate};
 
-/// As many as the promise names, each at some thousand offsets; a build without optimisation takes a tenth of them,
-/// in as much time.
+/// Number of streams, each of which is split at some thousand offsets. A debug build uses a tenth of them, which
+/// takes as long.
 const STREAMS: u64 = if cfg!(debug_assertions) { 20 } else { 200 };
 
-/// A memory that notes what it hears.
+/// A planner that records the answers.
 #[derive(Clone, Debug, Default)]
 struct Notebook(Arc<Mutex<Vec<ProviderResponse>>>);
 
@@ -43,7 +43,7 @@ impl PromptPlanner for Notebook {
     }
 }
 
-/// Pieces of an answer, each after a moment of silence, and how it ends.
+/// The pieces of an answer, each after a pause, and whether it is cut off.
 struct Pieces {
     left: Vec<Bytes>,
     silent: bool,
@@ -79,7 +79,7 @@ fn relay(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pie
     (Relay { source, reader: Some((tee, turn)) }, notebook)
 }
 
-/// What the client gets, if the answer ends well, and what the memory hears.
+/// Returns what the client receives, if the answer ends correctly, and what the planner is told.
 async fn run(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Option<Bytes>, ProviderResponse) {
     let (relay, notebook) = relay(wire, pieces, breaks);
     let came = relay.collect().await.ok().map(http_body_util::Collected::to_bytes);
@@ -106,8 +106,8 @@ async fn every_split(seed: u64, stream: &Stream) {
     assert_eq!(message["content"], stream.content);
 }
 
-/// Every byte comes through, and what is answer is the whole answer, wherever the stream is cut. On both cores, as
-/// these are some hundred thousand runs.
+/// Every byte is forwarded, and the recorded answer is complete, wherever the stream is split. Uses two threads for
+/// several hundred thousand runs.
 #[test]
 fn streams_pass_byte_for_byte_at_every_split() {
     let half = |odd: u64| {
@@ -128,7 +128,7 @@ async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
     for seed in 0..20 {
         let Stream { wire, bytes, .. } = generate(seed);
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        // Without what says that it ends, whole events though they are.
+        // Complete events without the end event.
         let end = if wire == Provider::Anthropic { "event:" } else { "data:" };
         let cut = match wire {
             Provider::Anthropic => text.rfind(end).unwrap(),

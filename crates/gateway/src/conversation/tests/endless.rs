@@ -1,9 +1,9 @@
-//! A session ten times as long as its window.
+//! Tests with a session ten times as long as its window.
 
 use super::*;
 use bethink_tokens::text_tokens;
 
-/// What goes up, as text.
+/// Returns the prompt that is sent, as JSON.
 fn sent(client: &Client, prompt: &UpstreamPrompt) -> Vec<Value> {
     match prompt {
         UpstreamPrompt::Unchanged => client.said.clone(),
@@ -17,7 +17,7 @@ fn sent(client: &Client, prompt: &UpstreamPrompt) -> Vec<Value> {
     }
 }
 
-/// A provider's rules, as far as a prompt can break them.
+/// Checks a provider's rules for prompts.
 fn judge(messages: &[Value]) {
     assert_eq!(messages.first().unwrap()["role"], "user");
     let mut open: Vec<String> = Vec::new();
@@ -66,7 +66,7 @@ async fn ten_windows_never_overflow() {
         let size = u64::from(text_tokens(&Value::from(up.clone()).to_string()));
         assert!(size < 16_000, "round {round}: {size} tokens of a window of 16,000");
         changed += usize::from(prepared.prompt != UpstreamPrompt::Unchanged);
-        // The same request again is the same prompt, to the byte.
+        // The same request gets the same prompt, byte for byte.
         let again = client.sends(&daemon).await;
         assert_eq!(sent(&client, &again.prompt), up, "round {round}");
         newest = up;
@@ -86,7 +86,7 @@ async fn ten_windows_never_overflow() {
     daemon.shutdown().await;
 }
 
-/// After a compaction a daemon that starts anew sends the same bytes.
+/// After a compaction, a restarted daemon sends the same bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_changes_no_prompt() {
     let home = Home::new();
@@ -136,7 +136,7 @@ async fn counting_keeps_nothing() {
     daemon.shutdown().await;
 }
 
-/// The window was smaller than anybody knew.
+/// The window is smaller than known.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_prompt_comes_back_smaller() {
     let home = Home::new();
@@ -156,9 +156,9 @@ async fn a_refused_prompt_comes_back_smaller() {
     let bytes = |messages: &[Value]| Value::from(messages.to_vec()).to_string().len();
     assert!(bytes(&up) < bytes(&client.said));
     assert_eq!(second.session, first.session);
-    // It was compacted already for this prompt: the refusal is the client's to see.
+    // The prompt is already compacted, so the client gets the refusal.
     assert!(daemon.smaller_prompt(&second.ticket, 400, body).await.unwrap().is_none());
-    // What a smaller prompt can't mend.
+    // Errors that a smaller prompt does not fix.
     let key =
         r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
     assert!(daemon.smaller_prompt(&second.ticket, 401, key).await.unwrap().is_none());
@@ -171,7 +171,7 @@ async fn a_refused_prompt_comes_back_smaller() {
     daemon.shutdown().await;
 }
 
-/// A model that checks its thinking against the prompt gets none that was thought over another one.
+/// A model that checks its thinking gets none that belongs to another prompt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thinking_of_another_prompt_stays_away() {
     let home = Home::new();
@@ -198,7 +198,7 @@ async fn thinking_of_another_prompt_stays_away() {
     daemon.shutdown().await;
 }
 
-/// What a request showed whole is not shortened when the session grows.
+/// A tool result that was sent unchanged is not shortened later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_that_went_up_whole_stays_whole() {
     let home = Home::new();
@@ -211,7 +211,7 @@ async fn a_result_that_went_up_whole_stays_whole() {
     work(&mut client, 0);
     client.said[1]["content"][1]["name"] = json!("Bash");
     assert_eq!(client.sends(&daemon).await.prompt, UpstreamPrompt::Unchanged);
-    // Ever so many bytes of few tokens: no longer sure to fit, and it fits.
+    // Many bytes with few tokens: the request may not fit, but it does.
     client.said.push(json!({ "role": "assistant", "content": "yes" }));
     client.says(&format!("{}x", " ".repeat(12_000)));
     work(&mut client, 1);
@@ -224,7 +224,7 @@ async fn a_result_that_went_up_whole_stays_whole() {
     daemon.shutdown().await;
 }
 
-/// What could not be stored is brought again by the next request.
+/// The next request contains the messages that could not be stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_line_that_failed_begins_again() {
     let home = Home::new();
@@ -234,7 +234,7 @@ async fn a_line_that_failed_begins_again() {
     let first = client.sends(&daemon).await;
     client.hears(&daemon, &first, "two");
     daemon.wait_until_stored(first.session).await.unwrap();
-    // Behind the gateway's back: what it has in line can't follow.
+    // An append by another writer, after which the queued messages cannot be stored.
     let message = bethink_store::NewMessage {
         id: bethink_transcript::MessageId::new("between").unwrap(),
         role: bethink_transcript::Role::User,
@@ -250,7 +250,7 @@ async fn a_line_that_failed_begins_again() {
     };
     daemon.cx.store().append(append).await.unwrap();
     client.says("three");
-    // Stored behind its back or found out at once: it is not mixed in either case.
+    // Whenever the append is noticed, the histories are not mixed.
     client.sends(&daemon).await;
     let _ = daemon.wait_until_stored(first.session).await;
     client.said.push(json!({ "role": "assistant", "content": "four" }));
@@ -265,7 +265,7 @@ async fn a_line_that_failed_begins_again() {
     daemon.shutdown().await;
 }
 
-/// A script that is run again is answered alike, and its requests are all behind the session of the first run.
+/// A script that is run twice gets the same answers, so all requests of the second run match the first session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_that_is_said_again_is_one_more_session() {
     let home = Home::new();

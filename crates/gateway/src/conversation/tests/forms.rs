@@ -1,4 +1,4 @@
-//! The same history in another form, and what stands in the store.
+//! Tests of histories in different forms, and of the stored messages.
 
 use bethink_metrics::MetricsRegistry;
 
@@ -50,7 +50,7 @@ async fn broken_and_cancelled_answers_are_not_said() {
     daemon.shutdown().await;
 }
 
-/// Two providers' answers to one request: the first stays, the other is a fork, and an echo finds its own.
+/// Two answers to one request: the second becomes a fork, and each client's next request finds its own session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_answers_to_the_same_words_part() {
     let home = Home::new();

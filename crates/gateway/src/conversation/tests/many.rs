@@ -1,10 +1,10 @@
-//! Many clients under one id, against a model of what each of them said.
+//! Tests with many clients that use the same session ID, compared with a model of their histories.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// A small generator, so that a failure can be repeated by its seed.
+/// A small random generator, so that a failure can be repeated with its seed.
 struct Dice(u64);
 
 impl Dice {
@@ -19,24 +19,24 @@ fn texts(said: &[Value]) -> Vec<String> {
     said.iter().map(text).collect()
 }
 
-/// What a client does next.
+/// Makes the client's next change.
 fn turn(client: &mut Client, dice: &mut Dice) {
     let length = client.said.len() as u64;
     match dice.roll(8) {
-        // Goes back to somewhere, and says something else.
+        // Goes back and continues differently.
         0 if length > 0 => {
             client.said.truncate(usize::try_from(dice.roll(length)).unwrap());
             client.says(&format!("again {}", dice.roll(2)));
         }
-        // Changes an earlier word and keeps the rest.
+        // Edits an earlier message and keeps the rest.
         1 if length > 2 => {
             let at = usize::try_from(dice.roll(length)).unwrap();
             let role = client.said[at]["role"].clone();
             client.said[at] = json!({ "role": role, "content": format!("edit {}", dice.roll(2)) });
         }
-        // Sends the same once more.
+        // Sends the same request again.
         2 if length > 0 => {}
-        // Begins anew.
+        // Begins a new conversation.
         3 => {
             client.said.clear();
             client.says(&format!("hello {}", dice.roll(2)));
@@ -53,7 +53,7 @@ async fn each_client_has_its_own_history_and_no_other() {
         let mut dice = Dice(seed);
         let key = Some("same").filter(|_| seed % 2 == 0);
         let mut clients = vec![Client::new(key); 3];
-        // All that anybody ever said, in each of its lengths.
+        // Every history that was sent, with all its prefixes.
         let mut conversations = HashSet::new();
         for step in 0..40 {
             let who = usize::try_from(dice.roll(3)).unwrap();
@@ -90,7 +90,7 @@ async fn each_client_has_its_own_history_and_no_other() {
     }
 }
 
-/// All at once, not one after the other.
+/// The clients run concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_at_the_same_time_do_not_mix() {
     let home = Home::new();
@@ -100,7 +100,7 @@ async fn clients_at_the_same_time_do_not_mix() {
         tokio::spawn(async move {
             let mut client = Client::new(Some("same"));
             for round in 0..6 {
-                // They part at the second word.
+                // They differ from the second message on.
                 client.says(&if round == 0 {
                     "hello".to_owned()
                 } else {

@@ -1,4 +1,4 @@
-//! A memory that says what it is told to, behind the routes and before a provider that does the same.
+//! A scripted planner, between the routes and a scripted provider.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -26,7 +26,7 @@ use crate::conversation::{
 use crate::planner::PromptPlanner;
 use crate::router::routes;
 
-/// What a memory is to say, and what it heard.
+/// The script of a planner, and the answers it received.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     pub(super) prompts: Mutex<VecDeque<UpstreamPrompt>>,
@@ -38,7 +38,7 @@ pub(super) struct Memo {
     pub(super) heard: Mutex<Vec<(u32, AnswerOutcome)>>,
 }
 
-/// Prompts in place of refused ones.
+/// The prompts to return after refusals.
 #[derive(Debug, Default)]
 pub(super) struct Smaller(Mutex<VecDeque<UpstreamPrompt>>);
 
@@ -48,7 +48,7 @@ impl<const N: usize> From<[UpstreamPrompt; N]> for Smaller {
     }
 }
 
-/// Set as long as it lives.
+/// Sets a flag until it is dropped.
 struct Thinking<'a>(&'a AtomicBool);
 
 impl Drop for Thinking<'_> {
@@ -66,7 +66,7 @@ impl Memo {
         self.thinking.load(Ordering::SeqCst)
     }
 
-    /// Ticket and end of each answer; waits for so many.
+    /// Waits for this many answers, and returns the ticket and the outcome of each.
     pub(super) fn ends(&self, count: usize) -> Vec<(u32, AnswerOutcome)> {
         let all = || self.heard.lock().unwrap().clone();
         until(Duration::from_secs(5), || Some(all()).filter(|all| all.len() >= count));
@@ -114,7 +114,7 @@ impl PromptPlanner for Arc<Memo> {
     }
 }
 
-/// The routes, served as the daemon serves them, without its guard.
+/// The routes, served like in the daemon but without the guard.
 pub(super) struct World {
     pub(super) server: Server,
     pub(super) memo: Arc<Memo>,
@@ -156,7 +156,7 @@ impl World {
         self.send(&Request::new("POST", path).json(body)).unwrap()
     }
 
-    /// A request on a connection of its own, its answer unread.
+    /// Sends a request on a new connection, and does not read the answer.
     pub(super) fn open(&self, path: &str, body: &Value) -> TcpStream {
         let (mut stream, body) = (connect(self.addr).unwrap(), body.to_string());
         let head =

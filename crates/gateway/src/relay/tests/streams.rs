@@ -1,22 +1,22 @@
-//! Streams as providers send them, and as none should: made from a seed, with the answer that they hold.
+//! Makes valid and unusual streams from a seed, with the answer that they contain.
 
 use bethink_harness::Rng;
 use serde_json::{Value, json};
 
 use bethink_model_http::Provider;
 
-/// Texts with characters of every length, escapes, and what looks like framing.
+/// Texts with characters of every length, escapes, and text that looks like framing.
 const TEXTS: [&str; 8] =
     ["hi", "é中😀", "a\"b\\c", "line\nline", "data: x\n\n", "\u{7f}\t", " ", "tail\r"];
 
 pub(super) struct Stream {
     pub(super) wire: Provider,
     pub(super) bytes: Vec<u8>,
-    /// The content in our vocabulary.
+    /// The content in the format of the Messages API.
     pub(super) content: Value,
 }
 
-/// How events are written.
+/// The format of events.
 struct Framing {
     line: &'static str,
     space: &'static str,
@@ -40,7 +40,7 @@ pub(super) fn generate(seed: u64) -> Stream {
 }
 
 impl Framing {
-    /// Each event is its name, which may be empty, and its data.
+    /// Writes events, each with a name, which may be empty, and data.
     fn write(&self, events: &[(String, String)], rng: &mut Rng) -> Vec<u8> {
         let (line, space) = (self.line, self.space);
         let mut out = if self.mark { "\u{feff}".to_owned() } else { String::new() };
@@ -53,7 +53,7 @@ impl Framing {
             if !name.is_empty() {
                 out += &format!("event:{space}{name}{line}");
             }
-            // White space in an object is none of the data's own.
+            // White space outside of strings may change.
             let parts = if self.noise && rng.one_in(4) {
                 data.replacen('{', "{\n", 1)
             } else {
@@ -72,7 +72,7 @@ fn text(rng: &mut Rng) -> String {
     (0..1 + rng.below(2)).map(|_| *rng.pick(&TEXTS)).collect()
 }
 
-/// A text in deltas, of which a literal may be written with escapes.
+/// Splits a text into deltas, some of which have escapes.
 fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(3 + rng.below(14)).map(|piece| piece.iter().collect()).collect()
@@ -108,7 +108,7 @@ fn anthropic(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
     (Provider::Anthropic, events, json!(content))
 }
 
-/// A block as it starts, what is added to it, and what it is in the end.
+/// Returns a block from its start event, its deltas, and the finished block.
 fn block(index: usize, rng: &mut Rng) -> (Value, Vec<Value>, Value) {
     let (said, signed) = (text(rng), format!("sig+/={}==", rng.draw()));
     let deltas = |kind: &str, member: &str, text: &str, rng: &mut Rng| -> Vec<Value> {
