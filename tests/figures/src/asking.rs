@@ -1,19 +1,19 @@
-//! A daemon that asks a scripted model.
+//! A daemon that uses a scripted model server.
 
 use std::time::Duration;
 
 use bethink_harness::Home;
 use bethink_model_server::{Script, Server, Wire};
 
-/// The variable that holds the key; the server takes any.
+/// The environment variable with the key; the server accepts any key.
 const KEY_VARIABLE: &str = "FIGURES_MODEL_KEY";
 
-/// A model's server that goes by `script`.
+/// Starts a model server with this script.
 pub fn server(script: Script) -> Server {
     Server::start(script).expect("a free port")
 }
 
-/// A home whose daemon asks there for summaries and notes, each session with its own model's name.
+/// Returns a home whose daemon uses this server for summaries and notes, with each session's own model name.
 pub fn home(server: &Server, wire: Wire) -> Home {
     let provider = match wire {
         Wire::Anthropic => "anthropic",
@@ -26,7 +26,7 @@ pub fn home(server: &Server, wire: Wire) -> Home {
         .with(KEY_VARIABLE, "none")
 }
 
-/// The same, where no errand takes longer than this.
+/// Like [`home`], with a deadline for errands.
 pub fn hurried(server: &Server, wire: Wire, errand: Duration) -> Home {
     let limit = errand.as_millis().to_string();
     home(server, wire)

@@ -1,4 +1,4 @@
-//! This build beside another one: the same work in turn, so that a busy machine is busy for both.
+//! Compares this build with another one. They do the same work in turns, so that a busy machine affects both.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::table::{Goal, Row};
 use crate::{gateway, median, memory, ms, timed};
 
 const ROUNDS: usize = 9;
-/// Turns of a session in a round: two appends and a prompt each.
+/// Number of turns in a round, each with two appends and a prompt.
 const TURNS: usize = 100;
 const WORDS: usize = 150;
-/// Requests through the gateway in a round, each with all messages so far.
+/// Number of requests through the gateway in a round, each with the whole history.
 const REQUESTS: usize = 100;
-/// Of each kind; connections, caches and files are made.
+/// Number of requests of each kind before the measurement.
 const WARM: usize = 15;
-/// What may be lost to the noise of a run.
+/// Tolerance for noise.
 const MOST: f64 = 1.02;
 
-/// Medians of one round: an append, a prompt, a request through the gateway.
+/// Median times of a round: an append, a prompt, and a request through the gateway.
 type Medians = [Duration; 3];
 
-/// Ratios to the daemon at `other`: the median over pairs of rounds.
+/// Returns the ratios to the other daemon: medians over pairs of rounds.
 pub fn rows(other: &Path) -> Vec<Row> {
     let server = Server::start(Script { keep: 1, ..Script::good() }).expect("a model server");
     let (mut own, mut others) = (Vec::new(), Vec::new());
@@ -85,7 +85,7 @@ fn ratio(what: &str, nth: usize, own: &[Medians], others: &[Medians]) -> Row {
     Row::new(what, ratios[ROUNDS / 2], "", Goal::AtMost(MOST)).detail(detail)
 }
 
-/// Of a fresh daemon, once it is at rest.
+/// Returns the memory of a fresh daemon after it became idle.
 fn idle(home: Home) -> f64 {
     let daemon = home.start();
     daemon.client().get("/health").ok();

@@ -1,4 +1,4 @@
-//! Recorded sessions driven through the daemon, turn by turn.
+//! Replays recorded sessions through the daemon, turn by turn.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ use crate::recording::{self, Recorded};
 use crate::table::{Goal, Row};
 use crate::{median, retention};
 
-/// Windows that every session is driven in.
+/// The windows that every session is replayed in.
 pub const WINDOWS: [u64; 3] = [30_000, 60_000, 200_000];
-/// The window at which retention is judged.
+/// The window for which retention is reported.
 const RETENTION_WINDOW: u64 = 60_000;
-/// The window in which sessions are compacted often, and the compaction that is held against the first.
+/// The window with many compactions, and the number of the compaction to compare with the first.
 const OFTEN_WINDOW: u64 = 30_000;
 const LATER: usize = 5;
 
-/// What one session in one window showed.
+/// The result of one session in one window.
 #[derive(Clone, Debug, Default)]
 pub struct Driven {
     pub file: PathBuf,
@@ -29,17 +29,17 @@ pub struct Driven {
     pub invalid: Vec<String>,
     pub over: usize,
     pub compactions: usize,
-    /// Which summaries they were made with, and how often.
+    /// How often each kind of summary was used.
     pub levels: BTreeMap<String, usize>,
-    /// Share of the earlier prompt's bytes that the next one starts with; compactions left out.
+    /// Share of a prompt's bytes that the next prompt begins with, except after compactions.
     pub stable: Vec<f64>,
     pub retention: Vec<f64>,
-    /// Append and context of every turn.
+    /// Times of the append and the prompt of every turn.
     pub turns: Vec<Duration>,
 }
 
 impl Driven {
-    /// Median of the last third over that of the first.
+    /// Ratio of the medians of the last and the first third.
     pub fn growth(&self) -> f64 {
         let third = (self.turns.len() / 3).max(1);
         let first = median(&self.turns[..third.min(self.turns.len())]);
@@ -48,7 +48,7 @@ impl Driven {
     }
 }
 
-/// Drives all of `files` in all windows and judges them together.
+/// Replays all files in all windows.
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let daemon = Daemon::fresh();
     let mut all = Vec::new();
@@ -98,7 +98,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     rows
 }
 
-/// Retention after the fifth compaction of a session over that after its first.
+/// Ratio of the retention after a session's fifth and after its first compaction.
 fn thinning(of: &[&Driven]) -> Option<Row> {
     let often: Vec<_> = of.iter().filter(|d| d.retention.len() >= LATER).collect();
     let first: Vec<f64> = often.iter().map(|d| d.retention[0]).collect();
@@ -109,7 +109,7 @@ fn thinning(of: &[&Driven]) -> Option<Row> {
     (!often.is_empty()).then(|| Row::new(what, ratio, "", Goal::AtLeast(0.95)).detail(detail))
 }
 
-/// One session, every message appended, the next prompt asked for before every assistant turn.
+/// Replays one session: appends every message, and requests a prompt before every assistant turn.
 pub fn drive(daemon: &Daemon, file: &Path, window: u64) -> Driven {
     let recorded = recording::load(file);
     let session = daemon.session(window);
@@ -161,7 +161,7 @@ fn levels(client: &mut Client, session: &str) -> BTreeMap<String, usize> {
     levels
 }
 
-/// A prompt is wanted after a user message, unless more of the same turn follows.
+/// Returns whether to request a prompt: after a user message, unless more of the same turn follows.
 pub(crate) fn calls_the_model(
     now: &Recorded,
     next: Option<&Recorded>,
@@ -180,7 +180,7 @@ fn judge(driven: &mut Driven, answer: &Value, at: usize) {
     driven.over += usize::from(prompt::tokens(answer) > driven.window);
 }
 
-/// The `messages` of an answer, byte for byte, open at the end.
+/// Returns the bytes of the `messages` in a response, without the closing bracket.
 fn shown(answer: &[u8]) -> Vec<u8> {
     let members: BTreeMap<String, Box<RawValue>> =
         serde_json::from_slice(answer).expect("an object");
@@ -188,7 +188,7 @@ fn shown(answer: &[u8]) -> Vec<u8> {
     messages.trim_end_matches(']').as_bytes().to_vec()
 }
 
-/// The share of `before` that `now` begins with.
+/// Returns the share of `before` that `now` begins with.
 pub(crate) fn common(before: &[u8], now: &[u8]) -> f64 {
     let same = before.iter().zip(now).take_while(|(a, b)| a == b).count();
     same as f64 / before.len().max(1) as f64

@@ -1,5 +1,5 @@
-//! What the embedded extraction would write after recorded sessions. Every memory is a row, to be read and
-//! judged by a person; whether it stands letter by letter in the user's message is judged here.
+//! Reports what the embedded extraction would write after recorded sessions. Every memory is a row for a person to
+//! read. The program checks that each one occurs literally in the user's message.
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,7 @@ fn stands(said: &[RecordedStatement], seq: Seq, sentence: &str) -> bool {
     said.iter().any(|said| said.seq == seq && said.text.contains(sentence))
 }
 
-/// Each of them, in a row of its own.
+/// Makes a row for each memory.
 fn shown(file: &Path, found: &Extraction) -> Vec<Row> {
     let file = file.file_stem().unwrap_or_default().to_string_lossy();
     let row = |what: String, seq: Seq| Row::new(what, seq.0 as f64, "", Goal::None).detail(&*file);

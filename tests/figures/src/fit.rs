@@ -1,35 +1,35 @@
-//! Fits what each kind of text costs to what turns were reported to cost.
+//! Fits the tokens per kind of text to the reported usage of turns.
 //!
-//! The shape by least absolute relative error, so that turns count alike and a few with content that
-//! no record shows count little; the level by the sum, since what no record shows only ever adds.
+//! The proportions are fitted by least absolute relative error, so that all turns count alike, and the few with
+//! unrecorded content count little. The level is fitted by the sum, because unrecorded content only adds tokens.
 
 use bethink_tokens::TokenKind;
 use bethink_tokens::kind::{FactorSource, MILLI};
 
 use crate::growth::Growth;
 
-/// Rounds of re-weighting; later ones move nothing.
+/// Number of rounds of re-weighting; more have no effect.
 const ROUNDS: usize = 20;
-/// A relative error below this weighs as one of it.
+/// Smaller relative errors count as this one.
 const EXACT: f64 = 0.03;
-/// Share of a kind's own weight that holds it at zero where nothing speaks for another figure.
+/// Weight of the prior at zero, as a share of a kind's own weight.
 const RIDGE: f64 = 1e-3;
 
-/// Tokens of each kind.
+/// Tokens per unit of each kind.
 #[derive(Clone, Debug)]
 pub struct Costs(Vec<(TokenKind, f64)>);
 
-/// How well costs explain growths.
+/// How well the costs explain the growth of prompts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Errors {
-    /// Of the sum, signed.
+    /// Relative error of the sum, signed.
     pub total: f64,
-    /// Mean of a turn's.
+    /// Mean relative error of a turn.
     pub turn: f64,
 }
 
 impl Costs {
-    /// As the estimator has them.
+    /// The costs that the estimator uses.
     pub fn shipped() -> Self {
         Self(TokenKind::ALL.iter().map(|k| (*k, k.milli() as f64 / MILLI as f64)).collect())
     }
@@ -77,7 +77,7 @@ impl Costs {
 }
 
 impl Errors {
-    /// Of pairs of estimated and reported tokens.
+    /// Computes the errors from pairs of estimated and reported tokens.
     pub fn of(pairs: &[(f64, f64)]) -> Self {
         let (estimated, reported) =
             pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
@@ -90,7 +90,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Weighted least squares by its normal equations.
+/// Solves weighted least squares with the normal equations.
 fn weighted(rows: &[Vec<f64>], y: &[f64], weights: &[f64]) -> Vec<f64> {
     let width = rows.first().map_or(0, Vec::len);
     let mut normal = vec![vec![0.0; width + 1]; width];
@@ -108,7 +108,7 @@ fn weighted(rows: &[Vec<f64>], y: &[f64], weights: &[f64]) -> Vec<f64> {
     solved(normal)
 }
 
-/// Gauss-Jordan with the largest pivot; what nothing determines is zero.
+/// Gauss-Jordan elimination with the largest pivot. Undetermined variables are zero.
 fn solved(mut m: Vec<Vec<f64>>) -> Vec<f64> {
     let width = m.len();
     for i in 0..width {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use bethink_tokens::TokenCounts;
 
-    /// Turns that cost `word` a word and `line` a line.
+    /// Makes turns with `word` tokens per word and `line` tokens per line.
     fn growths(word: f64, line: f64) -> Vec<Growth> {
         (1..60_u32)
             .map(|n| {

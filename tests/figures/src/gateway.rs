@@ -1,5 +1,5 @@
-//! What the gateway adds to a call: the same requests to the same scripted provider, straight and through the daemon,
-//! in turn.
+//! Measures what the gateway adds to a call: the same requests to the same scripted provider, directly and through
+//! the daemon, in turns.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use crate::table::{Goal, Row};
 
-/// A request and its answer are about 2 KB.
+/// Size of a text in bytes: a request with its answer has about 2 KB.
 const SMALL_BYTES: usize = 1900;
 const SMALL_PAIRS: usize = 5000;
-/// Not counted: connections, caches and files are made.
+/// Number of calls before the measurement.
 const WARM_PAIRS: usize = 200;
-/// 200,000 tokens in messages as coding agents have them.
+/// Size of a history of 200,000 tokens in bytes, with messages as long as a coding agent's.
 const LARGE_BYTES: usize = 800_000;
 const LARGE_MESSAGE: usize = 4000;
 const LARGE_PAIRS: usize = 100;
 const KEY_VARIABLE: &str = "FIGURES_GATEWAY_KEY";
 
-/// A home whose gateway leads to `url`, with a key that nobody looks at.
+/// Returns a home with a gateway to `url`, and an arbitrary key.
 pub fn home(url: &str) -> Home {
     Home::new()
         .with("BETHINK_GATEWAY__ANTHROPIC_URL", url)
@@ -33,7 +33,7 @@ pub fn rows() -> Vec<Row> {
     [small_rows(), large_rows()].concat()
 }
 
-/// Times of single calls, straight and through.
+/// Times of single calls, directly and through the gateway.
 #[derive(Default)]
 struct Times {
     straight: Vec<Duration>,
@@ -68,7 +68,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// A provider, a daemon, and one client of each.
+/// A provider and a daemon, with a client for each.
 struct Pair {
     server: Server,
     _daemon: Daemon,
@@ -86,7 +86,7 @@ impl Pair {
         Self { server, _daemon: daemon, straight, through, times: Times::default() }
     }
 
-    /// The same body both ways, the other first in each second pair; the answer through the gateway.
+    /// Sends the same body both ways, in alternating order. Returns the answer through the gateway.
     fn call(&mut self, number: usize, body: &Value) -> Value {
         let mut answer = Value::Null;
         for way in [number % 2, (number + 1) % 2] {
@@ -111,7 +111,7 @@ fn asking(text: &str) -> Value {
     json!({"model": "scripted-1", "max_tokens": 1000, "messages": [{"role": "user", "content": text}]})
 }
 
-/// Each request is the first one of a session of its own: nothing is known yet, all is new.
+/// Measures requests that each begin a new session.
 fn small_rows() -> Vec<Row> {
     let mut pair = Pair::new(|home| home);
     for number in 0..WARM_PAIRS + SMALL_PAIRS {
@@ -129,7 +129,7 @@ fn small_rows() -> Vec<Row> {
     vec![row(50, 0.3), row(99, 1.0)]
 }
 
-/// A session whose client sends all of it with each request, and that is known from its second request on.
+/// Measures requests of one session, whose client sends the whole history each time.
 fn large_rows() -> Vec<Row> {
     let mut pair = Pair::new(|home| home.with("BETHINK_CONTEXT__WINDOW", "1000000"));
     let mut messages: Vec<Value> = Vec::new();

@@ -1,5 +1,5 @@
-//! Clients that resend everything, ten windows long and more, through the gateway to a provider that refuses
-//! what does not fit.
+//! Drives clients with histories of ten windows and more through the gateway, to a provider that rejects prompts that
+//! do not fit.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use crate::recording::{self, Recorded};
 use crate::table::{Goal, Row};
 
-/// Of the made-up session, and of recorded ones.
+/// The window for the generated session and for recorded ones.
 const WINDOW: u64 = 30_000;
-/// The made-up session is so many windows long.
+/// Length of the generated session, in windows.
 const LONG: usize = 10;
-/// The provider's own count.
+/// Bytes per token in the provider's count.
 const BYTES_PER_TOKEN: f64 = 3.6;
 const OUTPUT: u64 = 2_000;
 const EARLY: &str = "The deploy word of the harbour is heliotrope-77. Read all parts.";
 
-/// What came of driving conversations.
+/// The results of all conversations.
 #[derive(Default)]
 struct Driven {
     requests: usize,
@@ -83,7 +83,7 @@ fn told(what: &str, driven: &Driven, made_up: bool) -> Vec<Row> {
     rows
 }
 
-/// Reads files for as long as it takes.
+/// Runs a session in which the agent reads files.
 fn made_up() -> Vec<Value> {
     let mut said = vec![json!({"role": "user", "content": EARLY})];
     let mut bytes = 0;
@@ -103,12 +103,12 @@ fn made_up() -> Vec<Value> {
     said
 }
 
-/// Records as a client would send them: the parts of one message are one.
+/// Returns recorded messages as a client sends them, with the parts of a message joined.
 fn conversation(recorded: &[Recorded]) -> Vec<Value> {
     let mut said: Vec<Value> = Vec::new();
     for part in recorded {
         let blocks = bethink_harness::prompt::blocks(&json!({"content": part.content}));
-        // Records hold empty texts, which no client sends and no provider takes.
+        // Records contain empty texts, which no client sends and no provider accepts.
         let blank = |block: &Value| block["text"].as_str().is_some_and(|t| t.trim().is_empty());
         let blocks: Vec<Value> = blocks.into_iter().filter(|block| !blank(block)).collect();
         if blocks.is_empty() {
@@ -169,7 +169,7 @@ fn one(server: &Server, client: &mut Client, number: usize, said: &[Value], driv
     }
 }
 
-/// A provider that says what was recorded, and refuses what its window does not hold. It tells no usage, since a
+/// A provider that returns recorded answers, and rejects prompts longer than its window. It reports no usage, because a
 /// recorded answer would have wrong figures.
 fn saying(content: &Value) -> Script {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted-1",

@@ -1,4 +1,4 @@
-//! A thousand streams at once through the gateway, ten frames a second each: none is lost, none is late for long.
+//! Sends a thousand concurrent streams through the gateway, with ten frames per second each, and counts lost and late ones.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use crate::table::{Goal, Row};
 
 const STREAMS: usize = 1000;
 const PACE: Duration = Duration::from_millis(100);
-/// Six seconds of them.
+/// Number of frames in a stream, which takes six seconds.
 const FRAMES: usize = 60;
-/// Streams begin within this time, as people do not press a key together.
+/// The streams begin at random times within this period.
 const WITHIN: Duration = Duration::from_millis(1500);
-/// What no stream may come near, whatever is lost.
+/// Time limit for the whole measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What one client saw.
+/// The result of one client.
 struct Seen {
     body: Vec<u8>,
     frames: usize,
@@ -123,7 +123,7 @@ fn judged(seen: &[Option<Seen>], expected: &str, took: Duration, daemon: &Daemon
     ]
 }
 
-/// Megabytes.
+/// Converts bytes to megabytes.
 fn resident(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

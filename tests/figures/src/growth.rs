@@ -1,4 +1,4 @@
-//! What recorded usage says: how much each turn made the prompt grow, and by what.
+//! Reads recorded usage: how much each turn made the prompt grow, and which text it added.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -7,16 +7,16 @@ use bethink_session_file::{LineKind, MessageLine, Thread, lines};
 use bethink_tokens::TokenCounts;
 use bethink_transcript::{Message, Role};
 
-/// One step from an assistant message's prompt to the next one's.
+/// The growth of the prompt from one assistant message to the next.
 #[derive(Clone, Debug)]
 pub struct Growth {
-    /// Tokens, by the provider's figures.
+    /// Tokens, according to the provider.
     pub reported: u64,
-    /// The answer in between and what followed it.
+    /// The answer and the text after it.
     pub counts: TokenCounts,
 }
 
-/// A recording's growths, and why the other turns say nothing.
+/// The growths in a recording, and why other turns are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Growths {
     pub name: String,
@@ -24,14 +24,14 @@ pub struct Growths {
     pub left_out: BTreeMap<&'static str, usize>,
 }
 
-/// The prompt that the newest assistant message answered.
+/// The prompt before the newest assistant message.
 struct Known {
     id: String,
     model: String,
     prompt: u64,
 }
 
-/// Sidechains have prompts of their own and are not read.
+/// Reads a recording, without sidechains, which have separate prompts.
 pub fn read(path: &Path) -> Growths {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -53,7 +53,7 @@ pub fn read(path: &Path) -> Growths {
                     .for_each(|b| counts.merge(&TokenCounts::of_block(b, &b.text())));
             }
             LineKind::Boundary { .. } => known = None,
-            // The recorder's other way to take something out of the prompt.
+            // Another way in which the client shortens the prompt.
             LineKind::Other
                 if memchr::memmem::find(&line.head, b"\"microcompact_boundary\"").is_some() =>
             {

@@ -1,4 +1,4 @@
-//! A memory directory as [`swaps`](bethink_harness::swaps) wants to use it.
+//! A memory directory for the test in [`swaps`](bethink_harness::swaps).
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use bethink_memdir_fs::{
     Conflict, DirectoryFile, Expected, FileContent, FileError, Follow, MemoryRoot, Replaced,
 };
 
-/// What is raced.
+/// The memory directory under test.
 #[derive(Debug)]
 pub struct Held(MemoryRoot);
 

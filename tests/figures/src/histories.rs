@@ -1,5 +1,5 @@
-//! Generated histories with random cuts and decisions, through the engines, before an independent
-//! validator.
+//! Runs generated histories with random cuts and decisions through the engines, and checks the prompts with an
+//! independent validator.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, Valid
 use bytes::Bytes;
 use serde_json::Value;
 
-/// What trying many histories showed.
+/// The results of many histories.
 #[derive(Clone, Debug, Default)]
 pub struct Tried {
     pub tried: usize,
-    /// Seed and fault of each history whose prompt was invalid.
+    /// Seed and problem of each history with an invalid prompt.
     pub invalid: Vec<(u64, String)>,
-    /// Histories that were cut, and that were changed by at least one stage.
+    /// Number of histories that were cut, and of those that at least one stage changed.
     pub cut: usize,
     pub changed: usize,
 }
 
-/// Tries `count` histories from `seed` on, each from a seed of its own, on all cores.
+/// Tries `count` histories with consecutive seeds from `seed` on, on all cores.
 pub fn run(count: usize, seed: u64) -> Tried {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = count.div_ceil(threads).max(1);
@@ -95,7 +95,7 @@ impl Case {
         Self { rng, unbroken: !shape.broken, source, history, decisions: Decisions::default() }
     }
 
-    /// A cut, then every stage and attachment, each or none.
+    /// Applies a random cut, and random stages and attachments.
     fn decide(&mut self) {
         let boundary = self.rng.one_in(2).then(|| self.boundary());
         self.decisions = Decisions::new(boundary, &self.history);
@@ -191,7 +191,7 @@ impl Case {
         Seq(self.rng.below(self.source.len() + 1) as u64)
     }
 
-    /// The bytes that a provider would get obey every rule.
+    /// Checks the bytes that a provider would receive.
     fn check(&mut self) -> Result<(), String> {
         let options = ViewOptions { preserved_thinking: self.rng.one_in(2) };
         let view = view(&self.history, &self.decisions, options);
@@ -222,7 +222,7 @@ impl Case {
         }
     }
 
-    /// No prompt at all is right only where there is nothing to show.
+    /// A missing prompt is correct only if the history is empty.
     fn is_blank(&self) -> Result<(), String> {
         let from = usize::try_from(self.decisions.kept_from().0.saturating_sub(1)).unwrap_or(0);
         let shown = self.source.get(from..).unwrap_or_default().iter().flat_map(prompt::blocks);
@@ -237,7 +237,7 @@ impl Case {
 mod tests {
     use super::*;
 
-    /// Few enough for a debug build; the figures program tries 200,000.
+    /// Number of histories in a debug build; the figures program tries 200,000.
     const COUNT: usize = 5_000;
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a hook costs its client: the whole process, from its start to its end, as a coding agent waits for it.
+//! Measures how long an agent waits for a hook, from the start of its process to the end.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 
 use crate::table::{Goal, Row};
 
-/// Rounds with the daemon up; each is a prompt, two tools and a stop.
+/// Number of rounds with a running daemon, each with a prompt, two tools and a stop.
 const ROUNDS: usize = 100;
-/// Hooks while no daemon runs, and while one hangs.
+/// Number of hooks without a daemon, and with one that hangs.
 const DOWN: usize = 100;
 const HANGING: usize = 40;
-/// Topics that a prompt is looked up among.
+/// Number of topics for recall.
 const TOPICS: usize = 200;
-/// What a hook may take (milliseconds): with the daemon, and without an answer from it.
+/// Time limits for a hook in milliseconds: with a daemon, and without an answer.
 const UP: f64 = 15.0;
 const ALONE: f64 = 50.0;
-/// A prompt may wait a little for what it is worth.
+/// Time limit for a prompt's hook, which may add memories.
 const PROMPT_ALONE: f64 = 300.0;
 
 struct Agent {
@@ -37,7 +37,7 @@ pub fn rows() -> Vec<Row> {
     let mut daemon = Daemon::fresh();
     let mut agent = Agent::new(&daemon);
     agent.remember(&daemon);
-    // What only the first has to do: the memory is read, the files of the programs are.
+    // The first hook also reads the memory directory and the programs' files.
     agent.hook("SessionStart");
     agent.hook("UserPromptSubmit");
     agent.say();
@@ -104,7 +104,7 @@ impl Agent {
         }
     }
 
-    /// A line in the transcript, of the size that a tool's result has.
+    /// Adds a line to the transcript, as large as a tool result.
     fn say(&mut self) {
         let line = json!({
             "type": "user", "uuid": format!("m{}", self.written), "cwd": self.project, "sessionId": "figures",
@@ -132,7 +132,7 @@ impl Agent {
         run(&self.home, event, &input)
     }
 
-    /// Messages that arrived, once all did or nothing moves any more; and files that wait.
+    /// Waits until all messages arrived or nothing changes any more. Returns the number of messages and of waiting files.
     fn stored(&self, daemon: &Daemon) -> (usize, usize) {
         let mut client = daemon.client();
         let mut last = (0, usize::MAX);
@@ -191,7 +191,7 @@ fn detail(times: &[Duration]) -> String {
     )
 }
 
-/// The time within which so many of a hundred ended, in milliseconds.
+/// Returns a percentile of the times, in milliseconds.
 fn share(times: &[Duration], percent: usize) -> f64 {
     let mut times = times.to_vec();
     times.sort_unstable();

@@ -1,4 +1,4 @@
-//! How fast recorded sessions come in, and whether they go out as they came.
+//! Measures imports of recorded sessions, and checks that exports are identical.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::table::{Goal, Row};
 use crate::timed;
 
-/// Longest that one file may take.
+/// Time limit for a file.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Imports every file once, one after the other, and exports it again.
+/// Imports and exports every file, one after the other.
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
@@ -47,7 +47,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     ]
 }
 
-/// The job's result.
+/// Waits for a job and returns it.
 pub fn import(client: &mut Client, request: &Value) -> Value {
     let job = client.post("/v1/import", request).ok();
     let path = format!("/v1/jobs/{}", job["id"].as_str().expect("a job"));

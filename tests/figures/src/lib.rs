@@ -1,14 +1,14 @@
-//! How good it is, in figures that anyone can repeat.
+//! Measures bethink, with figures that anyone can reproduce.
 //!
-//! Owns one measurement a file, each against what it is compared with in the same run. Knows every
-//! crate that it measures; nothing depends on it.
+//! Each file has one measurement, with its baseline in the same run. The crate uses every crate that it measures; no
+//! crate depends on it.
 //!
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
 //! [`prompts`] → [`appends`] → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
 //! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]) → [`model_notes`] ([`asking`]) →
 //! [`model_drive`] ([`watch`]) → [`model_prefix`] → [`gateway`] → [`gateway_streams`] → [`gateway_endless`] → [`hooks`], and on memory [`extraction`].
 
-// A measurement that can't be taken ends the program where it stands.
+// A failed measurement ends the program.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 pub mod appends;
@@ -48,21 +48,21 @@ pub mod watch;
 
 use std::time::{Duration, Instant};
 
-/// How long something took.
+/// Measures how long `work` takes.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let start = Instant::now();
     let done = work();
     (start.elapsed(), done)
 }
 
-/// The middle one; zero of nothing.
+/// Returns the median; zero if there are no values.
 pub fn median(times: &[Duration]) -> Duration {
     let mut sorted = times.to_vec();
     sorted.sort();
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// Milliseconds, for people.
+/// Formats milliseconds.
 pub fn ms(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }

@@ -1,8 +1,8 @@
-//! Prints every figure beside its goal.
+//! Prints every figure with its goal.
 //!
 //! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [FILES…]`
 
-// A program for a terminal.
+// This program prints to a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ struct Wanted {
     kill_cycles: usize,
     histories: usize,
     seed: u64,
-    /// Another build of the daemon, for `builds`.
+    /// The other build of the daemon, for the part `builds`.
     against: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
@@ -139,12 +139,12 @@ fn ranking(wanted: &Wanted) -> Vec<Row> {
     ranking::rows(&files)
 }
 
-/// Memory directories are given as such.
+/// Returns the memory directories among the arguments.
 fn directories(wanted: &Wanted) -> Vec<PathBuf> {
     wanted.files.iter().filter(|file| file.is_dir()).cloned().collect()
 }
 
-/// Conversations are `.json`, recorded sessions `.jsonl`.
+/// Returns whether a file is a conversation (`.json`); recorded sessions are `.jsonl`.
 fn is_talk(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "json")
 }

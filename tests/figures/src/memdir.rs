@@ -1,5 +1,5 @@
-//! Memory directories: how soon a large one is indexed, how soon a change is noticed, whether anything leads
-//! out of it, and whether anybody's save is lost.
+//! Measures memory directories: how soon a large one is indexed and a change is noticed, whether links can lead out of
+//! one, and whether saves are lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,10 +24,10 @@ const EVENTS: usize = 20_000;
 const NOTICED: usize = 30;
 const RACES: u64 = 1_000_000;
 const WRITERS: Size = Size { files: 50, writers: 20, edits: 2_000, git: true };
-/// A figure that takes longer is no figure.
+/// Time limit for a measurement.
 const MOST: Duration = Duration::from_secs(120);
 
-/// A large directory that a daemon serves.
+/// Measures a large directory in a daemon.
 pub fn rows(seed: u64) -> Vec<Row> {
     let (daemon, project, dir) = place();
     fill(&dir);
@@ -42,7 +42,7 @@ pub fn rows(seed: u64) -> Vec<Row> {
         happen(&dir, event, &mut rng);
     }
     let took = begun.elapsed();
-    // What the disk holds is found out meanwhile, so the time is told from here.
+    // The daemon reads the directory meanwhile, so the time is measured from here.
     let quiet = Instant::now();
     let disk = on_disk(&dir);
     let equal = until(MOST, || (listed(&daemon, &project) == disk).then_some(()));
@@ -75,7 +75,7 @@ pub fn rows(seed: u64) -> Vec<Row> {
     ]
 }
 
-/// A directory whose files and folders are swapped for links to others while it is in use.
+/// Exchanges files and folders of a directory with links to others while it is in use.
 pub fn race(seed: u64) -> Vec<Row> {
     let dir = tempfile::tempdir().unwrap();
     let (took, race) = timed(|| swaps::race(dir.path(), Held::open, RACES, seed));
@@ -97,7 +97,7 @@ pub fn race(seed: u64) -> Vec<Row> {
     vec![row]
 }
 
-/// Twenty who write the same files: through the API, in editors and by git.
+/// Runs twenty concurrent writers of the same files: through the API, editors and git.
 pub fn saves(seed: u64) -> Vec<Row> {
     let (daemon, project, _) = place();
     let door = HttpDoor::new(&daemon, &project);
@@ -129,12 +129,12 @@ pub fn saves(seed: u64) -> Vec<Row> {
     ]
 }
 
-/// The first few, for people.
+/// Returns the first few items as text.
 fn some<T: std::fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
     all.into_iter().take(5).map(|one| one.to_string()).collect::<Vec<_>>().join("; ")
 }
 
-/// A daemon, a project, and where its memory lies.
+/// A daemon, a project, and its memory directory.
 fn place() -> (Daemon, String, std::path::PathBuf) {
     let daemon = Daemon::fresh();
     let project = daemon.home.scratch().join("app");
@@ -180,7 +180,7 @@ fn notice(daemon: &Daemon, project: &str, dir: &Path) -> Vec<Duration> {
         .collect()
 }
 
-/// One of the things that happen to files.
+/// Makes one random change of files.
 fn happen(dir: &Path, event: usize, rng: &mut Rng) {
     let at = |n: usize| dir.join(format!("topic-{n:05}.md"));
     let path = at(rng.below(FILES + FILES / 10));

@@ -1,4 +1,4 @@
-//! What the daemon takes when it does nothing, and when it has done much.
+//! Measures memory and processor time of the daemon, idle and after much work.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use bethink_harness::{Daemon, until};
 use crate::drive;
 use crate::table::{Goal, Row};
 
-/// How long processor time is watched.
+/// How long processor time is measured.
 const WATCH: Duration = Duration::from_secs(2);
 const WINDOW: u64 = 60_000;
-/// MB of a daemon that nobody has asked anything.
+/// Goal for the memory of an unused daemon, in MB.
 pub const IDLE: f64 = 20.0;
 
-/// A fresh daemon, then the same after all of `files`.
+/// Measures a fresh daemon, and again after all files.
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let daemon = Daemon::fresh();
     daemon.client().get("/health").ok();
@@ -40,7 +40,7 @@ pub fn resident(daemon: &Daemon) -> f64 {
     status(daemon, "VmRSS:")
 }
 
-/// A size of `/proc/PID/status`, in MB.
+/// Reads a size in `/proc/PID/status`, in MB.
 fn status(daemon: &Daemon, what: &str) -> f64 {
     let pid = daemon.pid().expect("a running daemon");
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -49,7 +49,7 @@ fn status(daemon: &Daemon, what: &str) -> f64 {
     kib * 1024.0 / 1e6
 }
 
-/// Seconds until the work after the last answer is done: until no tick is counted for a second.
+/// Waits until the daemon has used no processor time for a second. Returns how many seconds that took.
 fn catching_up(daemon: &Daemon) -> f64 {
     const QUIET: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_secs(60);
@@ -70,11 +70,11 @@ fn idle_ticks(daemon: &Daemon) -> f64 {
     ticks(daemon) - before
 }
 
-/// User and system time of `/proc/PID/stat`.
+/// Reads user and system time in `/proc/PID/stat`.
 fn ticks(daemon: &Daemon) -> f64 {
     let pid = daemon.pid().expect("a running daemon");
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before may hold spaces; the fields after its bracket are 3 and on.
+    // The name may contain spaces; the fields after its bracket begin with number 3.
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or("").split(' ').collect();
     let field =
         |n: usize| fields.get(n - 3).and_then(|f| f.parse::<f64>().ok()).unwrap_or(f64::NAN);

@@ -1,8 +1,8 @@
-//! Recorded sessions driven turn by turn while a scripted model writes summaries and notes: answering well,
-//! and failing at random.
+//! Replays recorded sessions while a scripted model writes summaries and notes, without faults and with random
+//! faults.
 //!
-//! Each session in each window has a daemon and a server of its own, so that a failure that only a person
-//! can mend, such as a wrong key, silences the model for the rest of one session and not of all.
+//! Each session in each window has its own daemon and server, so that a fault that only a person can fix, such as a
+//! wrong key, affects only one session.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,20 +19,20 @@ use crate::drive::{self, Driven, mean};
 use crate::table::{Goal, Row};
 use crate::watch::{self, Open};
 
-/// A window in which there are many compactions, and the one that retention is promised for.
+/// A window with many compactions, and the window of the goal for retention.
 const WINDOWS: [u64; 2] = [30_000, 60_000];
 const RETENTION_WINDOW: u64 = 60_000;
-/// Of a hundred calls, by the specification of this figure.
+/// Percentage of calls that fail, from the specification of this figure.
 const FAILING: u8 = 30;
-/// Short, so that waits between two tries end soon; long enough for one that is repeated after a second.
+/// Deadline of an errand: short, but long enough for a retry after a second.
 const ERRAND: Duration = Duration::from_secs(3);
-/// Between two updates of notes.
+/// Time between two updates of notes.
 const NOTED: Duration = Duration::from_millis(100);
-/// Errands that are asked for while the breaker is open.
+/// Number of errands to request while the breaker is open.
 const ASKED: usize = 20;
 const RESULT_BYTES: usize = 4_000;
 
-/// What the sessions showed in one window, and what their servers saw.
+/// The results of the sessions and their servers in one window.
 #[derive(Default)]
 struct Seen {
     driven: Vec<Driven>,
@@ -40,13 +40,13 @@ struct Seen {
     open: Open,
 }
 
-/// A model and how it is used.
+/// A kind of model, and how it is used.
 struct Kind {
     name: &'static str,
     wire: Wire,
     fail_percent: u8,
-    /// Notes are asked for again and again: a drive never pauses, as notes want it, and where they are fresh
-    /// they stand in for summaries.
+    /// Notes are requested repeatedly, because a replay never pauses as automatic updates require. Fresh notes replace
+    /// summaries.
     noted: bool,
 }
 
@@ -61,7 +61,7 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// Drives all of `files` with every kind of model; what fails is drawn by `seed`.
+/// Replays all files with every kind of model. `seed` determines the faults.
 pub fn rows(files: &[PathBuf], seed: u64) -> Vec<Row> {
     let mut rows = Vec::new();
     for window in WINDOWS {
@@ -81,7 +81,7 @@ impl Seen {
     fn drive(&mut self, file: &Path, window: u64, kind: &Kind, seed: u64) {
         let fail_percent = kind.fail_percent;
         let server = asking::server(Script { fail_percent, seed, ..Script::good() });
-        // Either the daemon asks for notes or we do: both would ask for those of the same messages.
+        // Automatic updates are off, because they would cover the same messages.
         let unasked = (!kind.noted).to_string();
         let home = asking::hurried(&server, kind.wire, ERRAND);
         let daemon = home.with("BETHINK_SESSION_MEMORY__ENABLED", &unasked).start();
@@ -153,18 +153,18 @@ impl Seen {
     }
 }
 
-/// With broken messages, or with something wrong around them.
+/// Counts requests with invalid messages or other problems.
 fn invalid_requests(counts: &Counts) -> u64 {
     counts.invalid_prompts + counts.invalid_envelopes
 }
 
-/// Asks for notes whenever the session has gone on, until the work is done. What comes of it is judged elsewhere.
+/// Requests notes whenever the session has continued, until the work is done.
 fn with_notes<T>(daemon: &Daemon, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut client = daemon.client();
-            // Who asks for the same twice by hand gets the same request twice.
+            // Requesting the same notes twice would send the same request twice.
             let mut noted = 0;
             while !done.load(Ordering::Relaxed) {
                 if let Some((id, last)) = newest(&mut client)
@@ -182,14 +182,14 @@ fn with_notes<T>(daemon: &Daemon, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// The daemon's only session, and its last message.
+/// Returns the daemon's only session, and its last message.
 fn newest(client: &mut Client) -> Option<(String, u64)> {
     let listed = client.get("/v1/sessions").ok();
     let session = listed["sessions"].get(0)?;
     Some((session["id"].as_str()?.to_owned(), session["last_seq"].as_u64()?))
 }
 
-/// Calls that come of errands which are asked for while the breaker is open.
+/// Counts calls for errands that are requested while the breaker is open.
 fn shut() -> Row {
     let server = asking::server(Script::always(Fault::WrongKey));
     let daemon = asking::hurried(&server, Wire::Anthropic, ERRAND).start();

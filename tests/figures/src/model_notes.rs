@@ -1,9 +1,8 @@
-//! What a model that hangs costs those who append and those who ask for prompts.
+//! Measures how a hanging model affects appends and prompts.
 //!
-//! The same turns go to three daemons. One has asked a model for notes that began to hang before the first
-//! turn that counts and hangs still after the last one, with the time limits that people have; two take no
-//! notes, and what they show beside each other is the noise of the machine. Rounds alternate, and all
-//! sessions are equally long at all times.
+//! The same turns go to three daemons. In one of them, a request for notes hangs during all measured turns, with
+//! the default time limits. The other two make no notes; the difference between them is the noise of the machine.
+//! Rounds alternate, and all sessions are equally long at all times.
 
 use std::time::Duration;
 
@@ -15,25 +14,25 @@ use crate::asking;
 use crate::sides::{Side, compared};
 use crate::table::{Goal, Row};
 
-/// Before a word of the answer, and in its middle.
+/// The model hangs before the answer, and in the middle of it.
 const WAYS: [Fault; 2] = [Fault::HangBeforeHeaders, Fault::HangMidStream];
-/// What is compared alternates every few turns, so that a machine that is busy for a moment is so for both.
+/// Number of rounds of a few turns each. The daemons alternate, so that a busy machine affects all of them.
 const ROUNDS: usize = 400;
 const TURNS: usize = 4;
-/// Short, so that the last prompt is not much longer than the first: the slowest are to be slow for a reason.
+/// Few words per message, so that the last prompt is not much longer than the first.
 const WORDS: usize = 15;
-/// Messages before it counts: long enough for notes to be due.
+/// Number of messages before the measurement, enough for notes to be due.
 const BEGIN: usize = 40;
 const BEGIN_WORDS: usize = 600;
-/// The specification's "none measurable", as a ratio.
+/// Maximum ratio that counts as "none measurable" in the specification.
 const GOAL: Goal = Goal::AtMost(1.1);
 
-/// What a client waits for, by name.
+/// The operations that a client waits for.
 type Times = fn(&Side) -> &[Duration];
 const TIMES: [(&str, Times); 2] =
     [("appends", |side| &side.appends), ("prompts", |side| &side.prompts)];
 
-/// The slowest hundredth of appends and of prompts while notes hang, to those of a daemon without notes.
+/// Compares the slowest 1% of appends and prompts while notes hang with those of a daemon without notes.
 pub fn rows() -> Vec<Row> {
     WAYS.into_iter().flat_map(hanging).collect()
 }
@@ -46,7 +45,7 @@ fn hanging(fault: Fault) -> Vec<Row> {
     sides.iter_mut().for_each(begin);
     until(PATIENCE, || hangs(&server).then_some(())).expect("notes to be asked for");
     for round in 0..ROUNDS {
-        // Who goes first changes too, and no other works while one is measured.
+        // The order changes too, and only one daemon works at a time.
         let first = round % sides.len();
         let (then, now) = sides.split_at_mut(first);
         now.iter_mut().chain(then).for_each(|side| side.turns(TURNS, WORDS));
@@ -72,7 +71,7 @@ fn begin(side: &mut Side) {
     side.appends.clear();
 }
 
-/// A call is under way, and its client has not left.
+/// Returns whether a call is running and its client is connected.
 fn hangs(server: &Server) -> bool {
     let counts = server.counts();
     counts.requests > counts.left

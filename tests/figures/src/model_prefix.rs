@@ -1,7 +1,7 @@
-//! How much of a session's own last request a fork repeats, byte for byte: what its provider has cached.
+//! Measures how many bytes of a session's last request, which the provider has cached, a fork repeats.
 //!
-//! A request is compared as its provider reads it: tools, system, messages. What counts is the prompt that
-//! was handed out last before the fork, up to the end of its last message, where more may follow.
+//! Requests are compared in the provider's order: tools, system, messages. The fork is compared with the newest
+//! prompt before it, up to the end of its last message.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,29 @@ use crate::recording;
 use crate::table::{Goal, Row};
 
 const WINDOW: u64 = 60_000;
-/// Prompts between two updates of the notes.
+/// Number of prompts between two updates of the notes.
 const NOTED: usize = 8;
-/// Of the newest requests; more than one errand makes.
+/// Number of requests to keep, more than one errand makes.
 const KEPT: usize = 8;
-/// What a coding agent sends with each request; with an edit tool, so that notes are edited by calls.
+/// The system prompt of a coding agent, which also has an edit tool for notes.
 const SYSTEM: &str = "You help with code. Be brief, and say what you did.";
 const TOOLS: &str = r#"[{"name":"Edit", "description":"Edits a file.","input_schema":{"type":"object","properties":{"file_path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}}}}, {"name":"Read","description":"Reads a file \u2013 whole.","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}]"#;
 
-/// What a fork repeated.
+/// The part of a request that a fork repeated.
 struct Fork {
     purpose: Purpose,
-    /// Of the bytes of the session's last request.
+    /// Share of the bytes of the session's last request.
     share: f64,
     bytes: usize,
-    /// Images and documents are left out of what a summary is made from.
+    /// Images and documents are left out of the request for a summary.
     media: bool,
 }
 
-/// The smallest share, of each purpose.
+/// Returns the smallest share for each purpose.
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let mut forks = Vec::new();
     for file in files {
-        // Where notes are fresh, no model is asked for a summary: each is driven by itself.
+        // Each purpose is measured separately, because fresh notes replace a summary.
         forks.extend(drive(file, Purpose::Notes));
         forks.extend(drive(file, Purpose::Summary));
     }
@@ -64,11 +64,11 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     .collect()
 }
 
-/// One session, with errands of one purpose.
+/// Replays one session, with errands of one purpose.
 fn drive(file: &Path, purpose: Purpose) -> Vec<Fork> {
     let recorded = recording::load(file);
     let server = asking::server(Script { keep: KEPT, ..Script::good() });
-    // Nothing is noted unasked, so that each request is known to follow a certain prompt.
+    // Automatic notes are off, so that each request follows a known prompt.
     let home = asking::home(&server, Wire::Anthropic);
     let daemon = home.with("BETHINK_SESSION_MEMORY__ENABLED", "false").start();
     let session = daemon.session(WINDOW);
@@ -91,7 +91,7 @@ fn drive(file: &Path, purpose: Purpose) -> Vec<Fork> {
         driven.prompt(&server);
         prompts += 1;
         if purpose == Purpose::Notes && prompts.is_multiple_of(NOTED) {
-            // A model that finds nothing to change was asked all the same.
+            // The model was called even if it changed nothing.
             driven.post("notes/update", &json!({}));
             driven.compare(&server);
         }
@@ -106,9 +106,9 @@ fn drive(file: &Path, purpose: Purpose) -> Vec<Fork> {
 struct Run {
     client: Client,
     path: String,
-    /// Requests that are compared already.
+    /// Number of requests already compared.
     seen: u64,
-    /// The newest prompt that was handed out.
+    /// The newest prompt.
     sent: Option<Sent>,
     forks: Vec<Fork>,
 }
@@ -123,7 +123,7 @@ impl Run {
         self.client.post(&format!("{}/{what}", self.path), body)
     }
 
-    /// Asks for the next prompt. A compaction in it had the one before to repeat.
+    /// Requests the next prompt. A compaction during that repeats the previous prompt.
     fn prompt(&mut self, server: &Server) {
         let tools: Box<RawValue> = serde_json::from_str(TOOLS).expect("JSON");
         let system = json!([{"part": "introduction", "text": SYSTEM}]);
@@ -137,7 +137,7 @@ impl Run {
         self.sent = Some(Sent { bytes: read(&answer.body), media });
     }
 
-    /// Holds the requests since the last look against the prompt that was handed out before.
+    /// Compares the new requests with the previous prompt.
     fn compare(&mut self, server: &Server) {
         let requests = server.requests();
         let new: Vec<_> = requests.iter().filter(|request| request.number > self.seen).collect();
@@ -158,7 +158,7 @@ fn holds_media(block: &Value) -> bool {
         || inner.into_iter().any(holds_media)
 }
 
-/// Tools, system and messages as they stand in the JSON, open where another block or message may follow.
+/// Returns tools, system and messages as JSON, without the closing brackets.
 fn read(body: &[u8]) -> Vec<u8> {
     let members: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(body).expect("an object");
     let member = |name: &str| members.get(name).map_or("", |json| json.get());

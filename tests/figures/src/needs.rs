@@ -1,6 +1,6 @@
-//! How well the need of a name is predicted: of the names that a session says or uses in its next
-//! messages, and that it had met, the share among those ranked highest. Fits the weights anew, once on
-//! all sessions and once for each session on the others, and prints them.
+//! Measures how well needed names are predicted: of the known names that a session uses in its next messages, the
+//! share that is ranked highest. Fits the weights again, on all sessions and for each session on the others, and
+//! prints them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,29 +15,29 @@ use crate::recording;
 use crate::retention::HORIZON;
 use crate::table::{Goal, Row};
 
-/// Messages before the first cut, and between two.
+/// Number of messages before the first cut, and between cuts.
 const FIRST: usize = 60;
 const EVERY: usize = 40;
-/// Names that a summary of the usual size has room for.
+/// Number of names in a summary of the usual size.
 const ROOM: usize = 200;
-/// Fewer names than this say nothing.
+/// Minimum number of names for a result.
 const ENOUGH: usize = 10;
-/// Messages back from a cut: what was met before them alone is distant.
+/// Number of messages before a cut; names that occur only before them are distant.
 const NEAR: u64 = 40;
-/// Newton steps and the weight of a prior at zero; both are far from mattering.
+/// Number of Newton steps, and the weight of a prior at zero. Neither affects the result.
 const STEPS: usize = 8;
 const PRIOR: f64 = 5.0;
 
 type Vector = [f64; FEATURES];
 
-/// One name at one cut.
+/// A name at a cut.
 struct Sample {
     at: Vector,
     wanted: bool,
     distant: bool,
 }
 
-/// One session's cuts.
+/// The cuts of a session.
 struct Session {
     cuts: Vec<Vec<Sample>>,
 }
@@ -46,7 +46,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let sessions: Vec<Session> = files.iter().map(|file| read(file)).collect();
     let sessions: Vec<&Session> = sessions.iter().filter(|s| !s.cuts.is_empty()).collect();
     if sessions.len() < 2 {
-        // Nothing to leave out.
+        // There is no session to leave out.
         return Vec::new();
     }
     let fitted = fit(&sessions);
@@ -119,7 +119,7 @@ fn cut(facts: &Facts, next: &str) -> Option<Vec<Sample>> {
     (samples.iter().filter(|s| s.wanted).count() >= ENOUGH).then_some(samples)
 }
 
-/// What is said and given to tools; results are left out.
+/// Returns the texts and the inputs of tools, without results.
 fn spoken(message: &Message) -> String {
     let mut text = String::new();
     for block in &message.blocks {
@@ -177,7 +177,7 @@ fn scores(sessions: &[&Session], weights: &Vector) -> Scores {
     sum
 }
 
-/// Logistic regression by Newton's method; every cut weighs the same.
+/// Fits a logistic regression with Newton's method; all cuts have the same weight.
 fn fit(sessions: &[&Session]) -> Vector {
     let mut weights = [0.0; FEATURES];
     for (place, weight) in HELD {
@@ -216,7 +216,7 @@ fn dot(a: &Vector, b: &Vector) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Solves `matrix · x = right` by elimination; the matrix is positive definite.
+/// Solves `matrix · x = right` by elimination, for a positive definite matrix.
 fn solve(mut matrix: [[f64; FEATURES]; FEATURES], mut right: Vector) -> Vector {
     for i in 0..FEATURES {
         for j in i + 1..FEATURES {
@@ -242,7 +242,7 @@ mod tests {
 
     fn sample(x: f64, wanted: bool) -> Sample {
         let mut at = [0.0; FEATURES];
-        // A feature that is fitted, unlike those that are held.
+        // A feature that is fitted, unlike the fixed ones.
         (at[0], at[FITTED]) = (1.0, x);
         Sample { at, wanted, distant: false }
     }

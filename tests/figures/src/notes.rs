@@ -1,8 +1,8 @@
-//! What notes cost those who append: the slowest appends with updates running, beside those without.
+//! Measures how updates of notes affect the slowest appends.
 //!
-//! The same appends go to two daemons that differ in nothing but that one of them takes notes. Rounds
-//! alternate, each long enough for an update to begin although it is never quiet. A third pass forces
-//! updates one after the other, which no gate does, and is shown for comparison.
+//! The same appends go to two daemons, only one of which makes notes. Rounds alternate, each long enough for an
+//! update to begin without a pause. For comparison, a third pass forces one update after the other, which normal use
+//! does not.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,20 +13,20 @@ use serde_json::json;
 use crate::sides::{Side, compared};
 use crate::table::{Goal, Row};
 
-/// What is compared alternates, so that a busy machine is busy for both.
+/// Number of rounds. The daemons alternate, so that a busy machine affects both.
 const ROUNDS: usize = 6;
-/// An update that is due begins after five seconds in any case.
+/// Length of a round: an update that is due begins after at most five seconds.
 const ROUND: Duration = Duration::from_millis(6_500);
 const FORCED_ROUND: Duration = Duration::from_millis(2_000);
-/// A turn's worth of text: notes come due every few appends.
+/// Words per message, so that notes are due every few appends.
 const WORDS: usize = 500;
 
-/// The slowest hundredth of appends with notes, to that without.
+/// Compares the slowest 1% of appends with and without notes.
 pub fn rows() -> Vec<Row> {
     let mut noting = side(true);
     let mut still = side(false);
     for round in 0..ROUNDS {
-        // Who goes first changes too, and neither works while the other is measured.
+        // The order changes too, and only one daemon works at a time.
         if round % 2 == 0 {
             noting.round(ROUND, WORDS);
             noting.settle();
@@ -59,7 +59,7 @@ fn side(notes: bool) -> Side {
     Side::new(Home::new().with("BETHINK_SESSION_MEMORY__ENABLED", &notes.to_string()))
 }
 
-/// Appends while another client asks for one update after the other.
+/// Appends while another client requests one update after the other.
 fn forced_round(side: &mut Side) {
     let mut client = side.daemon.client();
     let path = format!("/v1/sessions/{}/notes/update", side.session);

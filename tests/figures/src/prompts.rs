@@ -1,4 +1,4 @@
-//! Building the prompt of a 200,000-token session, against plain serialisation of the same prompt.
+//! Measures building the prompt of a 200,000-token session, compared with plain serialization of the same prompt.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::{median, ms, timed};
 const TOKENS: u64 = 200_000;
 const ROUNDS: usize = 200;
 
-/// Builds the prompt of the longest recording given, or of made-up work, as often as it takes.
+/// Builds the prompt of the longest recording, or of a generated session.
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let longest = files.iter().max_by_key(|f| std::fs::metadata(f).map_or(0, |m| m.len()));
     let recorded: Vec<Value> = longest

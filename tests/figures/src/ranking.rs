@@ -1,4 +1,4 @@
-//! The ranking of a search, as shipped, as fitted, and on conversations that it was not fitted on.
+//! Measures the ranking of searches: with the shipped constants, with fitted ones, and with leave-one-out validation.
 //!
 //! Files are in LoCoMo's format: an array of `{sample_id, conversation, qa}`.
 
@@ -10,14 +10,14 @@ use bethink_recall::Weights;
 use crate::table::{Goal, Row};
 use crate::talk::{Sums, Talk, load};
 
-/// A constant that is fitted: its name, where it stands, and what is tried for it.
+/// A constant to fit: its name, its field, and the values to try.
 struct Knob {
     name: &'static str,
     of: fn(&mut Weights) -> &mut f32,
     tried: &'static [f32],
 }
 
-/// Those that matter, each over the range in which it does.
+/// The constants that matter, with their useful ranges.
 const KNOBS: [Knob; 10] = [
     Knob { name: "stretch", of: |w| &mut w.stretch, tried: &[0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0] },
     Knob {
@@ -38,7 +38,7 @@ const KNOBS: [Knob; 10] = [
     Knob { name: "named_day", of: |w| &mut w.named_day, tried: &[0.7, 1.4, 2.0, 3.0, 4.0, 6.0] },
     Knob { name: "speaker", of: |w| &mut w.speaker, tried: &[0.6, 1.0, 1.4, 1.8, 2.2] },
 ];
-/// Times that every constant is tried in turn; later ones move little.
+/// Number of rounds of fitting; more change little.
 const ROUNDS: usize = 2;
 
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
@@ -84,7 +84,7 @@ fn constants(weights: &Weights) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Remembers what it judged: fits that leave different conversations out try the same constants.
+/// Caches results, because fits that leave out different conversations try the same constants.
 struct Judge<'a> {
     talks: &'a [Talk],
     known: RefCell<Vec<(Weights, Vec<Sums>)>>,
@@ -104,7 +104,7 @@ impl Judge<'_> {
         sums
     }
 
-    /// One constant after the other, each set to what is best for the sum of the three figures.
+    /// Sets one constant after the other to the value with the best sum of the three figures.
     fn fitted(&self, talks: &[usize]) -> Weights {
         let worth = |weights: &Weights| {
             let sums = self.sums(weights, talks);

@@ -1,7 +1,7 @@
-//! Recall: how fast among very many topics, beside a scan of the same files, and how good on directories that
+//! Measures recall: its speed with many topics compared with a scan of the files, and its quality on directories that
 //! people made.
 //!
-//! A directory is judged by the questions in it (`questions.txt`), else by those of ours whose topics it holds.
+//! A directory is tested with its own questions (`questions.txt`), or else with ours, if it has their topics.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,19 +19,19 @@ use serde_json::json;
 use crate::ms;
 use crate::table::{Goal, Row};
 
-/// Questions about directories that anybody can have: they name no text of theirs.
+/// Questions about directories, without any text from them.
 const LABELS: [&str; 2] =
     [include_str!("../labels/game-engine.txt"), include_str!("../labels/template.txt")];
 const PICKS: usize = 5;
 
 const SIZES: [(usize, f64); 2] = [(10_000, 2.0), (100_000, 15.0)];
 const QUESTIONS: usize = 300;
-/// Scans take long; so many tell their median.
+/// Number of scans for the median. Scans are slow.
 const SCANS: usize = 5;
-/// Words of the language that topics are written in.
+/// Number of different words in topics.
 const WORDS: u64 = 60_000;
 const FOLDERS: usize = 100;
-/// A directory of that size is read for the first time.
+/// Time limit for reading a large directory for the first time.
 const READING: Duration = Duration::from_secs(300);
 
 pub fn rows(directories: &[PathBuf]) -> Vec<Row> {
@@ -40,7 +40,7 @@ pub fn rows(directories: &[PathBuf]) -> Vec<Row> {
     rows
 }
 
-/// Hits and refusals, of the lines that fitted the constants (odd) and of those that judge them (even).
+/// Goals for hits and for empty results, for the questions used to fit the constants (odd lines) and the others (even).
 fn quality(dir: &Path) -> Vec<Row> {
     let (catalog, names) = load(dir);
     let Some(cases) = cases(dir, &names) else { return Vec::new() };
@@ -79,7 +79,7 @@ fn quality(dir: &Path) -> Vec<Row> {
 
 struct Case {
     question: String,
-    /// Any of these is a good answer; none where nothing fits.
+    /// The topics that are good answers; empty if none fits.
     fits: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ struct Tally {
     idle: usize,
     refused: usize,
     missed: Vec<String>,
-    /// Something was picked where nothing fits.
+    /// Whether a topic was returned although none fits.
     told: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ impl Tally {
     }
 }
 
-/// Questions of the directory itself, or those of ours that name topics of it.
+/// Returns the directory's own questions, or those of ours about its topics.
 fn cases(dir: &Path, names: &[String]) -> Option<Vec<Case>> {
     let own = fs::read_to_string(dir.join("questions.txt")).ok();
     let texts = own.into_iter().chain(LABELS.iter().map(|text| (*text).to_owned()));
@@ -167,7 +167,7 @@ fn markdown(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Through the daemon, warm; and the same questions as a search for their words in all files.
+/// Measures recall in a warm daemon, and a search for the same words in all files.
 fn speed(topics: usize, most: f64) -> Vec<Row> {
     let home = Home::new();
     let project = home.scratch().join("app");
@@ -175,7 +175,7 @@ fn speed(topics: usize, most: f64) -> Vec<Row> {
     let daemon = home.start();
     let ask = |query: &str| {
         let body = json!({ "project_dir": project, "query": query });
-        // The first time, all of them are read.
+        // The first recall reads all topics.
         daemon.client().patient(READING).post("/v1/recall", &body).ok()
     };
     let path = format!("/v1/memories/index?project_dir={}", project.display());
@@ -228,7 +228,7 @@ fn timed(daemon: &Daemon, project: &Path, questions: &[String]) -> Vec<Duration>
     times
 }
 
-/// Median of reading every file and looking for each word of a question in it, letters in either case.
+/// Returns the median time of searching all files for each word of a question, ignoring case.
 fn scanned(files: &[PathBuf], questions: &[String]) -> Duration {
     let mut times: Vec<Duration> = questions
         .iter()
@@ -258,7 +258,7 @@ fn scan(files: &[PathBuf], question: &str) -> usize {
     files.iter().filter(holds).count()
 }
 
-/// Topics of 1 to 2 kB in a few folders; how many bytes they are.
+/// Writes topics of 1 to 2 kB into a few folders, and returns their total size.
 fn write(dir: &Path, topics: usize, rng: &mut Rng) -> u64 {
     let mut bytes = 0;
     for n in 0..topics {
@@ -281,19 +281,19 @@ fn write(dir: &Path, topics: usize, rng: &mut Rng) -> u64 {
     bytes
 }
 
-/// Six words, common ones and rare ones as they come, and two of the words that every question has.
+/// Makes a question of six random words, and two words that every question has.
 fn question(rng: &mut Rng) -> String {
     let words: Vec<String> = (0..6).map(|_| word(rng)).collect();
     format!("how does the {}", words.join(" "))
 }
 
-/// The n-th word is used about 1/n as often as the first.
+/// Draws a word; the n-th word is used about 1/n as often as the first.
 fn word(rng: &mut Rng) -> String {
     let share = (rng.draw() % 1_000_000) as f64 / 1e6;
     let rank = (WORDS as f64).powf(share) as u64;
     let mut word = String::new();
     let mut rest = rank.wrapping_mul(0x9E37_79B9) % 0xFFFF_FFFF;
-    // A word of syllables, so that it stems and looks like one.
+    // Made of syllables, so that it is stemmed like a real word.
     for _ in 0..3 {
         word.push(char::from(b"bdfgklmnprstvz"[(rest % 14) as usize]));
         rest /= 14;

@@ -1,10 +1,10 @@
-//! Recorded sessions of Claude Code, as an agent would send them.
+//! Reads recorded sessions of Claude Code as an agent would send them.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// One message of the main thread.
+/// A message of the main thread.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     pub role: String,
@@ -14,7 +14,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// In the shape of `POST …/messages`.
+    /// The message in the format of `POST …/messages`.
     pub fn wire(&self) -> Value {
         let mut message = json!({"role": self.role, "content": self.content});
         if let (true, Some(id)) = (self.role == "assistant", &self.id) {
@@ -24,7 +24,7 @@ impl Recorded {
     }
 }
 
-/// The main thread in order of the file; summaries, sidechains and damaged lines left out.
+/// Reads the main thread in order of the file, without summaries, sidechains and damaged lines.
 pub fn load(path: &Path) -> Vec<Recorded> {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     bytes.split(|b| *b == b'\n').filter_map(recorded).collect()
@@ -48,7 +48,7 @@ fn recorded(line: &[u8]) -> Option<Recorded> {
     (!empty).then_some(Recorded { role, content, id })
 }
 
-/// Files given on the command line, else the session that the project ships.
+/// Returns the files on the command line, or else the session in the repository.
 pub fn files(given: &[PathBuf]) -> Vec<PathBuf> {
     if !given.is_empty() {
         return given.to_vec();

@@ -1,5 +1,5 @@
-//! Future-reference retention: of the names that the rest of a session goes on to use and that had
-//! appeared before a cut, the share still readable after it.
+//! Measures retention: of the names before a cut that the rest of the session uses, the share that is still readable
+//! after it.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::recording::Recorded;
 
-/// Messages after the cut whose names count.
+/// Number of messages after the cut whose names count.
 pub const HORIZON: usize = 40;
-/// Fewer names than this say nothing.
+/// Minimum number of names for a result.
 const ENOUGH: usize = 10;
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
@@ -27,7 +27,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a pattern")
 });
 
-/// Paths (by their last part), symbols, flags, error codes.
+/// Finds paths (their last part), symbols, flags and error codes.
 pub fn names(text: &str) -> HashSet<&str> {
     NAME.find_iter(text)
         .map(|found| found.as_str().trim_matches(['.', '/', '-', '_']))
@@ -37,7 +37,7 @@ pub fn names(text: &str) -> HashSet<&str> {
         .collect()
 }
 
-/// The share for a cut after `history[..at]` with `prompt` as what can be read then.
+/// Returns the share for a cut after `history[..at]`, if `prompt` is readable afterwards.
 pub fn share(history: &[Recorded], at: usize, prompt: &Value) -> Option<f64> {
     let mut before = String::new();
     history[..at].iter().for_each(|m| read(&m.content, true, &mut before));

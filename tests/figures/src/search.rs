@@ -1,7 +1,7 @@
-//! Search over a million messages: in one session, and in a project of many.
+//! Measures searches in a million messages: in one session, and in a project with many.
 //!
-//! Words are drawn so that the n-th is used about 1/n as often as the first, as words are; histories go
-//! through the store's port, questions through HTTP.
+//! The n-th word is used about 1/n as often as the first, as in real text. Histories are stored through the port,
+//! and searches use HTTP.
 
 use std::time::{Duration, Instant};
 
@@ -21,12 +21,12 @@ use crate::table::{Goal, Row};
 
 const MESSAGES: usize = 1_000_000;
 const SESSIONS: usize = 1_000;
-/// Messages of one append and one piece of the index.
+/// Number of messages in an append and in an index segment.
 const BATCH: usize = 500;
 const WORDS: u32 = 200_000;
-/// Words of a message, on average.
+/// Mean number of words in a message.
 const SAID: u64 = 14;
-/// Messages between pauses.
+/// Number of messages between pauses.
 const STRETCH: usize = 20;
 const QUESTIONS: usize = 300;
 
@@ -142,14 +142,14 @@ fn words(rng: &mut Rng) -> String {
     (0..count).map(|_| word(any(rng, 1, WORDS))).collect::<Vec<_>>().join(" ")
 }
 
-/// A number between the two, as likely as a word's of this rank.
+/// Draws a number between the two, with the probability of a word of this rank.
 fn any(rng: &mut Rng, first: u32, last: u32) -> u32 {
     let share = (rng.draw() % 1_000_000) as f64 / 1e6;
     let (first, last) = (f64::from(first), f64::from(last));
     (first * (last / first).powf(share)) as u32
 }
 
-/// Letters that no rule of stemming touches.
+/// Letters that stemming does not change.
 fn word(mut number: u32) -> String {
     const LETTERS: &[u8; 16] = b"bcdfghjklmnpqrtv";
     let mut word = String::from("zz");
@@ -160,7 +160,7 @@ fn word(mut number: u32) -> String {
     word
 }
 
-/// A rare name, some words of the usual kind, a rare one among common ones, common ones alone.
+/// Makes questions: a rare name, words of medium frequency, a rare word among common ones, and common words.
 fn question(rng: &mut Rng, n: usize) -> String {
     let ranks: &[(u32, u32)] = match n % 10 {
         0..4 => &[(20_000, WORDS)],
@@ -171,7 +171,7 @@ fn question(rng: &mut Rng, n: usize) -> String {
     ranks.iter().map(|(a, b)| word(any(rng, *a, *b))).collect::<Vec<_>>().join("+")
 }
 
-/// Times, shortest first.
+/// Returns the times, shortest first.
 fn ask(daemon: &Daemon, sessions: usize) -> Vec<Duration> {
     let mut client = daemon.client();
     let mut rng = Rng::new(2);

@@ -1,4 +1,4 @@
-//! How long the look for secrets takes that stands before every write to a team, every push and every pull.
+//! Measures the check for secrets before every write to a team, every push and every pull.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use bethink_harness::Rng;
 use crate::table::{Goal, Row};
 use crate::{median, ms, timed};
 
-/// Bytes: what other agents take a team's file to have at most.
+/// Maximum size of a team's file in other agents, in bytes.
 const SIZE: usize = 250_000;
 const TIMES: usize = 31;
 const MOST_MS: f64 = 20.0;

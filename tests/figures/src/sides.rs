@@ -1,4 +1,4 @@
-//! Two daemons that differ in one setting and do the same work, and how long each let its client wait.
+//! Compares two daemons that differ in one setting and do the same work.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use serde_json::json;
 use crate::table::{Goal, Row};
 use crate::{ms, timed};
 
-/// Larger than any session that is grown here: nothing is to be compacted.
+/// A window that is large enough to avoid compactions.
 const WINDOW: u64 = 1_000_000;
-/// Between two appends, so that the client does not take a core for itself.
+/// Pause between two appends, so that the client does not use a whole core.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Words of the sentence that messages repeat.
+/// The sentence that messages repeat.
 const SENTENCE: &str = "mended the gauge ";
 
-/// One daemon with one session.
+/// A daemon with one session.
 #[derive(Debug)]
 pub struct Side {
     pub daemon: Daemon,
@@ -35,7 +35,7 @@ impl Side {
         Self { daemon, session, client, appends: Vec::new(), prompts: Vec::new(), appended: 0 }
     }
 
-    /// Messages of so many words, for so long.
+    /// Appends messages of this many words for this long.
     pub fn round(&mut self, length: Duration, words: usize) {
         let start = Instant::now();
         while start.elapsed() < length {
@@ -43,7 +43,7 @@ impl Side {
         }
     }
 
-    /// So many turns: what the user says, the prompt, the answer.
+    /// Runs turns, each with a user message, a prompt and an answer.
     pub fn turns(&mut self, turns: usize, words: usize) {
         let path = format!("/v1/sessions/{}/context", self.session);
         for _ in 0..turns {
@@ -53,7 +53,7 @@ impl Side {
         }
     }
 
-    /// The next message: users and assistants take turns.
+    /// Makes the next message, in turns from the user and the assistant.
     pub fn append(&mut self, words: usize) {
         let sentences = words.div_ceil(SENTENCE.split_whitespace().count());
         let text = format!("Step {}: {}", self.appended + 1, SENTENCE.repeat(sentences));
@@ -68,7 +68,7 @@ impl Side {
         std::thread::park_timeout(PAUSE);
     }
 
-    /// Waits until no update of notes is due or under way any more.
+    /// Waits until no update of notes is due or running.
     pub fn settle(&self) {
         let mut seen = self.updates();
         let mut since = Instant::now();
@@ -77,18 +77,18 @@ impl Side {
             if now != seen {
                 (seen, since) = (now, Instant::now());
             }
-            // An update begins when it was quiet for a fifth of a second.
+            // An update begins after a pause of 200 ms.
             (since.elapsed() > Duration::from_secs(1)).then_some(())
         });
     }
 
-    /// Updates of notes since the daemon began, by any strategy.
+    /// Returns the number of updates of notes since the start of the daemon.
     pub fn updates(&self) -> usize {
         counted(&self.daemon.client().get("/metrics").text(), "bethink_notes_updates_total")
     }
 }
 
-/// A counter of `/metrics`, its labels summed; 0 before it is counted first.
+/// Returns the sum of a counter of `/metrics` over all labels; 0 if it does not exist.
 fn counted(metrics: &str, name: &str) -> usize {
     let of = |line: &str| {
         let rest = line.strip_prefix(name)?;
@@ -101,7 +101,7 @@ fn counted(metrics: &str, name: &str) -> usize {
     metrics.lines().filter_map(of).sum()
 }
 
-/// The slowest hundredth of one side's times, to that of the other.
+/// Returns the ratio of the slowest 1% of both daemons' times.
 pub fn compared(what: &str, one: &[Duration], other: &[Duration], goal: Goal, told: &str) -> Row {
     let at = |times: &[Duration], percent| percentile(times, percent);
     let ratio = at(one, 99).as_secs_f64() / at(other, 99).as_secs_f64();

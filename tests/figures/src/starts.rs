@@ -1,4 +1,4 @@
-//! From spawn to the first answer, on a database of 1 GB.
+//! Measures the start of the daemon until the first answer, with a database of 1 GB.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::table::{Goal, Row};
 use crate::{median, ms, timed};
 
 const SESSIONS: usize = 50;
-/// Each session: so many large messages and so many of the usual size.
+/// Numbers of large and of usual messages in each session.
 const LARGE: usize = 20;
 const LARGE_BYTES: usize = 1 << 20;
 const SMALL: usize = 400;
 const STARTS: usize = 7;
 
-/// Fills a home once, then starts it after clean stops and after kills.
+/// Fills a home, and starts it after clean stops and after kills.
 pub fn rows() -> Vec<Row> {
     let mut daemon = Daemon::fresh();
     let (empty, _) = start_after(&mut daemon, |d| {
@@ -55,7 +55,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// Median and worst.
+/// Returns the median and the maximum.
 fn start_after(daemon: &mut Daemon, end: impl Fn(&mut Daemon)) -> (Duration, Duration) {
     let times: Vec<Duration> = (0..STARTS)
         .map(|_| {
@@ -82,7 +82,7 @@ fn fill(daemon: &Daemon) {
     }
 }
 
-/// An image: its bytes are kept, and none of them is a word to be found.
+/// Makes an image, which is stored but has no words to index.
 fn large(n: usize) -> Value {
     let data = format!("{n:08}").repeat(LARGE_BYTES / 8);
     json!({"role": "user", "content": [{"type": "image",

@@ -1,11 +1,11 @@
-//! A figure beside its goal.
+//! A figure with its goal.
 
-/// What a figure must be.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    /// Shown for comparison.
+    /// No goal; shown for comparison.
     None,
 }
 
@@ -15,7 +15,7 @@ pub struct Row {
     pub figure: f64,
     pub unit: &'static str,
     pub goal: Goal,
-    /// What the figure was made from.
+    /// The data that the figure was made from.
     pub detail: String,
 }
 
@@ -37,7 +37,7 @@ impl Row {
         }
     }
 
-    /// One line: figure, goal, verdict, what it is, what it was made from.
+    /// Formats the row as a line.
     pub fn line(&self) -> String {
         let goal = match self.goal {
             Goal::AtMost(most) => format!("≤ {}", number(most)),

@@ -1,4 +1,4 @@
-//! Conversations with questions, in LoCoMo's format, indexed in memory as the daemon indexes them.
+//! Reads conversations with questions in LoCoMo's format, and indexes them in memory like the daemon.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
@@ -16,12 +16,12 @@ use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-/// Hits that are judged, and those that are looked at once more, as in a search through the daemon.
+/// Number of hits to judge, and of candidates to rank again, as in the daemon.
 const HITS: usize = 50;
 const SECOND_LOOK: usize = 10;
 const TOP: usize = 10;
 
-/// One conversation, and what is asked about it.
+/// A conversation with its questions.
 #[derive(Debug)]
 pub struct Talk {
     pub name: String,
@@ -48,7 +48,7 @@ struct Asked {
     days_after: Vec<Vec<Posting>>,
 }
 
-/// Sums over questions.
+/// Sums of results over questions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
     pub questions: f64,
@@ -57,7 +57,7 @@ pub struct Sums {
     pub mrr: f64,
 }
 
-/// All conversations of a file.
+/// Reads all conversations of a file.
 pub fn load(path: &Path) -> Vec<Talk> {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let samples: Vec<Value> =
@@ -129,7 +129,7 @@ impl Talk {
         self.extent.terms += length as u64;
     }
 
-    /// `None` without evidence.
+    /// Reads a question; `None` if it has no evidence.
     fn asked(&self, asked: &Value) -> Option<Asked> {
         let known: HashSet<&str> = self.turns.iter().map(|turn| turn.id.as_str()).collect();
         let evidence: HashSet<String> = array(&asked["evidence"])
@@ -148,7 +148,7 @@ impl Talk {
         let day_lists = |first: i64, last: i64| -> Vec<Vec<Posting>> {
             (first..=last).map(|day| list(&marks::by_day(Day(day)))).collect()
         };
-        // Nobody asks these on a day that matters.
+        // The day of the question does not matter here.
         let days = named_days(&text, Day(0));
         let after =
             |days: &RangeInclusive<Day>| day_lists(days.end().0 + 1, days.end().0 + DAYS_AFTER);
@@ -184,7 +184,7 @@ impl Talk {
         kin.into_values().collect()
     }
 
-    /// Every question asked, and judged as LoCoMo's scorers do.
+    /// Asks every question, and scores the answers like LoCoMo.
     pub fn judged(&self, weights: &Weights) -> Sums {
         let mut sums = Sums::default();
         for asked in &self.questions {
@@ -193,7 +193,7 @@ impl Talk {
         sums
     }
 
-    /// Ids of turns, best first.
+    /// Returns the ids of turns, best first.
     fn hits(&self, asked: &Asked, weights: &Weights) -> Vec<&str> {
         let none: &[Posting] = &[];
         let mark = |mark: &str| self.postings.get(mark).map_or(none, Vec::as_slice);
@@ -251,12 +251,12 @@ fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// `D3` of `D3:14`.
+/// Returns `D3` for `D3:14`.
 fn session_of(id: &str) -> &str {
     id.split_once(':').map_or(id, |(session, _)| session)
 }
 
-/// Some name several turns at once: `D8:6; D9:17`.
+/// Splits evidence with several turns: `D8:6; D9:17`.
 fn turn_ids(evidence: &str) -> impl Iterator<Item = &str> {
     evidence.split([';', ',', ' ']).filter(|id| !id.is_empty())
 }

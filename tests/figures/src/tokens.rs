@@ -1,4 +1,4 @@
-//! The estimate of tokens against what the provider reported.
+//! Compares estimated tokens with the provider's figures.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -11,12 +11,12 @@ use crate::growth::{self, Growth, Growths};
 use crate::table::{Goal, Row};
 use crate::timed;
 
-/// Percent that the sum of all turns may be off, and a turn on average (issue "what a session learns").
+/// Maximum error of the sum of all turns, and mean error of a turn, in percent.
 const TOTAL: f64 = 3.0;
 const TURN: f64 = 16.0;
-/// Bytes a microsecond: what an append pays for the estimate must vanish beside its commit.
+/// Minimum speed in bytes per microsecond: estimating must be much faster than an append's commit.
 const SPEED: f64 = 300.0;
-/// Text that the speed is measured on, and how often.
+/// Size of the text for measuring the speed, and the number of repetitions.
 const SPEED_BYTES: usize = 4 << 20;
 const SPEED_ROUNDS: usize = 20;
 
@@ -60,7 +60,7 @@ fn others(sessions: &[Growths], at: usize) -> Vec<&Growth> {
     sessions.iter().enumerate().filter(|(i, _)| *i != at).flat_map(|(_, s)| &s.all).collect()
 }
 
-/// Estimated and reported tokens of each turn, with the costs that `costs` has for its session.
+/// Returns the estimated and the reported tokens of each turn, with the costs for its session.
 fn explained(sessions: &[Growths], costs: impl Fn(usize) -> Costs) -> Vec<(f64, f64)> {
     let mut pairs = Vec::new();
     for (at, session) in sessions.iter().enumerate() {
@@ -70,7 +70,7 @@ fn explained(sessions: &[Growths], costs: impl Fn(usize) -> Costs) -> Vec<(f64, 
     pairs
 }
 
-/// As a running session estimates: each turn with what those before it have taught.
+/// Estimates each turn like a running session, with corrections from the previous turns.
 fn learnt(sessions: &[Growths]) -> Vec<(f64, f64)> {
     sessions.iter().flat_map(learnt_in).collect()
 }
@@ -109,7 +109,7 @@ fn one(session: &Growths, shipped: &Costs) -> Row {
     Row::new(format!("  {}", session.name), plain.turn * 100.0, "%", Goal::None).detail(detail)
 }
 
-/// Of the recordings themselves, else of made-up prose.
+/// Returns text from the recordings, or else generated prose.
 fn speed(files: &[PathBuf]) -> Row {
     let mut text = String::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! Calls that reach a model's server while the daemon says that it leaves the model alone.
+//! Counts calls to a model server while the daemon reports that the model is paused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use bethink_harness::Daemon;
 use bethink_model_server::Server;
 
-/// Between two looks.
+/// Time between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What was seen of the time in which the breaker was open.
+/// What was observed while the breaker was open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open {
     pub time: Duration,
     pub calls: u64,
 }
 
-/// One look: whether the model is left alone, and until when for sure.
+/// One check: whether the model is paused, and until when at least.
 #[derive(Clone, Copy)]
 struct Look {
     at: Instant,
@@ -24,7 +24,7 @@ struct Look {
     calls: u64,
 }
 
-/// Looks on while `work` is done.
+/// Observes the daemon while `work` runs.
 pub fn during<T: Send>(
     daemon: &Daemon,
     server: &Server,
@@ -48,7 +48,7 @@ fn watch(daemon: &Daemon, server: &Server, done: &AtomicBool) -> Open {
         Look { at, until, calls: server.counts().requests }
     };
     let mut open = Open::default();
-    // What was sent just before it opened may be counted just after: the first look does not count yet.
+    // A call just before the breaker opened may be counted just after, so the first check is ignored.
     let (mut before, mut last) = (look(), look());
     while !done.load(Ordering::Relaxed) {
         std::thread::park_timeout(PAUSE);
@@ -64,7 +64,7 @@ fn watch(daemon: &Daemon, server: &Server, done: &AtomicBool) -> Open {
     open
 }
 
-/// How long the model is left alone at least; `None` while it may be asked.
+/// Returns how long the model is paused at least; `None` if it is not paused.
 pub fn rests(model: &serde_json::Value) -> Option<Duration> {
     if model["state"] != "resting" {
         return None;
