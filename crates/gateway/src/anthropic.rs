@@ -90,18 +90,16 @@ impl AnthropicEnvelope {
     }
 
     fn spliced_system(&self, added: &str) -> Option<(Range<usize>, String)> {
-        let block = || format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
+        let block = format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
         match (self.wire.system_at.clone(), self.system()) {
             (Some(at), Some(text)) if text.starts_with('"') => {
                 Some((at, envelope::with_paragraph(text, added)))
             }
             (Some(at), Some(blocks)) if blocks.starts_with('[') => {
-                Some((at, with_element(blocks, &block())?))
+                Some((at, with_element(blocks, &block)?))
             }
-            (Some(at), Some("null")) => Some((at, format!("[{}]", block()))),
-            (None, _) => {
-                Some((after_opening_brace(&self.body)?, format!("\"system\":[{}],", block())))
-            }
+            (Some(at), Some("null")) => Some((at, format!("[{block}]"))),
+            (None, _) => Some((after_opening_brace(&self.body)?, format!("\"system\":[{block}],"))),
             // Invalid; the provider reports it.
             _ => None,
         }

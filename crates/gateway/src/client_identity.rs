@@ -5,6 +5,7 @@ use bethink_model_http::Provider;
 use bethink_transcript::SessionId;
 use http::HeaderMap;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::conversation::ClientKey;
@@ -33,23 +34,19 @@ pub(crate) struct ClientIdentity {
     pub(crate) long_context: bool,
 }
 
-/// The members of a request's body that may contain a session ID.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ClientMetadata<'a> {
-    pub(crate) metadata: Option<&'a RawValue>,
-    pub(crate) prompt_cache_key: Option<&'a RawValue>,
-}
-
 impl ClientIdentity {
-    /// Fails if one of bethink's own headers is invalid. Other headers and metadata are ignored if invalid.
+    /// Reads the headers, and the members `metadata` and `prompt_cache_key` of the body. Fails if one of bethink's own
+    /// headers is invalid; everything else is ignored if invalid.
     pub(crate) fn read(
         provider: Provider,
         headers: &HeaderMap,
-        named: ClientMetadata<'_>,
+        metadata: Option<&RawValue>,
+        cache_key: Option<&RawValue>,
     ) -> Result<Self, GatewayFault> {
+        let metadata = parsed::<RequestMetadata>(metadata).unwrap_or_default();
         let client = match provider {
-            Provider::Anthropic => of_claude_code(headers, named),
-            Provider::OpenAi => of_chat(headers, named),
+            Provider::Anthropic => of_claude_code(headers, metadata),
+            Provider::OpenAi => of_chat(headers, metadata, cache_key),
         };
         Ok(Self {
             session: own(
@@ -104,17 +101,16 @@ struct RequestMetadata {
     session_id: Option<String>,
 }
 
-fn metadata(named: ClientMetadata<'_>) -> RequestMetadata {
-    let read = named.metadata.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    read.unwrap_or_default()
+fn parsed<T: DeserializeOwned>(json: Option<&RawValue>) -> Option<T> {
+    serde_json::from_str(json?.get()).ok()
 }
 
 /// Claude Code sends its session ID in a header, or in `metadata.user_id`, which is either
 /// `user_…_account_…_session_<uuid>` or a JSON text with a `session_id`.
-fn of_claude_code(headers: &HeaderMap, named: ClientMetadata<'_>) -> Option<ClientKey> {
+fn of_claude_code(headers: &HeaderMap, metadata: RequestMetadata) -> Option<ClientKey> {
     let header = headers.get(CLAUDE_CODE_SESSION).and_then(|value| value.to_str().ok());
     let found = header.map(str::to_owned).or_else(|| {
-        let user_id = metadata(named).user_id?;
+        let user_id = metadata.user_id?;
         match user_id.rsplit_once(IN_USER_ID) {
             Some((user, session)) if user.starts_with("user_") => Some(session.to_owned()),
             _ => serde_json::from_str::<RequestMetadata>(&user_id).ok()?.session_id,
@@ -123,12 +119,15 @@ fn of_claude_code(headers: &HeaderMap, named: ClientMetadata<'_>) -> Option<Clie
     key(CLAUDE_CODE, &found?)
 }
 
-fn of_chat(headers: &HeaderMap, named: ClientMetadata<'_>) -> Option<ClientKey> {
+fn of_chat(
+    headers: &HeaderMap,
+    metadata: RequestMetadata,
+    cache_key: Option<&RawValue>,
+) -> Option<ClientKey> {
     let in_header = || {
         OPENAI_SESSION.iter().find_map(|name| headers.get(*name)?.to_str().ok().map(str::to_owned))
     };
-    let cache_key = || serde_json::from_str::<String>(named.prompt_cache_key?.get()).ok();
-    let found = metadata(named).session_id.or_else(in_header).or_else(cache_key);
+    let found = metadata.session_id.or_else(in_header).or_else(|| parsed(cache_key));
     key(Provider::OpenAi.as_str(), &found?)
 }
 
@@ -161,11 +160,9 @@ mod tests {
             body.get(name).map(|value| RawValue::from_string(value.to_string()).unwrap())
         };
         let (metadata, cache_key) = (raw("metadata"), raw("prompt_cache_key"));
-        let named = ClientMetadata {
-            metadata: metadata.as_deref(),
-            prompt_cache_key: cache_key.as_deref(),
-        };
-        let identity = ClientIdentity::read(provider, &headers(pairs), named).unwrap();
+        let (metadata, cache_key) = (metadata.as_deref(), cache_key.as_deref());
+        let identity =
+            ClientIdentity::read(provider, &headers(pairs), metadata, cache_key).unwrap();
         identity.client.map(|client| format!("{} {}", client.entrance, client.key))
     }
 
@@ -214,11 +211,7 @@ mod tests {
     #[test]
     fn our_own_headers_have_to_hold() {
         let read = |name: &'static str, value: &str| {
-            ClientIdentity::read(
-                Provider::Anthropic,
-                &headers(&[(name, value)]),
-                ClientMetadata::default(),
-            )
+            ClientIdentity::read(Provider::Anthropic, &headers(&[(name, value)]), None, None)
         };
         assert!(read("x-bethink-session", ID).unwrap().session.is_some());
         assert_eq!(read("x-bethink-project", "/a b").unwrap().project_dir.as_deref(), Some("/a b"));

@@ -11,9 +11,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::client_identity::{ClientIdentity, ClientMetadata};
+use crate::client_identity::ClientIdentity;
 use crate::conversation::{GatewayRequest, PromptPart};
+use crate::fault::GatewayFault;
 use bethink_model_http::Provider;
+use http::HeaderMap;
 
 /// The parts of request handling that differ between the wire formats.
 pub(crate) trait GatewayWire: Sized + Send + Sync {
@@ -93,13 +95,10 @@ impl<W: GatewayWire> WireEnvelope<W> {
         })
     }
 
-    pub(crate) fn client_metadata(&self) -> ClientMetadata<'_> {
+    pub(crate) fn request(&self, headers: &HeaderMap) -> Result<GatewayRequest, GatewayFault> {
         let (metadata, key) = (self.metadata.as_deref(), self.prompt_cache_key.as_deref());
-        ClientMetadata { metadata, prompt_cache_key: key }
-    }
-
-    pub(crate) fn request(&self, identity: ClientIdentity) -> GatewayRequest {
-        GatewayRequest {
+        let identity = ClientIdentity::read(W::PROVIDER, headers, metadata, key)?;
+        Ok(GatewayRequest {
             entrance: W::PROVIDER.as_str(),
             // The suffix that clients use for a window of a million tokens.
             model: if identity.long_context {
@@ -116,7 +115,7 @@ impl<W: GatewayWire> WireEnvelope<W> {
             messages: W::messages(self),
             body_bytes: self.body.len(),
             inject: identity.inject,
-        }
+        })
     }
 
     /// Returns the body with these messages, and with `system_added` after its system prompt.

@@ -11,7 +11,6 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 
 use crate::body;
-use crate::client_identity::ClientIdentity;
 use crate::conversation::{
     AnswerOutcome, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
 };
@@ -131,11 +130,7 @@ impl<M: PromptPlanner> Gateway<M> {
         let (outgoing, headers) = self.receive(W::PROVIDER, request, route).await?;
         let parsed = match WireEnvelope::<W>::read(&outgoing.body) {
             Some(envelope) => {
-                let request = envelope.request(ClientIdentity::read(
-                    W::PROVIDER,
-                    &headers,
-                    envelope.client_metadata(),
-                )?);
+                let request = envelope.request(&headers)?;
                 (!request.messages.is_empty()).then_some((envelope, request))
             }
             None => None,

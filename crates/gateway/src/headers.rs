@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};
 
-/// Headers of one connection (RFC 9110, section 7.6.1), or set for each connection.
+/// Headers that apply only to one connection (RFC 9110, section 7.6.1), or are set again for the next one.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "keep-alive",

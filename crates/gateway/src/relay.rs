@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::response::Response;
-use bethink_model::{ModelError, Reply, Stop};
+use bethink_model::{ModelError, Reply};
 use bethink_model_http::{PartialReply, Provider, ResponseStream, Tee};
 use bethink_transcript::TokenUsage;
 use bethink_transcript::json::encode_string;
@@ -151,7 +151,7 @@ fn respond<M: PromptPlanner>(
 fn whole(reply: &Reply) -> Bytes {
     let content: Vec<&str> = reply.content.iter().map(bethink_transcript::Block::as_str).collect();
     let usage = (!reply.usage_doubtful).then_some(reply.usage);
-    message(&reply.id, &reply.model, &content.join(","), Some(stop(&reply.stop)), usage)
+    message(&reply.id, &reply.model, &content.join(","), Some(reply.stop.as_str()), usage)
 }
 
 /// Returns what is known about an incomplete answer: its model and usage.
@@ -172,32 +172,12 @@ fn message(
         id => format!("\"id\":{},", encode_string(id)),
     };
     let stop = stop.map_or_else(|| "null".to_owned(), encode_string);
-    let usage = usage.map_or_else(String::new, |usage| {
-        format!(
-            r#","usage":{{"input_tokens":{},"output_tokens":{},"cache_creation_input_tokens":{},"cache_read_input_tokens":{}}}"#,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cache_creation_input_tokens,
-            usage.cache_read_input_tokens
-        )
-    });
+    let usage = usage.and_then(|usage| serde_json::to_string(&usage).ok());
+    let usage = usage.map_or_else(String::new, |usage| format!(r#","usage":{usage}"#));
     let model = encode_string(model);
     Bytes::from(format!(
         r#"{{{id}"role":"assistant","model":{model},"content":[{content}],"stop_reason":{stop}{usage}}}"#
     ))
-}
-
-fn stop(stop: &Stop) -> &str {
-    match stop {
-        Stop::EndTurn => "end_turn",
-        Stop::MaxTokens => "max_tokens",
-        Stop::StopSequence => "stop_sequence",
-        Stop::ToolUse => "tool_use",
-        Stop::PauseTurn => "pause_turn",
-        Stop::Refusal => "refusal",
-        Stop::WindowFull => "model_context_window_exceeded",
-        Stop::Other(other) => other,
-    }
 }
 
 #[cfg(test)]

@@ -105,17 +105,10 @@ fn text(raw: Option<&RawValue>) -> String {
 
 /// Reads the stop reason. An answer without one may have been cut off, so it is rejected.
 fn stop(raw: Option<&RawValue>) -> Result<Stop, ProviderTrouble> {
-    Ok(match text(raw).as_str() {
-        "" => return Err(ProviderTrouble::broken("the answer has no stop_reason")),
-        "end_turn" => Stop::EndTurn,
-        "max_tokens" => Stop::MaxTokens,
-        "stop_sequence" => Stop::StopSequence,
-        "tool_use" => Stop::ToolUse,
-        "pause_turn" => Stop::PauseTurn,
-        "refusal" => Stop::Refusal,
-        "model_context_window_exceeded" => Stop::WindowFull,
-        other => Stop::Other(other.chars().take(80).collect()),
-    })
+    match text(raw).as_str() {
+        "" => Err(ProviderTrouble::broken("the answer has no stop_reason")),
+        name => Ok(Stop::parse(name)),
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(crate) trait Stream: Default + fmt::Debug + Send {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeltaTaken {
     More,
-    /// No later event matters.
+    /// The event was the last one that matters.
     Last,
 }
 

@@ -49,3 +49,28 @@ pub enum Stop {
     WindowFull,
     Other(String),
 }
+
+/// The reasons with their names in the Messages API.
+const NAMES: [(Stop, &str); 7] = [
+    (Stop::EndTurn, "end_turn"),
+    (Stop::MaxTokens, "max_tokens"),
+    (Stop::StopSequence, "stop_sequence"),
+    (Stop::ToolUse, "tool_use"),
+    (Stop::PauseTurn, "pause_turn"),
+    (Stop::Refusal, "refusal"),
+    (Stop::WindowFull, "model_context_window_exceeded"),
+];
+
+impl Stop {
+    pub fn parse(name: &str) -> Self {
+        let known = NAMES.into_iter().find(|(_, known)| *known == name);
+        known.map_or_else(|| Self::Other(name.chars().take(80).collect()), |(stop, _)| stop)
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Other(name) => name,
+            known => NAMES.iter().find(|(stop, _)| stop == known).map_or("", |(_, name)| name),
+        }
+    }
+}

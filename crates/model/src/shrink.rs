@@ -129,7 +129,7 @@ fn in_words(block: &PromptBlock) -> Option<PromptBlock> {
     }
 }
 
-/// Removes thinking. A message with nothing else is removed too, and its neighbours are joined.
+/// Removes thinking. A message with nothing else is removed too, and its neighbors are joined.
 pub fn strip_thinking(request: &ModelRequest) -> Option<ModelRequest> {
     let mut messages: Vec<PromptMessage> = Vec::new();
     let mut marks = Vec::new();

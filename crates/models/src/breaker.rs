@@ -171,7 +171,7 @@ fn blame(class: ErrorClass) -> Blame {
 /// Returns what a person can do about a failure.
 fn todo(class: ErrorClass) -> &'static str {
     match class {
-        ErrorClass::Auth => "renew the key that [model] names, and restart the daemon",
+        ErrorClass::Auth => "renew the key configured in [model], and restart the daemon",
         ErrorClass::Quota => "add credit to the key's account, or use another key in [model]",
         ErrorClass::NotFound => {
             "fix name, small_name or base_url in [model], and restart the daemon"

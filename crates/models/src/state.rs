@@ -12,29 +12,31 @@ impl ModelService {
     /// Returns the settings in effect and their problems. Contacts no server and runs no command.
     pub fn model_state(&self) -> api::ModelState {
         let settings = &self.cx.settings().model;
-        let mut told = told(settings, &self.prices(), &|name| {
+        let mut state = state_of(settings, &self.prices(), &|name| {
             std::env::var_os(name).is_some_and(|value| !value.is_empty())
         });
-        if told.state != ModelReadiness::Ready {
-            return told;
+        if state.state != ModelReadiness::Ready {
+            return state;
         }
         if let Some((why, todo)) = self.client.breaker.failing() {
             let found = format!("the last call failed: {why}");
-            told.problems.push(api::ModelProblem { found, todo: todo.to_owned() });
+            state.problems.push(api::ModelProblem { found, todo: todo.to_owned() });
         }
         let stopped = [
             self.within_budget().err().map(|detail| (ModelReadiness::Spent, detail)),
             self.client.rests().map(|detail| (ModelReadiness::Resting, detail)),
         ];
         match stopped.into_iter().flatten().next() {
-            Some((state, detail)) => api::ModelState { state, detail: Some(detail), ..told },
-            None => told,
+            Some((readiness, detail)) => {
+                api::ModelState { state: readiness, detail: Some(detail), ..state }
+            }
+            None => state,
         }
     }
 }
 
 /// Returns the state according to the settings. `is_set` returns whether an environment variable has a value.
-fn told(
+fn state_of(
     settings: &ModelSettings,
     prices: &Prices,
     is_set: &dyn Fn(&str) -> bool,
@@ -127,7 +129,7 @@ mod tests {
     fn state(change: impl FnOnce(&mut ModelSettings)) -> api::ModelState {
         let mut settings = ModelSettings { provider: "anthropic".into(), ..Default::default() };
         change(&mut settings);
-        told(&settings, &Prices::default(), &|name| name == "ANTHROPIC_API_KEY")
+        state_of(&settings, &Prices::default(), &|name| name == "ANTHROPIC_API_KEY")
     }
 
     #[test]

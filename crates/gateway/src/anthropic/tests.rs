@@ -1,7 +1,7 @@
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::client_identity::ClientIdentity;
 
 fn read(body: &str) -> AnthropicEnvelope {
     AnthropicEnvelope::read(&Bytes::copy_from_slice(body.as_bytes())).unwrap()
@@ -17,13 +17,13 @@ const BODY: &str = r#" { "x_unknown" : [1,{"a":1e2}],"model":"big","max_tokens":
 
 #[test]
 fn a_request_is_told_in_its_own_bytes() {
-    let told = read(BODY).request(ClientIdentity::default());
+    let told = read(BODY).request(&HeaderMap::new()).unwrap();
     assert_eq!(told.messages[0], r#"{"role":"user","content":"a\u0041"}"#);
     assert_eq!((told.messages.len(), told.model.as_str(), told.max_output), (3, "big", Some(50)));
     assert_eq!((told.body_bytes, told.system), (BODY.len(), None));
     let system = |json: &str| {
         let body = format!(r#"{{"system":{json},"messages":[{{}}]}}"#);
-        read(&body).request(ClientIdentity::default()).system
+        read(&body).request(&HeaderMap::new()).unwrap().system
     };
     assert_eq!(system(r#""a\nb""#).as_deref(), Some("a\nb"));
     assert_eq!(

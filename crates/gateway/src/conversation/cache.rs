@@ -2,11 +2,12 @@
 //! disk.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bethink_api::ModelSpec;
 use bethink_context::thresholds::OUTPUT_RESERVE;
 use bethink_prefix_match::ChainScope;
+use bethink_service::locked;
 use bethink_store::ClientSession;
 use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
@@ -85,7 +86,7 @@ struct CacheState {
 
 impl ConversationCache {
     fn state(&self) -> MutexGuard<'_, CacheState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     /// Returns the lock to hold while a conversation with this mark is looked up in the store.

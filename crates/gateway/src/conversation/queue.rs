@@ -1,11 +1,11 @@
 //! The queue of what a conversation has yet to store, in order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bethink_api::ModelSpec;
 use bethink_prefix_match::ChainScope;
-use bethink_service::ServiceError;
+use bethink_service::{ServiceError, locked};
 use bethink_store::{ClientSession, Lineage, NewSession};
 use bethink_transcript::{Message, Seq};
 use tokio::sync::Mutex as AsyncMutex;
@@ -56,18 +56,14 @@ struct QueueState {
 }
 
 impl StorageQueue {
-    fn waiting(&self) -> MutexGuard<'_, QueueState> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn push(&self, task: StorageTask) {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.waiting);
         waiting.bytes += task.bytes();
         waiting.tasks.push_back(task);
     }
 
     pub(super) fn next(&self) -> Option<StorageTask> {
-        let mut waiting = self.waiting();
+        let mut waiting = locked(&self.waiting);
         let task = waiting.tasks.pop_front()?;
         waiting.bytes -= task.bytes();
         Some(task)
@@ -75,18 +71,18 @@ impl StorageQueue {
 
     pub(super) fn fail(&self, error: &ServiceError) {
         let failed = Some(error.clone());
-        *self.waiting() = QueueState { failed, ..QueueState::default() };
+        *locked(&self.waiting) = QueueState { failed, ..QueueState::default() };
     }
 
     pub(super) fn failed(&self) -> Option<ServiceError> {
-        self.waiting().failed.clone()
+        locked(&self.waiting).failed.clone()
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.waiting().tasks.is_empty() && self.storing.try_lock().is_ok()
+        locked(&self.waiting).tasks.is_empty() && self.storing.try_lock().is_ok()
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.waiting().bytes
+        locked(&self.waiting).bytes
     }
 }

@@ -1,8 +1,9 @@
 //! The state of a forwarded request: which conversation its answer belongs to, and how to retry it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bethink_prefix_match::{Chain, ChainScope};
+use bethink_service::locked;
 use bethink_transcript::SessionId;
 use bytes::Bytes;
 
@@ -31,12 +32,12 @@ pub(super) struct TicketState {
 impl AnswerTicket {
     /// Releases what was kept for a retry, because the provider accepted the prompt.
     pub(crate) fn accepted(&self) {
-        self.0.request.lock().unwrap_or_else(PoisonError::into_inner).take();
+        locked(&self.0.request).take();
     }
 
     /// Returns the size of the sent messages in bytes, and the request; `None` after the provider accepted it.
     pub(super) fn open_request(&self) -> Option<(usize, Arc<ReadRequest>)> {
-        self.0.request.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.0.request).clone()
     }
 }
 

@@ -188,7 +188,7 @@ impl GrowingBlock {
             _ => return Ok(()),
         };
         let grown = delta.get(member).and_then(|piece| literal.push(piece));
-        grown.ok_or_else(|| ProviderTrouble::broken(format!("a {kind} has no text")))
+        grown.ok_or_else(|| ProviderTrouble::broken(format!("a delta of type {kind} has no text")))
     }
 
     /// Returns the block with all deltas applied.

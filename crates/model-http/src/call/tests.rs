@@ -1,4 +1,4 @@
-//! Whatever comes, an answer or an error comes of it.
+//! Tests that any bytes become an answer or an error.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn read<D: Dialect>(_: &D, bytes: &[u8]) -> Result<Reply, ProviderTrouble> {
     stream.end()
 }
 
-/// A reply has blocks that can be sent on, and bounded figures.
+/// Checks that a reply has valid blocks and bounded figures.
 fn judge(reply: Result<Reply, ProviderTrouble>) -> Result<(), TestCaseError> {
     if let Ok(reply) = reply {
         for block in &reply.content {

@@ -47,7 +47,7 @@ fn body(request: &ModelRequest) -> String {
     String::from_utf8(OpenAiDialect::new(false).call(request, true).unwrap().body).unwrap()
 }
 
-/// What `messages` become.
+/// Checks the conversion of `messages`.
 fn check(messages: &[&[&str]], expect: &str) {
     let body = body(&request(messages));
     let _: Value = serde_json::from_str(&body).unwrap();
@@ -77,7 +77,7 @@ fn messages_are_turned_one_by_one() {
     );
 }
 
-/// Servers refuse an empty text, and some a turn that is missing.
+/// Servers reject an empty text, and some reject a missing message.
 #[test]
 fn a_turn_that_shows_nothing_says_so() {
     check(&[&[r#"{"type":"invented"}"#]], r#"{"role":"user","content":"(nothing to show)"}"#);

@@ -1,4 +1,4 @@
-//! Servers that misbehave: every failure has its class, and none goes on for ever.
+//! Tests with failing servers: every failure has a class and ends.
 
 use std::time::Duration;
 
@@ -201,7 +201,7 @@ async fn a_refusal_that_never_ends_still_has_its_class() {
 
 #[tokio::test]
 async fn slow_is_not_silent() {
-    // Each piece comes in time; together they take far longer than the limit.
+    // Each piece arrives in time, but together they take far longer than the limit.
     let pieces: Vec<&[u8]> = ANTHROPIC.split_inclusive("\n\n").map(str::as_bytes).collect();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
@@ -287,7 +287,7 @@ async fn a_compressed_answer_is_refused_by_its_head() {
     for encoding in ["gzip", "br", "GZIP, identity"] {
         let headers =
             format!("content-type: text/event-stream\r\ncontent-encoding: {encoding}\r\n");
-        // The body would be an answer: what is said of it decides.
+        // The body is valid, so the header decides.
         let script = answer("200 OK", &headers, ANTHROPIC.as_bytes());
         let found = error(Provider::Anthropic, script).await;
         assert_eq!(found.class, ErrorClass::Broken);
@@ -295,7 +295,7 @@ async fn a_compressed_answer_is_refused_by_its_head() {
     }
 }
 
-/// Linux drops handshakes while a listener's queue is full, as a server does that is overrun.
+/// Linux drops handshakes while a listener's queue is full, like an overloaded server.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_handshake_that_nobody_answers_times_out() {
@@ -315,7 +315,7 @@ async fn a_handshake_that_nobody_answers_times_out() {
     let base_url = format!("http://{address}");
     let key = bethink_model_http::KeySource::None;
     let endpoint = Endpoint { base_url, limits, key, ..Endpoint::own(Provider::OpenAi) };
-    // The system itself gives up after half a minute and more.
+    // The system itself gives up only after more than half a minute.
     let asked = tokio::time::timeout(Duration::from_secs(15), call(&endpoint)).await;
     assert_eq!(asked.unwrap().unwrap_err().class, ErrorClass::TimedOut);
 }

@@ -1,4 +1,4 @@
-//! Both wire formats, streamed and not, over a real socket.
+//! Tests both wire formats, streamed and not, over a real socket.
 
 use crate::canned::{Canned, answer, asked, call, json, request, shown, stream};
 use bethink_model::{ErrorClass, Stop};

@@ -1,4 +1,4 @@
-//! The adapters against servers on a real socket.
+//! Tests the adapters with servers on a real socket.
 
 #![allow(clippy::unwrap_used)]
 

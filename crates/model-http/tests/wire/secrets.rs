@@ -1,4 +1,4 @@
-//! A key goes into one header of requests to one origin, and nowhere else.
+//! Tests that a key is sent only in one header to one origin.
 
 use crate::canned::{Canned, End, Script, answer, call, json, request, stream};
 use base64::Engine;
@@ -143,7 +143,7 @@ async fn a_key_that_was_refused_is_asked_for_again() {
 
 const TARGET: &str = "BETHINK_TEST_TARGET";
 
-/// The environment belongs to the whole process, so a second one has a proxy in it.
+/// Uses a second process for the proxy, because the environment belongs to the whole process.
 #[tokio::test]
 async fn a_proxy_sees_nothing_that_is_not_encrypted() {
     let server = Canned::start(vec![json("{}")]).await;

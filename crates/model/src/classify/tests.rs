@@ -6,7 +6,7 @@ use super::*;
 
 mod texts;
 
-/// `input/output/limit`, `-` for what is not named; `+n` for too many by `n`.
+/// Formats figures as `input/output/limit`, with `-` for missing ones, or as `+n` for `over`.
 fn check(status: u16, kind: &str, code: &str, message: &str, class: ErrorClass, figures: &str) {
     let none = |text: &'static str, given: &str| (given != text).then(|| given.to_owned());
     let (kind, code) = (none("", kind), none("", code));
@@ -59,7 +59,7 @@ fn numbers_are_whole_bounded_and_may_be_separated() {
     says("18446744073709551616", "-/-/200000");
     says("99999999999999999999999999999999", "-/-/200000");
     says("12,345,678", "12345678/-/200000");
-    // Not figures: the words alone still decide.
+    // Without valid figures, the words still decide.
     says("-5", "");
     says("1.5e9", "");
     says("1,23", "");
@@ -101,7 +101,7 @@ fn the_table_is_written_as_texts_are_read_and_no_row_is_hidden() {
     }
 }
 
-/// The pattern as a message: the limit is 9, every other number 8.
+/// Makes a message from a pattern: the limit is 9, every other number 8.
 fn filled(pattern: &str) -> String {
     let holes = ["{input}", "{output}", "{over}", "{n}"];
     holes.iter().fold(pattern.replace("{limit}", "9"), |text, hole| text.replace(hole, "8"))
@@ -124,7 +124,7 @@ proptest! {
         prop_assert_eq!(classify(&said), classify(&said));
     }
 
-    /// Pieces of real texts, cut and joined anywhere.
+    /// Pieces of real texts, split and joined anywhere.
     #[test]
     fn pieces_of_known_texts_never_panic(
         pieces in proptest::collection::vec((0..TABLE.len(), 0usize..80, "[0-9,_. ]{0,24}"), 0..8),

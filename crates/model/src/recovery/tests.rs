@@ -111,7 +111,7 @@ fn an_answer_that_does_not_fit_is_asked_for_shorter() {
     assert_eq!(lower.messages_json(), whole.messages_json());
     let (lower, ..) = again(recovery().after_error(&overflow(None, 4_000, 2_048), &whole));
     assert_eq!(lower.max_tokens, 2_048);
-    // With too little room left, and without figures, the prompt gets shorter instead.
+    // With too little room, or without figures, rounds are dropped instead.
     for error in [overflow(Some(199_900), 4_000, 200_000), error(ErrorClass::OutputOverflow)] {
         let (lower, _, change) = again(recovery().after_error(&error, &whole));
         assert_eq!((lower.max_tokens, change), (4_000, "oldest rounds dropped"));
@@ -130,7 +130,7 @@ fn the_limit_of_output_is_lowered_twice_and_then_rounds_go() {
     }
     let lowered = "output limit lowered";
     assert_eq!(changes, [(lowered, 3_000), (lowered, 2_000), ("oldest rounds dropped", 2_000)]);
-    // What an error lowered is not raised again.
+    // A lowered output limit is not raised again.
     let cut = reply(Stop::MaxTokens, &[text("half")]);
     assert!(matches!(recovery.after_reply(&cut, &request), Next::More { .. }));
 }
@@ -262,7 +262,7 @@ fn a_full_window_loses_rounds_and_whole_answers_are_taken() {
     }
 }
 
-/// One thing that a call may come to.
+/// A random outcome of a call.
 fn outcome() -> impl Strategy<Value = Result<Reply, ModelError>> {
     let stop = prop_oneof![
         4 => Just(Stop::MaxTokens),

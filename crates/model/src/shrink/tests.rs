@@ -7,7 +7,7 @@ fn bytes(request: &ModelRequest) -> String {
     String::from_utf8(request.messages_json()).unwrap()
 }
 
-/// Rounds of words, 25 tokens each beside their frame, and a question before every second one.
+/// Makes rounds with 25 tokens of words each, and a question before every second one.
 fn talk(rounds: usize) -> ModelRequest {
     let mut messages = vec![said(Role::User, 1, &[text("question 0")])];
     for i in 0..rounds {
@@ -50,7 +50,7 @@ fn as_many_rounds_go_as_cover_the_gap_and_no_more() {
         let smaller = drop_rounds(&whole, 1, Some(gap)).unwrap();
         let gone = whole.prompt.tokens() - smaller.prompt.tokens();
         assert!(gone >= gap, "{gap}: {gone}");
-        // The next smaller drop would not have been enough: a round has under 50 tokens, the marker 24.
+        // Dropping one round less is not enough: a round has fewer than 50 tokens, and the marker 24.
         assert!(gone < gap + 50 + u64::from(MARKER_TOKENS), "{gap}: {gone}");
     }
 }
@@ -98,7 +98,7 @@ fn the_marker_is_written_once_and_goes_with_the_next_drop() {
         assert_eq!(dropped.prompt.messages()[0].blocks[0].json, json::text_block(MARKER));
         assert_eq!(super::rounds(dropped.prompt.messages()), rounds);
     }
-    // Where the head is the user's own, there is no marker.
+    // There is no marker if the prompt begins with the user's own message.
     let own = drop_rounds(&talk(4), 1, None).unwrap();
     assert!(!bytes(&own).contains("Earlier messages"));
 }
@@ -203,7 +203,7 @@ proptest! {
         }
     }
 
-    /// Where a drop is possible at all, the gap is covered unless only one round is left.
+    /// A drop covers the gap, unless only one round is left.
     #[test]
     fn the_gap_is_covered_or_one_round_is_left(turns in turns(), gap in 1..2_000u64) {
         let whole = request(&turns);
@@ -215,7 +215,7 @@ proptest! {
     }
 }
 
-/// The summary of an even earlier part is all that is left of it.
+/// The summary of an even earlier part is kept.
 #[test]
 fn a_summary_at_the_beginning_stays_whatever_goes() {
     let base = request(&[
@@ -239,7 +239,7 @@ fn a_summary_at_the_beginning_stays_whatever_goes() {
     );
     assert_eq!((once.marks[0], first.matches("SUMMARY").count()), (summary, 1));
     assert!(!first.contains("begin") && first.contains("are left out:"), "{first}");
-    // The marker of the last cut goes, the summary stays.
+    // The marker of the previous cut is dropped, and the summary stays.
     if let Some(twice) = drop_rounds(&once, 1, None) {
         assert!(said(&twice).contains("SUMMARY") && twice.weight() < once.weight());
     }

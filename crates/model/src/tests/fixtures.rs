@@ -1,4 +1,4 @@
-//! Small conversations for tests, and generated ones.
+//! Small and generated conversations for tests.
 
 use std::fmt::Write as _;
 
@@ -13,14 +13,14 @@ use proptest::prelude::*;
 use crate::reply::{Reply, Stop};
 use crate::request::ModelRequest;
 
-/// What happens in a conversation.
+/// An event in a conversation.
 #[derive(Clone, Debug)]
 pub(crate) enum FixtureTurn {
-    /// The user says so many words, and shows an image or a document.
+    /// A user message with this many words, and an image or a document if `true`.
     Speech(usize, bool),
-    /// The assistant thinks or not, and says so many words.
+    /// An answer with thinking if `true`, and this many words.
     Words(bool, usize),
-    /// The assistant thinks or not and calls tools; each result has so many words and maybe an image.
+    /// Tool calls with thinking if `true`. Each result has this many words, and maybe an image.
     Round(bool, Vec<(usize, bool)>),
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn turns() -> impl Strategy<Value = Vec<FixtureTurn>> {
     proptest::collection::vec(turn, 0..14)
 }
 
-/// A request as a fork sends it: the user begins, the turns follow, the instruction stands last.
+/// Makes the request of a fork: a user message, the turns, and the instruction.
 pub(crate) fn request(turns: &[FixtureTurn]) -> ModelRequest {
     let mut messages = vec![said(Role::User, 1, &[text("begin")])];
     let mut seq = 1;
@@ -57,7 +57,7 @@ pub(crate) fn request(turns: &[FixtureTurn]) -> ModelRequest {
     asked(messages)
 }
 
-/// The messages with the instruction after them, and a breakpoint on each end of what was there.
+/// Makes a request of the messages and the instruction, with breakpoints on the first and the last message.
 pub(crate) fn asked(messages: Vec<PromptMessage>) -> ModelRequest {
     let newest = messages.len() - 1;
     let marks = [0, newest].map(|message| CacheMark { message, block: 0 });
@@ -129,7 +129,7 @@ pub(crate) fn text(text: &str) -> String {
     String::from_utf8(bethink_transcript::json::text_block(text).to_vec()).unwrap()
 }
 
-/// One message of a prompt from the JSON of its blocks; a token for each four bytes, 1,000 for media.
+/// Makes a message of a prompt from the JSON of its blocks. Counts a token per four bytes, and 1,000 for media.
 pub(crate) fn said(role: Role, seq: u64, blocks: &[String]) -> PromptMessage {
     let blocks = content(role, blocks).into_iter().enumerate().map(|(i, block)| PromptBlock {
         origin: Origin::Stored {
@@ -164,7 +164,7 @@ pub(crate) fn reply(stop: Stop, blocks: &[String]) -> Reply {
     }
 }
 
-/// What a person sees of a request: who says what, each block by its kind or its text.
+/// Formats a request for a person: roles, and the kind or the text of each block.
 pub(crate) fn shown(request: &ModelRequest) -> String {
     let mut out = String::new();
     for (at, message) in request.prompt.messages().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A server that says what it is told to, byte for byte, and keeps what it heard.
+//! A server that sends given bytes, and records the requests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,18 +10,18 @@ use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How an answer ends.
+/// How a response ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Close,
     Reset,
-    /// Nothing more comes, and nothing ends.
+    /// The connection stays open without more data.
     Hold,
 }
 
 #[derive(Clone)]
 pub(crate) struct Script {
-    /// Written one by one, each on its own.
+    /// Pieces that are written separately.
     pub(crate) pieces: Vec<Vec<u8>>,
     pub(crate) end: End,
 }
@@ -37,14 +37,14 @@ pub(crate) fn json(body: &str) -> Script {
 
 pub(crate) const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_9\r\nconnection: close\r\n\r\n";
 
-/// A stream that ends with its connection.
+/// A stream that ends with the connection.
 pub(crate) fn stream(pieces: &[&[u8]]) -> Script {
     let head = STREAM_HEAD.as_bytes().to_vec();
     let pieces = std::iter::once(head).chain(pieces.iter().map(|p| p.to_vec())).collect();
     Script { pieces, end: End::Close }
 }
 
-/// A server that gives every connection the next script, the last one for ever.
+/// A server that uses the next script for each connection, and repeats the last one.
 pub(crate) struct Canned {
     pub(crate) base: String,
     heard: Arc<Mutex<Vec<String>>>,
@@ -71,7 +71,7 @@ impl Canned {
         Self { base, heard }
     }
 
-    /// Requests with their heads, in the order of their coming.
+    /// The requests with their headers, in order of arrival.
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
@@ -108,7 +108,7 @@ async fn read_request(socket: &mut TcpStream) -> String {
 async fn play(mut socket: TcpStream, script: Script) {
     socket.set_nodelay(true).unwrap();
     for piece in &script.pieces {
-        // A client that has enough hangs up.
+        // A client may disconnect early.
         if socket.write_all(piece).await.is_err() {
             return;
         }
@@ -137,7 +137,7 @@ pub(crate) async fn call(endpoint: &Endpoint) -> Result<Reply, ModelError> {
     open(endpoint).unwrap().call(&request()).await
 }
 
-/// One call to a server that plays `script`.
+/// Makes a call to a server with this script.
 pub(crate) async fn asked(provider: Provider, script: Script) -> Result<Reply, ModelError> {
     let server = Canned::start(vec![script]).await;
     call(&server.endpoint(provider)).await
@@ -147,7 +147,7 @@ pub(crate) async fn error(provider: Provider, script: Script) -> ModelError {
     asked(provider, script).await.unwrap_err()
 }
 
-/// What a reply says, to compare.
+/// Formats a reply for comparison.
 pub(crate) fn shown(reply: &Reply) -> String {
     let blocks: Vec<&str> = reply.content.iter().map(bethink_transcript::Block::as_str).collect();
     let usage = &reply.usage;

@@ -1,4 +1,4 @@
-//! What providers really say, and what it comes to.
+//! Real error texts of providers, with the expected classes and figures.
 
 use super::check;
 use crate::error::ErrorClass;
