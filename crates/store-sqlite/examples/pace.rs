@@ -1,4 +1,4 @@
-//! How fast the store takes messages, against raw SQLite on the same disk in the same minute.
+//! Measures appends to the store, compared with raw SQLite on the same disk at the same time.
 //!
 //! `cargo run --release -p bethink-store-sqlite --example pace [directory]`
 
@@ -21,7 +21,7 @@ use uuid::Uuid;
 const NOW: UnixMicros = UnixMicros(1_700_000_000_000_000);
 const ROUND: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 5;
-/// Of a message, in bytes.
+/// Size of a message, in bytes.
 const SIZE: usize = 600;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -33,7 +33,7 @@ async fn main() {
     let mut raw = Vec::new();
     let mut one = Vec::new();
     let mut many = Vec::new();
-    // In turns, so that a busy minute is busy for all.
+    // In turns, so that a busy machine affects all of them.
     for round in 0..ROUNDS {
         raw.push(tokio::spawn(raw_commits(home.path().join(format!("raw{round}")))).await.unwrap());
         one.push(appends(&store, 1, round).await);
@@ -47,7 +47,7 @@ async fn main() {
     store.close().await.unwrap();
 }
 
-/// Rows of the same size, each in a transaction of its own.
+/// Inserts rows of the same size, each in its own transaction.
 async fn raw_commits(path: impl AsRef<Path>) -> f64 {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -99,10 +99,10 @@ async fn appends(store: &SqliteStore, tasks: u32, round: usize) -> f64 {
     f64::from(appended) / begin.elapsed().as_secs_f64()
 }
 
-/// 34 MB in 8,800 lines, as a session of a day or two has them.
+/// Imports 34 MB in 8,800 lines, like a session of one or two days.
 async fn import(store: &SqliteStore) {
     const LINES: u64 = 8800;
-    /// Lines of about 4 MB.
+    /// Makes a batch of lines with about 4 MB.
     const BATCH: usize = 1024;
     let session = make_session(store).await;
     let mut lines = Vec::new();
@@ -140,7 +140,7 @@ async fn make_session(store: &SqliteStore) -> SessionId {
     store.create_session(new, None).await.unwrap().session.id
 }
 
-/// Text of `size` bytes, half of it words that other messages have too.
+/// Makes a text of `size` bytes, half of it words that other messages also contain.
 fn message(id: &str, size: usize) -> NewMessage {
     let mut state = blake3::hash(id.as_bytes()).as_bytes()[..8]
         .iter()
@@ -149,7 +149,7 @@ fn message(id: &str, size: usize) -> NewMessage {
     while text.len() < size {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let draw = state >> 40;
-        // Few words often, many words seldom, as in any text.
+        // A few words are frequent and many are rare, as in real text.
         let word = match draw % 8 {
             0..6 => draw % 256,
             6 => draw % 4096,

@@ -45,7 +45,7 @@ pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path).map(drop)
 }
 
-/// Size of a file; `None` if there is none.
+/// Returns the size of a file; `None` if it does not exist.
 pub(crate) fn size(path: &Path) -> io::Result<Option<u64>> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(metadata.len())),
@@ -64,7 +64,7 @@ pub(crate) fn mark_clean(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
-/// Size of the file at the last clean stop, if that was the last stop.
+/// Returns the size of the file at the last stop, if that was clean.
 pub(crate) fn clean_size(path: &Path) -> Option<u64> {
     clean_stamp(path).map(|(size, _)| size)
 }
@@ -80,7 +80,7 @@ fn clean_stamp(path: &Path) -> Option<(u64, i128)> {
     Some((size.parse().ok()?, changed.parse().ok()?))
 }
 
-/// Size and time of the last change, in nanoseconds.
+/// Returns the size, and the time of the last change in nanoseconds.
 fn stamp(path: &Path) -> io::Result<(u64, i128)> {
     use std::os::unix::fs::MetadataExt;
     let meta = fs::metadata(path)?;
@@ -88,7 +88,7 @@ fn stamp(path: &Path) -> io::Result<(u64, i128)> {
     Ok((meta.len(), changed))
 }
 
-/// Called before the first write: from now on a stop counts as unclean.
+/// Removes the mark of a clean stop. Called before the first write.
 pub(crate) fn unmark_clean(path: &Path) -> io::Result<()> {
     remove(&beside(path, ".clean"))?;
     sync_directory(path)
@@ -109,10 +109,12 @@ pub(crate) fn remove_unfinished(path: &Path) -> io::Result<()> {
 
 /// Removes a database with its companions.
 pub(crate) fn remove_database(path: &Path) -> io::Result<()> {
-    for companion in COMPANIONS {
-        remove(&beside(path, companion))?;
-    }
+    remove_companions(path)?;
     remove(path)
+}
+
+fn remove_companions(path: &Path) -> io::Result<()> {
+    COMPANIONS.iter().try_for_each(|companion| remove(&beside(path, companion)))
 }
 
 /// Copies the file and its companions to a new name, and returns that name.
@@ -143,24 +145,19 @@ pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
 /// Renames a finished database, which has no companions, to its final name.
 pub(crate) fn rename_finished(from: &Path, to: &Path) -> io::Result<()> {
     File::open(from)?.sync_all()?;
-    for companion in COMPANIONS {
-        remove(&beside(from, companion))?;
-    }
+    remove_companions(from)?;
     fs::rename(from, to)?;
     sync_directory(to)
 }
 
-/// Replaces the damaged database with the recovered one, if there is one. Can be repeated after a crash at any
-/// point.
+/// Replaces the damaged database with the recovered one, if there is one. Can be repeated after a crash at any point.
 pub(crate) fn swap_in_recovered(path: &Path) -> io::Result<()> {
     let recovered = beside(path, ".recovered");
     if !recovered.exists() {
         return Ok(());
     }
     // The damaged file's WAL must not be applied to the new file.
-    for companion in COMPANIONS {
-        remove(&beside(path, companion))?;
-    }
+    remove_companions(path)?;
     remove(&beside(path, ".suspect"))?;
     remove(&beside(path, ".clean"))?;
     sync_directory(path)?;

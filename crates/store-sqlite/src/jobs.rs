@@ -174,7 +174,7 @@ async fn not_held(db: &mut SqliteConnection, id: JobId, owner: &str) -> StoreErr
             StoreError::Conflict(format!("job {id} is leased to {other}, not to {owner}"))
         }
         Ok(job) => StoreError::Conflict(format!(
-            "the job {id} is {:?}, not running under {owner}",
+            "job {id} is not leased to {owner}; its state is {:?}",
             job.state
         )),
     }

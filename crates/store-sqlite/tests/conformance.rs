@@ -1,4 +1,4 @@
-//! Every promise of the port, kept by SQLite.
+//! Runs the port's conformance tests with SQLite.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 

@@ -1,4 +1,4 @@
-//! Damaged files: noticed, copied aside, and what is whole is recovered.
+//! Tests of damaged files: each is noticed and copied, and intact rows are recovered.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -29,12 +29,12 @@ fn uncleanly_stopped(home: &Home) {
     std::fs::remove_file(home.beside(".clean")).unwrap();
 }
 
-/// Bytes that look like nothing.
+/// Returns random-looking bytes.
 fn garbage(length: usize) -> Vec<u8> {
     (0..length).map(|n| (n as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
 }
 
-/// Opens the damaged file: it must be told, kept aside, and serve again.
+/// Opens the damaged file. The damage must be reported, the file copied, and the store usable.
 async fn recovered(home: &Home) -> (SqliteStore, Damage) {
     let before = std::fs::read(home.db()).unwrap();
     let (store, report) = home.open().await;
@@ -93,7 +93,7 @@ async fn a_page_of_garbage_anywhere_is_survived() {
         std::fs::write(home.db(), &bytes).unwrap();
         overwrite(&home, page * PAGE, &garbage(PAGE as usize));
         let (store, report) = home.open().await;
-        // A page of an index or of free space may cost nothing, but is then noticed or unused.
+        // A damaged index page or free page may lose no rows, but must be noticed unless it is unused.
         if let Some(damage) = report.damage {
             assert!(rows(&damage, "messages") >= 70, "page {page}: {damage:?}");
         }
@@ -164,7 +164,7 @@ async fn a_log_without_its_file_gives_back_what_it_holds() {
     assert_eq!(whole_messages(&store, session_id(1)).await, 50);
 }
 
-/// SQLite itself does not see it; the checksum does.
+/// SQLite itself does not notice this damage; the checksum does.
 #[tokio::test]
 async fn a_bit_that_fell_over_is_seen_by_a_check() {
     let home = Home::filled(100).await;
@@ -213,7 +213,7 @@ async fn a_session_is_made_again_for_its_messages() {
     goes_on(&store).await;
 }
 
-/// Killed between making the recovered file and putting it in place.
+/// The daemon was killed before the recovered file replaced the damaged one.
 #[tokio::test]
 async fn an_interrupted_recovery_is_finished() {
     let home = Home::filled(20).await;
@@ -227,7 +227,7 @@ async fn an_interrupted_recovery_is_finished() {
     assert!(!home.names().iter().any(|name| name.contains("recover")));
 }
 
-/// The index is not recovered: it comes from the messages again.
+/// The index is not recovered but rebuilt from the messages.
 #[tokio::test]
 async fn what_a_recovery_does_not_index_is_marked() {
     let home = Home::filled(20).await;
@@ -243,7 +243,7 @@ async fn what_a_recovery_does_not_index_is_marked() {
     goes_on(&store).await;
 }
 
-/// What was spent is recovered, and makes no session: it may be of one that was deleted.
+/// The ledger is recovered. Its rows do not recreate a session, because it may have been deleted.
 #[tokio::test]
 async fn the_ledger_survives_a_recovery() {
     let home = Home::filled(20).await;

@@ -1,4 +1,4 @@
-//! Callers that go away before they are answered.
+//! Tests with callers that stop waiting for the answer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -8,7 +8,7 @@ use bethink_store::{SessionStore, Store, StoreError};
 use common::{Home, append, make_session, message, whole_messages};
 use futures_util::future::join_all;
 
-/// Gives an append up after so many steps of its way.
+/// Drops an append after it was polled this many times.
 async fn hang_up_after(steps: usize, write: impl Future<Output = ()>) {
     let enough = async {
         for _ in 0..steps {

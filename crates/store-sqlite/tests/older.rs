@@ -1,4 +1,4 @@
-//! Databases of older schemas: what they hold is there after an upgrade.
+//! Tests that the data of older schemas survives an upgrade.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -22,7 +22,7 @@ use uuid::Uuid;
 const SESSION: &str = "00000000-0000-0000-0000-000000000001";
 const PROPOSED: &str = "01900000-0000-7000-8000-00000000000";
 
-/// Rows of each kind that schema 8 kept as JSON: space, owner, key, value.
+/// Rows of each kind that schema 8 stored as JSON: space, owner, key, value.
 fn kept() -> Vec<(&'static str, &'static str, String, &'static str)> {
     let id = |number: u8| format!("{PROPOSED}{number}");
     let key = str::to_owned;
@@ -71,7 +71,7 @@ fn kept() -> Vec<(&'static str, &'static str, String, &'static str)> {
     ]
 }
 
-/// Rows that are not what their kind requires.
+/// Rows that are invalid for their kind.
 fn unreadable() -> Vec<(&'static str, &'static str, String, &'static str)> {
     let key = str::to_owned;
     vec![
@@ -96,7 +96,7 @@ fn unreadable() -> Vec<(&'static str, &'static str, String, &'static str)> {
     ]
 }
 
-/// A database as schema 8 left it, with one message and these rows.
+/// Makes a database of schema 8, with one message and these rows.
 async fn older(rows: &[(&'static str, &'static str, String, &'static str)]) -> Home {
     let home = Home::new();
     std::fs::create_dir(home.db().parent().unwrap()).unwrap();
@@ -154,7 +154,7 @@ fn strings(all: &[&str]) -> BTreeSet<String> {
     all.iter().map(|one| (*one).to_owned()).collect()
 }
 
-/// All of [`kept`], as the port tells it.
+/// Reads all of [`kept`] through the port.
 async fn assert_all_there(store: &SqliteStore) {
     let session = session_id(1);
     let app = || "app".to_owned();
@@ -261,7 +261,7 @@ async fn what_can_not_be_read_stays_where_it_can_be_found() {
     assert_eq!(rows_left(&home).await, expected);
 }
 
-/// A damaged file of an older schema is read by that schema, and upgraded like any other.
+/// A damaged file of an older schema is recovered with that schema, and then upgraded.
 #[tokio::test]
 async fn a_damaged_older_database_loses_nothing_it_kept() {
     let mut rows = unreadable();
@@ -275,7 +275,7 @@ async fn a_damaged_older_database_loses_nothing_it_kept() {
     assert_eq!(rows_left(&home).await.len(), unreadable().len());
 }
 
-/// The first page says which schema the file has; without it, the table of migrations does.
+/// The schema is known without the first page, from the table of migrations.
 #[tokio::test]
 async fn an_older_database_without_its_first_page_is_read_by_its_own_schema() {
     let home = older(&kept()).await;
@@ -288,7 +288,7 @@ async fn an_older_database_without_its_first_page_is_read_by_its_own_schema() {
     assert_eq!(home.open().await.1.damage, None);
 }
 
-/// An index of an older shape goes; what was indexed is to be indexed again, and is found then.
+/// An index of an older format is dropped, and the messages are indexed again.
 #[tokio::test]
 async fn an_older_index_is_made_anew() {
     let home = Home::new();
@@ -314,7 +314,7 @@ async fn an_older_index_is_made_anew() {
     assert_eq!(found(&store, session_id(1), "word0").await, 1);
 }
 
-/// An imported session got the time of its import, until schema 11.
+/// Until schema 11, an imported session had the time of its import.
 #[tokio::test]
 async fn an_imported_session_gets_the_dates_of_its_messages() {
     let home = Home::new();
@@ -322,7 +322,7 @@ async fn an_imported_session_gets_the_dates_of_its_messages() {
     let options = SqliteConnectOptions::new().filename(home.db()).create_if_missing(true);
     let mut connection = options.connect().await.unwrap();
     sqlx::migrate!("../../migrations").run_to(10, &mut connection).await.unwrap();
-    // Imported; imported and gone on with; never imported.
+    // Imported; imported and continued; not imported.
     for (session, recorded) in [(1, [true, true]), (2, [true, false]), (3, [false, false])] {
         sqlx::query(
             "INSERT INTO sessions (id, project_dir, model, last_seq, created_at, updated_at)

@@ -1,4 +1,4 @@
-//! Opening sound files: new, used, dropped, of a newer or another program, on a full disk.
+//! Tests of opening intact files: new, used, not closed, of a newer or another program, on a full disk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -52,7 +52,7 @@ async fn what_was_answered_outlives_a_drop() {
     assert_eq!(next.places[0].0.0, 101);
 }
 
-/// The files as `kill -9` leaves them: the log not carried over, no mark.
+/// Copies the files as `kill -9` leaves them: with a WAL, and without the mark of a clean stop.
 #[tokio::test]
 async fn what_was_answered_outlives_a_kill() {
     let home = Home::new();
@@ -119,7 +119,7 @@ async fn a_full_disk_refuses_and_heals() {
     assert_eq!(whole_messages(&store, session).await, kept, "reads go on");
     let again = store.append(append(session, vec![message(kept)])).await;
     assert!(matches!(again, Err(StoreError::Full)), "{again:?}");
-    // A place is made, and the same process writes again.
+    // There is space again, and the same process can write.
     let all = store
         .sessions(SessionFilter::default(), PageRequest { limit: 9, cursor: None })
         .await

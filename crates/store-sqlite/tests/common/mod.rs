@@ -1,4 +1,4 @@
-//! What the tests of the file share.
+//! Helpers for the tests.
 
 #![allow(
     clippy::unwrap_used,
@@ -54,7 +54,7 @@ impl Home {
         SqliteStore::open(&self.db(), options()).await
     }
 
-    /// A store of `messages` messages in two sessions, closed.
+    /// Makes a closed store with `messages` messages in two sessions.
     pub async fn filled(messages: usize) -> Self {
         let home = Self::new();
         let (store, _) = home.open().await;
@@ -98,7 +98,7 @@ pub fn append(session: SessionId, messages: Vec<NewMessage>) -> Append {
     Append { session, messages, receipt: None, at: NOW }
 }
 
-/// About 600 bytes that tell whether they are the ones of this number.
+/// Makes about 600 bytes that depend on this number.
 pub fn message(number: usize) -> NewMessage {
     let raw = Bytes::from(format!("word{number} ").repeat(70));
     NewMessage {
@@ -110,7 +110,7 @@ pub fn message(number: usize) -> NewMessage {
     }
 }
 
-/// Number of messages of a session, each of which must be as it was written.
+/// Returns the number of messages in a session, and checks that each one is unchanged.
 pub async fn whole_messages(store: &SqliteStore, session: SessionId) -> usize {
     let messages = store.messages(session, SeqRange::all()).await.unwrap();
     for stored in &messages {
