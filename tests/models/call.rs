@@ -12,7 +12,7 @@ use crate::expect::{self, Expect};
 use crate::prompt;
 use crate::table::Cell;
 
-/// Short, so that the table is ready soon, but long enough for a busy machine.
+/// Time limit for silence. Short, so that the table is ready soon, but long enough for a busy machine.
 const IDLE: Duration = Duration::from_millis(1000);
 const CONNECT: Duration = Duration::from_millis(700);
 /// Time limit for one cell of the table.

@@ -15,7 +15,7 @@ use crate::table::{Goal, Row};
 const WINDOW: u64 = 30_000;
 /// Length of the generated session, in windows.
 const LONG: usize = 10;
-/// Bytes per token in the provider's count.
+/// Number of bytes that the provider counts as one token.
 const BYTES_PER_TOKEN: f64 = 3.6;
 const OUTPUT: u64 = 2_000;
 const EARLY: &str = "The deploy word of the harbour is heliotrope-77. Read all parts.";

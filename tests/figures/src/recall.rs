@@ -90,7 +90,7 @@ struct Tally {
     idle: usize,
     refused: usize,
     missed: Vec<String>,
-    /// Whether a topic was returned although none fits.
+    /// Questions for which a topic was returned although none fits.
     told: Vec<String>,
 }
 

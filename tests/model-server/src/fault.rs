@@ -86,12 +86,12 @@ faults! {
     EofWithoutStop "eof_without_stop" Delivery,
     /// 307 to an address that clients must not connect to.
     Redirect "redirect" Delivery,
-    /// 429 that asks for a wait of a second.
+    /// 429 with `Retry-After: 1`.
     RateLimited "rate_limited" Refusal,
     RateLimitedBare "rate_limited_bare" Refusal,
-    /// 429 that asks for a wait of an hour.
+    /// 429 with a `Retry-After` of an hour.
     RateLimitedLong "rate_limited_long" Refusal,
-    /// 529 that asks for a wait of a second.
+    /// 529 with `Retry-After: 1`.
     Overloaded "overloaded" Refusal,
     OverloadedBare "overloaded_bare" Refusal,
     ServerError "server_error" Refusal,

@@ -35,7 +35,7 @@ pub struct Seen {
     pub tokens: u64,
     /// The fault; `null` if there was none.
     pub fault: Option<Fault>,
-    /// Whether the request was rejected because it was too large or invalid.
+    /// Why the request was rejected, if it was too large or invalid.
     pub refused: Option<String>,
     pub prompt_faults: Vec<String>,
     pub envelope_faults: Vec<String>,

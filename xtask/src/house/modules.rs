@@ -334,7 +334,7 @@ impl<'a> Body<'_, 'a> {
 mod tests {
     use super::*;
 
-    /// The root's imports, paths and items as text.
+    /// Compares the root's imports, paths and items, as text.
     fn check(source: &str, imports: &str, paths: &str, items: &str) {
         let workspace = Workspace::of(&[
             ("a/lib.rs", source),
