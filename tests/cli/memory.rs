@@ -104,6 +104,29 @@ fn a_topic_is_added_edited_removed_and_brought_back() {
     assert!(done(terminal.run(&["memory", "index"])).contains("[Fog](fog.md) — how far it is"));
 }
 
+#[test]
+fn versions_are_numbered_per_topic() {
+    let terminal = Terminal::new();
+    for name in ["fog", "sky"] {
+        done(terminal.run(&["remember", "It is far", "--name", name]));
+    }
+    for name in ["fog", "sky"] {
+        let append = [("EDITOR", "printf 'And wide.\\n' >>")];
+        done(terminal.run_with(&["memory", "edit", name], &append));
+    }
+    for name in ["fog", "sky"] {
+        done(terminal.run(&["memory", "restore", name, "--version", "1"]));
+        assert!(!done(terminal.run(&["memory", "show", name])).contains("wide"));
+        let history = json(&done(terminal.run(&["memory", "history", name, "--json"])));
+        let versions = history["versions"].as_array().unwrap();
+        let numbers: Vec<_> = versions.iter().map(|version| &version["version"]).collect();
+        assert_eq!(numbers, [3, 2, 1]);
+        assert_eq!(versions[0]["note"], "version 1");
+    }
+    let unknown = terminal.run(&["memory", "restore", "fog", "--version", "4"]);
+    assert!(unknown.code == 1 && unknown.err.contains("there is no version 4"), "{unknown:?}");
+}
+
 /// Somebody else saves the file while it is in the editor.
 #[test]
 fn an_edited_topic_that_loses_a_race_is_kept_in_a_file() {

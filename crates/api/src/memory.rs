@@ -238,7 +238,7 @@ pub struct MemoryWritten {
 /// One version of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryVersion {
-    /// Its number.
+    /// Counts the topic's versions, from 1.
     pub version: i64,
     pub at: String,
     pub author: MemoryAuthor,

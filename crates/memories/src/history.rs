@@ -13,11 +13,11 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::read::{MemoryText, file_of, no_file};
 use crate::service::MemoryService;
 
-/// Most versions per page.
+/// Maximum number of versions per page.
 const PAGE: usize = 200;
 
 impl MemoryService {
-    /// Newest first, from the version before `before` on.
+    /// Lists the versions of a topic, newest first: those older than `before`, if it is given.
     pub async fn memory_history(
         &self,
         project_dir: &str,
@@ -102,10 +102,9 @@ impl MemoryService {
         file: &DirectoryFile,
         version: i64,
     ) -> Result<NewMemoryVersion> {
-        let kept = self.cx.store().memory_content(version).await?;
-        let of_this =
-            |kept: &NewMemoryVersion| kept.directory == directory.key && kept.file == file.path();
-        kept.filter(of_this).ok_or_else(|| {
+        let (key, path) = (directory.key.clone(), file.path());
+        let kept = self.cx.store().memory_content(key, path, version).await?;
+        kept.ok_or_else(|| {
             let detail = format!("there is no version {version} of {file}");
             ServiceError::not_found(detail).hint("`bethink memory history NAME` lists the versions")
         })

@@ -13,39 +13,58 @@ use crate::sql::sql;
 use crate::store::SqliteStore;
 
 const ADD: &str = "
-    INSERT INTO memory_versions (directory, file, hash, content, author, session, note, at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    RETURNING number";
+    INSERT INTO memory_versions (directory, file, version, hash, content, author, session, note, at)
+    VALUES (
+        ?1,
+        ?2,
+        (
+            SELECT coalesce(max(version), 0) + 1
+            FROM memory_versions
+            WHERE directory = ?1
+              AND file = ?2
+        ),
+        ?3,
+        ?4,
+        ?5,
+        ?6,
+        ?7,
+        ?8
+    )
+    RETURNING version";
 
-/// Lists the versions of a file or a whole directory. The condition on the file is added only if needed, because a
-/// condition on an optional parameter would not use an index.
+/// Lists versions. Needs one of the two endings below: a condition on an optional file would not use an index.
 const VERSIONS: &str = "
-    SELECT number, directory, file, hash, length(content) AS bytes, author, session, note, at
+    SELECT version, directory, file, hash, length(content) AS bytes, author, session, note, at
     FROM memory_versions
     WHERE directory = ?1
-      AND number < ?3
       AND (?4 IS NULL OR session = ?4)";
 
-/// Deletes all but the newest `?3` versions.
+const OF_FILE: &str = "
+      AND file = ?2
+      AND version < ?3
+    ORDER BY version DESC
+    LIMIT ?5";
+
+const OF_ALL_FILES: &str = "
+    ORDER BY number DESC
+    LIMIT ?5";
+
+/// Deletes all but the newest `?4` versions; `?3` is the newest.
 const TRIM: &str = "
     DELETE FROM memory_versions
     WHERE directory = ?1
       AND file = ?2
-      AND number <= (
-          SELECT number
-          FROM memory_versions
-          WHERE directory = ?1
-            AND file = ?2
-          ORDER BY number DESC
-          LIMIT 1 OFFSET ?3
-      )";
+      AND version <= ?3 - ?4";
+
 /// How often old versions are deleted. Not at each write, because it counts thousands of rows.
 const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "
     SELECT directory, file, hash, content, author, session, note, at
     FROM memory_versions
-    WHERE number = ?";
+    WHERE directory = ?
+      AND file = ?
+      AND version = ?";
 
 const MARK: &str = "SELECT through_seq FROM extraction_marks WHERE session = ?";
 
@@ -120,8 +139,8 @@ impl MemoryStore for SqliteStore {
     }
 
     fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>> {
-        let of_file = if filter.file.is_some() { "AND file = ?2" } else { "" };
-        let text = format!("{VERSIONS} {of_file} ORDER BY number DESC LIMIT ?5");
+        let rest = if filter.file.is_some() { OF_FILE } else { OF_ALL_FILES };
+        let text = format!("{VERSIONS}{rest}");
         let list = sql(AssertSqlSafe(text))
             .bind(filter.directory)
             .bind(filter.file)
@@ -130,7 +149,7 @@ impl MemoryStore for SqliteStore {
             .bind(filter.limit);
         self.all(list, |row| {
             Ok(VersionRecord {
-                number: row.get("number")?,
+                number: row.get("version")?,
                 directory: row.get("directory")?,
                 file: row.get("file")?,
                 hash: row.get("hash")?,
@@ -143,8 +162,13 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn memory_content(&self, number: i64) -> StoreFuture<'_, Option<NewMemoryVersion>> {
-        self.optional(sql(CONTENT).bind(number), |row| {
+    fn memory_content(
+        &self,
+        directory: String,
+        file: String,
+        number: i64,
+    ) -> StoreFuture<'_, Option<NewMemoryVersion>> {
+        self.optional(sql(CONTENT).bind(directory).bind(file).bind(number), |row| {
             Ok(NewMemoryVersion {
                 directory: row.get("directory")?,
                 file: row.get("file")?,
@@ -292,7 +316,8 @@ async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> Stor
             .value(&mut *db)
             .await?;
         if number % TRIM_EVERY == 0 {
-            sql(TRIM).bind(directory).bind(file).bind(VERSIONS_OF_A_FILE).run(&mut *db).await?;
+            let trim = sql(TRIM).bind(directory).bind(file).bind(number);
+            trim.bind(VERSIONS_OF_A_FILE).run(&mut *db).await?;
         }
     }
     Ok(())

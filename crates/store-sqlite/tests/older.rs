@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 
 use bethink_store::{
     DeliveredMemories, ExtractionPlan, HookStore, IndexStore, LastDream, MemorySource, MemoryStore,
-    PlannedWrite, ProposalAuthor, ProposalFilter, ProposalState, RefusedStatement, SeqRange, Store,
-    StoredProposal, TeamBase, TeamStore, TranscriptPosition,
+    MemoryVersionFilter, PlannedWrite, ProposalAuthor, ProposalFilter, ProposalState,
+    RefusedStatement, SeqRange, Store, StoredProposal, TeamBase, TeamStore, TranscriptPosition,
 };
 use bethink_store_sqlite::SqliteStore;
 use bethink_transcript::{Seq, UnixMicros};
@@ -314,7 +314,55 @@ async fn an_older_index_is_made_anew() {
     assert_eq!(found(&store, session_id(1), "word0").await, 1);
 }
 
-/// Until schema 11, an imported session had the time of its import.
+/// Versions of memory files were numbered across all files, until schema 12.
+#[tokio::test]
+async fn versions_of_memory_files_are_numbered_per_file() {
+    let home = Home::new();
+    std::fs::create_dir(home.db().parent().unwrap()).unwrap();
+    let options = SqliteConnectOptions::new().filename(home.db()).create_if_missing(true);
+    let mut connection = options.connect().await.unwrap();
+    sqlx::migrate!("../../migrations").run_to(11, &mut connection).await.unwrap();
+    // The second version of the fog restores its first; that of the team's fog one that is gone.
+    for (number, directory, file, note) in [
+        (7, "app/private", "fog.md", ""),
+        (8, "app/private", "sky.md", ""),
+        (9, "app/team", "fog.md", ""),
+        (20, "app/private", "fog.md", "version 7"),
+        (21, "app/team", "fog.md", "version 3"),
+    ] {
+        sqlx::query(
+            "INSERT INTO memory_versions (number, directory, file, hash, content, author, note, at)
+             VALUES (?1, ?2, ?3, '', ?1, iif(?4 = '', 'person', 'restore'), ?4, 0)",
+        )
+        .bind(number)
+        .bind(directory)
+        .bind(file)
+        .bind(note)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    }
+    connection.close().await.unwrap();
+    let (store, report) = home.open().await;
+    assert_eq!(report.damage, None);
+    let versions = async |directory: &str| {
+        let filter = MemoryVersionFilter {
+            directory: directory.to_owned(),
+            limit: 10,
+            ..MemoryVersionFilter::default()
+        };
+        let versions = store.memory_versions(filter).await.unwrap();
+        versions.into_iter().map(|v| (v.file, v.number, v.note)).collect::<Vec<_>>()
+    };
+    let of = |file: &str, number: i64, note: &str| (file.to_owned(), number, note.to_owned());
+    assert_eq!(
+        versions("app/private").await,
+        [of("fog.md", 2, "version 1"), of("sky.md", 1, ""), of("fog.md", 1, "")]
+    );
+    assert_eq!(versions("app/team").await, [of("fog.md", 2, "version 3"), of("fog.md", 1, "")]);
+}
+
+/// An imported session got the time of its import, until schema 11.
 #[tokio::test]
 async fn an_imported_session_gets_the_dates_of_its_messages() {
     let home = Home::new();

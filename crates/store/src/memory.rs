@@ -14,7 +14,13 @@ pub trait MemoryStore {
     fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()>;
     /// Lists versions without their contents, newest first.
     fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>>;
-    fn memory_content(&self, number: i64) -> StoreFuture<'_, Option<NewMemoryVersion>>;
+    /// One version of a file, with its content.
+    fn memory_content(
+        &self,
+        directory: String,
+        file: String,
+        number: i64,
+    ) -> StoreFuture<'_, Option<NewMemoryVersion>>;
 
     /// Returns how far memories were extracted from a session; `None` before the first extraction.
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>>;
@@ -69,7 +75,7 @@ pub struct NewMemoryVersion {
 /// A version without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionRecord {
-    /// In order of time, across all files.
+    /// Counts the file's versions, from 1. It never changes.
     pub number: i64,
     pub directory: String,
     pub file: String,
@@ -89,7 +95,7 @@ pub struct MemoryVersionFilter {
     /// `None` for all files.
     pub file: Option<String>,
     pub session: Option<SessionId>,
-    /// Only those with smaller numbers.
+    /// Only those of `file` with smaller numbers.
     pub before: Option<i64>,
     pub limit: usize,
 }

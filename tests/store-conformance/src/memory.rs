@@ -51,17 +51,20 @@ pub async fn versions_come_back_newest_first(store: &impl Store) {
     let fog = store.memory_versions(of(Some("fog.md"))).await.unwrap();
     assert_eq!(fog.len(), 2);
     let oldest = &fog[1];
+    let numbers: Vec<_> = found.iter().map(|v| (v.file.as_str(), v.number)).collect();
+    assert_eq!(numbers, [("fog.md", 2), ("sky.md", 1), ("fog.md", 1)], "each file counts its own");
     assert_eq!(
         (&oldest.hash, &oldest.note, oldest.session, oldest.at),
         (&first.hash, &first.note, Some(session), NOW)
     );
-    let content = store.memory_content(oldest.number).await.unwrap();
-    assert_eq!(content, Some(first));
+    let content =
+        async |file: &str, n| store.memory_content(of(None).directory, file.to_owned(), n).await;
+    assert_eq!(content("fog.md", 1).await.unwrap(), Some(first));
+    assert_eq!(content("sky.md", 2).await.unwrap(), None);
     let older = MemoryVersionFilter { before: Some(fog[0].number), limit: 1, ..of(Some("fog.md")) };
     assert_eq!(store.memory_versions(older).await.unwrap(), std::slice::from_ref(oldest));
     let taught = MemoryVersionFilter { session: Some(session), ..of(None) };
     assert_eq!(store.memory_versions(taught).await.unwrap(), std::slice::from_ref(oldest));
-    assert_eq!(store.memory_content(i64::MAX).await.unwrap(), None);
 }
 
 pub async fn versions_outlive_their_session(store: &impl Store) {
@@ -84,6 +87,8 @@ pub async fn the_oldest_of_too_many_versions_go(store: &impl Store) {
         left.len()
     );
     assert_eq!(left[0].hash, one(2 * VERSIONS_OF_A_FILE - 1).hash, "the newest is there");
+    let newest = i64::try_from(2 * VERSIONS_OF_A_FILE).unwrap();
+    assert_eq!(left[0].number, newest, "numbers stay the same");
     assert_eq!(store.memory_versions(of(Some("sky.md"))).await.unwrap().len(), 1);
 }
 

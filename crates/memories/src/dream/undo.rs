@@ -105,8 +105,10 @@ impl MemoryService {
         let Some(before) = self.newest_version(directory, path, Some(number)).await? else {
             return Ok(None);
         };
-        let content = self.cx.store().memory_content(before.number).await?;
-        let text = content.and_then(|kept| kept.content).map(|it| String::from_utf8(it.to_vec()));
+        let (directory, file) = (before.directory, before.file);
+        let version = self.cx.store().memory_content(directory, file, before.number).await?;
+        let content = version.and_then(|version| version.content);
+        let text = content.map(|content| String::from_utf8(content.into()));
         text.transpose().map_err(ServiceError::internal)
     }
 }

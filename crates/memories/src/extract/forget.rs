@@ -94,8 +94,9 @@ impl MemoryService {
     }
 
     pub(super) async fn text_of_version(&self, version: &VersionRecord) -> Result<Option<String>> {
-        let content = self.cx.store().memory_content(version.number).await?;
-        let bytes = content.and_then(|kept| kept.content);
+        let (directory, file) = (version.directory.clone(), version.file.clone());
+        let version = self.cx.store().memory_content(directory, file, version.number).await?;
+        let bytes = version.and_then(|version| version.content);
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes.into()).ok()))
     }
 
