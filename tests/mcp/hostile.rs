@@ -84,7 +84,8 @@ fn a_hidden_character_is_named_as_the_reason() {
     let replace = json!({ "command": "str_replace", "path": "/memories/word.md", "old_str": "password", "new_str": "x" });
     let told = desk.memory(&replace).bad();
     assert!(
-        told.contains("did not appear verbatim") && told.contains("not shown as they are"),
+        told.contains("did not appear verbatim")
+            && told.contains("a view hides or shows differently"),
         "{told}"
     );
 }

@@ -1,8 +1,8 @@
-//! Ages in words.
+//! Describes ages in words.
 
 use bethink_transcript::UnixMicros;
 
-/// Older memories are shown with the advice to verify them.
+/// Age in microseconds from which memories are shown with the advice to verify them.
 pub const FRESH_MICROS: i64 = 86_400_000_000;
 
 /// `today`, `yesterday`, `12 days ago`, `5 months ago`. Future times count as today, because clocks differ.

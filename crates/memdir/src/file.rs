@@ -20,7 +20,7 @@ impl DirectoryFile {
         }
     }
 
-    /// Relative to the directory, with `.md`.
+    /// Returns the path relative to the directory, with `.md`.
     pub fn path(&self) -> String {
         match self {
             DirectoryFile::Index => INDEX.to_owned(),

@@ -1,9 +1,9 @@
-//! The hash of a file's content: the tag that is compared before a write.
+//! The hash of a file's content, which is compared before a write.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// BLAKE3 of a file's bytes.
+/// The BLAKE3 hash of a file's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Hash {
 /// The content that a file must have for a write to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Any content; it is stored as a version.
+    /// Any content. It is stored as a version.
     Anything,
     Absent,
     /// The content that was read.
@@ -41,7 +41,7 @@ impl From<Option<Hash>> for Expected {
     }
 }
 
-/// Not 64 hexadecimal digits.
+/// A text that is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the tag of any file: 64 hexadecimal digits")]
 pub struct NotAHash;

@@ -1,7 +1,7 @@
-//! The front matter of a topic: read from whatever people and tools write, never required.
+//! A topic's front matter. It is optional, and accepted in any form that people and tools write.
 //!
-//! Reading never fails: unreadable parts are reported as faults next to the rest. There are two ways to write:
-//! [`write`] makes a new topic, [`with`] changes single keys of an existing one and no other byte.
+//! Reading never fails: parts that cannot be read are reported as faults. There are two ways to write: [`write`] makes
+//! a new topic, [`with`] changes single keys of an existing one and no other byte.
 
 mod block;
 mod change;

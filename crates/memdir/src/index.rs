@@ -1,7 +1,7 @@
 //! The index of a directory, `MEMORY.md`: one line per topic, part of every prompt.
 //!
-//! People edit it by hand, so an edit changes the lines of its topic and no other byte: prose, headings, order,
-//! bullets and line ends stay.
+//! People edit it by hand, so each change here is limited to the lines of one topic: prose, headings, order, bullets
+//! and line ends stay.
 //!
 //! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`merge`].
 

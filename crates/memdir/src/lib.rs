@@ -1,7 +1,7 @@
 //! A memory directory as text: names, topics with their headers, the index, and what is wrong with them.
 //!
-//! Pure: files come in as text and go out as text. Leaves the disk to `bethink-memdir-fs`, which of the topics a
-//! prompt gets to `bethink-recall`, and acting to the daemon.
+//! This crate is pure: it takes files as text and returns text. `bethink-memdir-fs` handles the disk, `bethink-recall`
+//! chooses topics for a prompt, and the daemon acts.
 //!
 //! Reading order: [`name`] → [`file`] → [`hash`] → [`header`] → [`index`] → [`age`] → [`unseen`] →
 //! [`prompt`] → [`lint`] → [`tool`].

@@ -1,5 +1,5 @@
-//! Finds problems in a memory directory and says how to fix them. Nothing is changed here: the files belong
-//! to people.
+//! Finds problems in a memory directory and suggests how to fix them. It changes nothing, because the files belong to
+//! people.
 
 mod alike;
 mod finding;

@@ -1,4 +1,4 @@
-//! Names of topics, checked once: whoever holds a [`Name`] may make a path of it.
+//! Names of topics. A [`Name`] is checked when it is made, so it is safe to use in a path.
 
 mod suggest;
 
@@ -9,20 +9,20 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::unseen::suspect;
 
-/// The index of a directory; no topic has its name.
+/// File name of the index. No topic may have it.
 pub const INDEX: &str = "MEMORY.md";
-/// The directory of a project that several people share.
+/// Name of the directory that a project's team shares.
 pub const TEAM: &str = "team";
-/// Folders that a topic may lie in, one in the other, and itself.
+/// Maximum number of path components of a topic, including its own name.
 pub const MOST_PARTS: usize = 4;
-/// Bytes of one part: every file system takes 255, and a suffix needs room.
+/// Maximum length of a path component, in bytes: every file system accepts 255, and a suffix needs room.
 pub const MOST_BYTES: usize = 200;
 
-/// Why a text is not the name of a topic.
+/// A text that is not a valid topic name, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} {why}")]
 pub struct BadName {
-    /// The beginning of what was given.
+    /// The beginning of the text.
     pub name: String,
     pub why: &'static str,
 }
@@ -33,12 +33,12 @@ impl BadName {
     }
 }
 
-/// A topic's file within its directory, without `.md`: `fog`, or `plans/fog`.
+/// Path of a topic's file in its directory, without `.md`: `fog`, or `plans/fog`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(String);
 
 impl Name {
-    /// With or without `.md`.
+    /// Parses a name with or without `.md`.
     pub fn parse(text: &str) -> Result<Self, BadName> {
         let bad = |why| BadName::new(text, why);
         let stem = text.strip_suffix(".md").unwrap_or(text);
@@ -65,12 +65,12 @@ impl Name {
         &self.0
     }
 
-    /// Relative to the directory.
+    /// Returns the file's path relative to the directory.
     pub fn file(&self) -> String {
         format!("{}.md", self.0)
     }
 
-    /// A form that is equal for names that some file system or reader treats as the same.
+    /// Returns a form that is equal for names that some file system or reader treats as the same.
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
@@ -81,8 +81,8 @@ pub fn fold(name: &str) -> String {
     name.nfkc().flat_map(char::to_lowercase).filter(|c| !suspect(*c)).nfc().collect()
 }
 
-/// Checks one path component both as written and after compatibility normalization, in which a full-width
-/// solidus is a separator and a two-dot leader is `..`.
+/// Checks a path component both as written and after compatibility normalization, which turns a full-width solidus into
+/// a separator and a two-dot leader into `..`.
 fn check(part: &str) -> Result<(), &'static str> {
     check_as_read(part)?;
     let read: String = part.nfkc().collect();
@@ -115,13 +115,13 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
     })
 }
 
-/// Separators of folders, volumes and streams on some systems.
+/// Separators of folders, volumes or streams on some systems.
 const SEPARATING: [char; 3] = ['/', '\\', ':'];
 /// Invisible characters that legitimate text needs: Persian, Indic scripts, emoji.
 const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
 
-/// Whether it encodes a character that is not allowed itself: `%2e`, `%u002e` as old servers read it, and
-/// `%25`, which hides another encoding. `%20` is a space, and common.
+/// Whether it contains an encoding of a forbidden character: `%2e`, or `%u002e`, which old servers decode, or `%25`,
+/// which hides another encoding. `%20` is allowed: it is a space, and common.
 fn has_encoded(part: &str) -> bool {
     part.split('%').skip(1).any(|rest| {
         let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));

@@ -1,8 +1,7 @@
-//! What a prompt says about memory: the index in the project part of the system prompt, later changes to
-//! it, and recalled memories.
+//! Texts about memory in prompts: the index in the project part of the system prompt, later changes to it, and recalled
+//! memories.
 //!
-//! The text of a memory is data that anybody may have written. It is put between tags that it cannot close,
-//! without invisible characters.
+//! A memory is untrusted data. It is put between tags that it cannot close, without invisible characters.
 
 mod guard;
 mod index;

@@ -1,10 +1,8 @@
 //! The commands of Anthropic's memory tool (`memory_20250818`), as text in and text out.
 //!
-//! Models know the wording of its answers and errors from the SDKs' own helper, so it is kept. The differences:
-//! a memory's file ends in `.md`, a folder exists as long as something is in it, the index cannot be removed,
-//! and the team's part is read-only.
-//!
-//! Reading order: [`Command`] → [`spot`] → [`edit`] → [`show`] → [`error`].
+//! Answers and errors are worded as in the SDKs' helper, which models know. The differences: a memory's file ends in
+//! `.md`, a folder exists only while it contains something, the index cannot be removed, and the team's part is
+//! read-only.
 
 pub mod edit;
 pub mod error;
@@ -19,13 +17,14 @@ pub use spot::{At, ToolSpot};
 
 /// The root of the tool's paths.
 pub const ROOT: &str = "/memories";
-/// Most lines of a file, as in the SDKs' helper.
+/// Maximum number of lines of a file, as in the SDKs' helper.
 pub const MOST_LINES: usize = 999_999;
 /// Width of line numbers, as in the SDKs' helper.
 pub(crate) const NUMBER_WIDTH: usize = 6;
-/// Most bytes of a file in one view: the limit of a managed memory store for a whole memory. `view_range` shows more.
+/// Maximum size of one view of a file, in bytes: the limit that the provider's own memory stores have for a whole
+/// memory. `view_range` shows the rest.
 pub const SHOWN_BYTES: usize = 100_000;
-/// Most entries in one view of a folder; a directory may have a hundred thousand.
+/// Maximum number of entries in one view of a folder. A directory may have a hundred thousand.
 pub const SHOWN_ENTRIES: usize = 1_000;
 
 /// The tool's input, with the provider's field names.
@@ -34,7 +33,7 @@ pub const SHOWN_ENTRIES: usize = 1_000;
 pub enum ToolCommand {
     View {
         path: String,
-        /// First and last line, from 1; -1 is the end.
+        /// First and last line, counted from 1; -1 is the end.
         #[serde(default)]
         view_range: Option<Vec<i64>>,
     },
@@ -50,7 +49,7 @@ pub enum ToolCommand {
     },
     Insert {
         path: String,
-        /// After this line; 0 is the beginning.
+        /// The line to insert after; 0 is the beginning.
         insert_line: i64,
         insert_text: String,
     },

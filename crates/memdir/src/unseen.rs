@@ -1,14 +1,14 @@
 //! Invisible characters in memories: finds them, and removes them for models.
 //!
-//! The table and its legitimate uses are in `bethink-invisible-chars`. One more use is allowed here than in
-//! shared memory: directions that are closed on the same line, as in careful text of two scripts.
+//! `bethink-invisible-chars` has the table of characters and their legitimate uses. Here, one more use is legitimate
+//! than in shared memory: directional marks that are closed on the same line, as in careful text in two scripts.
 
 use std::borrow::Cow;
 
 pub use bethink_invisible_chars::Sighting;
 use bethink_invisible_chars::{InvisibleKind, kind};
 
-/// All of them, in order. A byte order mark at the beginning of a file does not count.
+/// Finds all of them, in order. A byte order mark at the beginning of a file does not count.
 pub fn find(text: &str) -> Vec<Sighting> {
     let mut found = bethink_invisible_chars::find(text);
     if found.iter().any(|one| one.kind == InvisibleKind::Bidi) {
@@ -19,7 +19,7 @@ pub fn find(text: &str) -> Vec<Sighting> {
     found
 }
 
-/// The text without them, for a model.
+/// Removes them from a text for a model.
 pub fn strip(text: &str) -> Cow<'_, str> {
     let found = find(text);
     if found.is_empty() {
@@ -35,13 +35,13 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character is one of them in any position, including legitimate uses.
+/// Whether a character is one of them, even in a legitimate use.
 pub fn suspect(c: char) -> bool {
     kind(c).is_some()
 }
 
-/// Whether every embedding and isolate of a line is closed on it, in order. With an override on the line, no
-/// use is legitimate.
+/// Whether all bidirectional embeddings and isolates of a line are closed on it, properly nested. A line with an
+/// override fails, because overrides have no legitimate use.
 fn directions_close(line: &str) -> bool {
     let mut open = Vec::new();
     for c in line.chars() {

@@ -1,4 +1,4 @@
-//! Changes one file: stores its versions before and after, and reports a lost race.
+//! Changes one file: stores the versions before and after the change, and reports a conflict with another writer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Attempts of a write that must win over a file that others change at the same time.
+/// Maximum number of attempts to write a file that others keep changing.
 pub(super) const TRIES: usize = 8;
 
 impl MemoryService {
@@ -39,7 +39,7 @@ impl MemoryService {
         write: &MemoryWrite,
     ) -> Result<Replaced> {
         let current = directory.read_file(&write.file).await?;
-        // The overwritten text must be stored first, so the write expects the text that was read.
+        // The write expects the text that was read, because that text is stored first.
         let expected = match write.wish {
             Expected::Anything => Expected::from(current.as_ref().map(|current| current.hash)),
             expected => expected,
@@ -77,7 +77,7 @@ impl MemoryService {
         Ok(tried)
     }
 
-    /// Stores content that no version has yet.
+    /// Stores content of a file, unless the newest version has it already.
     pub(super) async fn keep_found(
         &self,
         directory: &MemoryDirectory,
@@ -125,7 +125,7 @@ fn act(
     done.map_err(refused)
 }
 
-/// The error for a lost race, with both versions.
+/// The error for a write that conflicts with another one. It has both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
         None => "was deleted after it was read",

@@ -1,4 +1,4 @@
-//! One memory directory as last read. A watcher says when to read it again.
+//! A memory directory as last read. A watcher signals when to read it again.
 
 mod look;
 
@@ -18,7 +18,7 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use crate::refused::{refused, text_of};
 use crate::watch::{Watcher, Woken};
 
-/// Most files that are written at the same time; writers share the disk anyway.
+/// Maximum number of files that are written at the same time.
 const LANES: usize = 16;
 
 /// A topic as it was last read, without its text.
@@ -41,7 +41,7 @@ pub struct IndexFile {
 pub struct DirectorySnapshot {
     pub topics: BTreeMap<Name, Arc<MemoryTopic>>,
     pub index: Option<Arc<IndexFile>>,
-    /// Entries that look like memories but are not.
+    /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<Strange>,
     /// Why the directory could not be read; the rest is then from the last successful read.
     pub fault: Option<String>,
@@ -49,7 +49,7 @@ pub struct DirectorySnapshot {
 }
 
 impl DirectorySnapshot {
-    /// The whole index; the prompt decides how much of it to show.
+    /// The whole index. The prompt decides how much of it to show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.text.clone())
     }
@@ -60,9 +60,9 @@ impl DirectorySnapshot {
 pub struct MemoryDirectory {
     pub scope: Scope,
     pub dir: PathBuf,
-    /// Its name in the store: project and scope.
+    /// The directory's name in the store: project and scope.
     pub key: String,
-    /// One of our writers per file at a time, so that its versions are in order.
+    /// Locks that let only one of our writers at a time write a file, so that its versions are in order.
     turns: [AsyncMutex<()>; LANES],
     held: Mutex<OpenDirectory>,
     shown: RwLock<Arc<DirectorySnapshot>>,
@@ -111,12 +111,12 @@ impl MemoryDirectory {
         Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A topic's text and hash, from the disk.
+    /// Reads a topic's text and hash from disk.
     pub(crate) async fn read(self: &Arc<Self>, name: &Name) -> Result<Option<(String, Hash)>> {
         self.read_text(&DirectoryFile::Topic(name.clone())).await
     }
 
-    /// The same for any file.
+    /// As [`Self::read`], for any file.
     pub(super) async fn read_text(
         self: &Arc<Self>,
         file: &DirectoryFile,
@@ -130,24 +130,24 @@ impl MemoryDirectory {
         blocking(move || directory.read_now(&file)).await
     }
 
-    /// A topic's text and hash; blocks.
+    /// As [`Self::read`], blocking.
     pub(crate) fn text_now(&self, name: &Name) -> Result<Option<(String, Hash)>> {
         let file = DirectoryFile::Topic(name.clone());
         self.read_now(&file)?.map(|content| text_of(&file, content)).transpose()
     }
 
-    /// As [`Self::read_file`]; blocks.
+    /// As [`Self::read_file`], blocking.
     pub(crate) fn read_now(&self, file: &DirectoryFile) -> Result<Option<FileContent>> {
         let Some(root) = self.root(false)? else { return Ok(None) };
         root.read(file).map_err(refused)
     }
 
-    /// Its newest versions, of all files.
+    /// Selects the newest versions of all files in the directory.
     pub(crate) fn versions(&self, limit: usize) -> MemoryVersionFilter {
         MemoryVersionFilter { directory: self.key.clone(), limit, ..Default::default() }
     }
 
-    /// True once: the caller must then read the directory again at each signal.
+    /// Returns true once. The caller must then read the directory again at each signal.
     pub(crate) fn begins_to_be_followed(&self) -> bool {
         !self.followed.swap(true, Ordering::Relaxed)
     }
@@ -164,24 +164,24 @@ impl MemoryDirectory {
         self.turns[lane].lock().await
     }
 
-    /// The directory's root, created if `make`.
+    /// Opens the directory's root, and creates it if `make`.
     pub fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
         let mut held = locked(&self.held);
         self.open(&mut held, make)?;
         Ok(held.root.clone())
     }
 
-    /// Makes the next read a full one, for callers that must not miss a very recent save.
+    /// Makes the next read a full one, so that it does not miss a very recent save.
     pub fn doubt(&self) {
         self.woken.put_back(Dirty::Everything);
     }
 
-    /// Reports a change of our own, sooner than the watcher would.
+    /// Signals a change by this daemon, without waiting for the watcher.
     pub(super) fn touched(&self, file: &DirectoryFile) {
         self.woken.ring(Dirty::Files(BTreeSet::from([file.clone()])));
     }
 
-    /// Whether it is polled every few seconds, because the system has no watches left.
+    /// Whether the directory is polled every few seconds, because the system has no watches left.
     pub(crate) fn is_polled(&self) -> bool {
         !self.watched || self.watcher.is_polled(&self.dir)
     }

@@ -3,9 +3,9 @@
 //! An engine makes a plan from the texts. This module decides when, takes the lock, and applies the plan file by
 //! file: each file is compared with the text that the plan was made for, and its version is stored. A file that was
 //! edited meanwhile is left alone, and then nothing is removed, because removed text may have moved to it. If the
-//! daemon is killed halfway, something is there twice at most, and the next run continues from there.
+//! daemon is killed halfway, a text exists twice at worst, and the next dream continues from there.
 //!
-//! Reading order: `gate` (when) → `run` (one dream) → `lock` (alone) → `files` (what is there) → `model` → `apply` → `undo`.
+//! Reading order: `gate` (when to dream) → `run` (one dream) → `lock` → `files` (input) → `model` → `apply` → `undo`.
 
 mod apply;
 mod files;

@@ -1,12 +1,11 @@
-//! Extraction: writes down what a session taught when a turn has ended.
+//! Extraction: when a turn has ended, finds what the session taught and writes it to memory.
 //!
-//! A job that starts when the session is idle: statements since the last run → a plan of texts (by a fork of
-//! the session, or by rules from the user's own sentences) → the plan is stored → each text is written by
-//! compare-and-swap → the session's mark moves on. After a crash, the daemon finds the plan and writes no
-//! memory twice.
+//! A job runs when the session is idle. It reads the statements since the last extraction and makes a plan of texts,
+//! with a model in a fork of the session or with rules. It stores the plan, writes each text by compare-and-swap, and
+//! moves the session's mark. After a crash, the stored plan prevents memories from being written twice.
 //!
-//! Reading order: `gate` (when) → `heard` (what is looked at) → `known` (what is there, and what a person took out) →
-//! `embedded` and `fork` (what is to be written) → `plan` (kept, then carried out) → `run` → `forget`.
+//! Reading order: `gate` (when to extract) → `heard` (statements) → `known` (existing and removed statements) →
+//! `embedded` and `fork` (the plan) → `plan` (carrying it out) → `run` → `forget`.
 
 mod embedded;
 mod forget;

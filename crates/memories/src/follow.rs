@@ -1,4 +1,4 @@
-//! A memory directory as it is now. It is followed from the first request on.
+//! The current state of a memory directory. From the first request on, it is kept up to date.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::service::MemoryService;
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl MemoryService {
-    /// The directory as it is now, as far as the watcher knows.
+    /// Returns the directory's current state, as far as the watcher knows.
     pub async fn snapshot(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -25,8 +25,8 @@ impl MemoryService {
         Ok(shown)
     }
 
-    /// The directory as it is now, read file by file, for a person who has just saved a file and should not
-    /// wait for the watcher.
+    /// Returns the directory's current state, read file by file, for a person who has just saved a file and should not
+    /// have to wait for the watcher.
     pub(crate) async fn snapshot_anew(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -35,7 +35,7 @@ impl MemoryService {
         self.snapshot(directory).await
     }
 
-    /// The same for a prompt, which uses the last snapshot rather than wait for a disk that hangs.
+    /// As [`Self::snapshot`], for a prompt: if the disk hangs, returns the last snapshot.
     pub async fn snapshot_soon(&self, directory: &Arc<MemoryDirectory>) -> Arc<DirectorySnapshot> {
         match tokio::time::timeout(PATIENCE, self.snapshot(directory)).await {
             Ok(Ok(shown)) => shown,
@@ -43,8 +43,8 @@ impl MemoryService {
         }
     }
 
-    /// Reads the directory again at each signal of the watcher while the directory is in use, and first cleans
-    /// up after an earlier daemon.
+    /// Cleans up after an earlier daemon, then reads the directory again at each signal of the watcher while the
+    /// directory is in use.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));

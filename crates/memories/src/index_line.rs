@@ -1,4 +1,4 @@
-//! The line of a topic in MEMORY.md, which is added and removed with the topic.
+//! Adds and removes a topic's line in MEMORY.md when the topic is created or removed.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::memory_write::MemoryWrite;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Adds the line of a new topic, or removes that of a removed one. If the index cannot be changed, the
-    /// topic is written all the same.
+    /// Adds a new topic's line, or removes a removed topic's line. Returns a warning if that fails: the topic has been
+    /// written in any case.
     pub(super) async fn index_line(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -57,7 +57,7 @@ impl MemoryService {
     }
 }
 
-/// The index with a line of the topic, unless it has one.
+/// Returns the index with a line for the topic, added if it has none.
 fn with_line(index: &str, name: &Name, text: &str) -> String {
     let topic = header::read(text);
     index::add(index, name, &name.titled(&topic.header), &topic.header.described(topic.body))

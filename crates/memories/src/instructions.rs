@@ -1,8 +1,8 @@
-//! Instruction files of a session: when they are read again, what was touched, who approved what, and where
-//! they go in prompts.
+//! Instruction files of a session: when they are read again, which files were touched, which imports are approved, and
+//! where prompts show them.
 //!
-//! The chain is in the project part of the system prompt and never depends on touched files. Files that apply
-//! because of a touched file are attached at the end, and stay until the next compaction.
+//! The chain is in the project part of the system prompt and never depends on touched files. Instructions for touched
+//! files are attached at the end, and stay until the next compaction.
 //!
 //! Reading order: `disk` → `standing` → `prompt` → `answer` → `approval`.
 

@@ -12,17 +12,17 @@ use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// The files of a directory.
+/// A directory's files.
 #[derive(Default)]
 struct ReadFiles {
     there: bool,
     topics: Vec<(Name, String)>,
-    /// Path, and why the file is not a memory.
+    /// Paths of files that are not memories, with the reasons.
     strange: Vec<(String, String)>,
 }
 
 impl MemoryService {
-    /// Lints both directories, or one; a team directory that nobody set up is left out.
+    /// Lints one directory or both, but skips a team directory that nobody has set up.
     pub async fn memory_lint(
         &self,
         project_dir: &str,
@@ -43,7 +43,7 @@ impl MemoryService {
     async fn look_over(&self, directory: &Arc<MemoryDirectory>) -> Result<api::MemoryShelf> {
         let shown = self.snapshot_anew(directory).await?;
         let (held, seen) = (Arc::clone(directory), Arc::clone(&shown));
-        // Thousands of topics take a second, which no other request should wait for.
+        // Thousands of topics take a second; no other request should wait for that.
         let looked = blocking(move || {
             let read = read(&held, &seen)?;
             let text = seen.index.as_ref().map(|index| index.text.as_str());

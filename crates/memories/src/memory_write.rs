@@ -7,7 +7,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_transcript::SessionId;
 
-/// Largest topic, in bytes; a model sees 4 KiB of one. Other agents' limit for one file is a tenth of this.
+/// Maximum size of a topic, in bytes. A model sees 4 KiB of one, and other agents allow a tenth of this.
 pub const MAX_MEMORY_BYTES: u64 = 1 << 20;
 
 pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {
@@ -31,7 +31,7 @@ impl Author {
         Self { by: MemoryAuthor::Person, session: None, note: String::new() }
     }
 
-    /// A client's model, on its own initiative.
+    /// A client's model that writes on its own initiative.
     pub(crate) fn agent(session: Option<SessionId>) -> Self {
         Self { by: MemoryAuthor::Agent, session, note: String::new() }
     }
@@ -41,14 +41,14 @@ impl Author {
 pub struct MemoryWrite {
     pub scope: Scope,
     pub file: DirectoryFile,
-    /// `None` removes it.
+    /// `None` removes the file.
     pub text: Option<String>,
     pub wish: Expected,
     pub author: Author,
 }
 
 impl MemoryWrite {
-    /// The type in the front matter, if a topic is written.
+    /// Returns the type in the front matter, if a topic is written.
     pub(crate) fn kind(&self) -> Option<MemoryKind> {
         let text = self.text.as_ref().filter(|_| matches!(self.file, DirectoryFile::Topic(_)))?;
         header::read(text).header.kind

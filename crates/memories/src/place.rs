@@ -1,6 +1,6 @@
-//! Which project a directory belongs to, and where its memory is.
+//! Finds the project of a directory, and where its memory is stored.
 //!
-//! All worktrees of one repository are one project, and so are all directories in it.
+//! All worktrees of a repository, and all directories in them, are one project.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -9,23 +9,24 @@ use bethink_config::{Home, Settings};
 use bethink_memdir::Hash;
 use bethink_memdir::name::TEAM;
 
-/// Largest git pointer file, in bytes; paths are shorter.
+/// Maximum size of a git pointer file, in bytes; paths are shorter.
 const POINTER_BYTES: u64 = 8_192;
-/// Hexadecimal digits that keep projects of one name apart; a collision needs about a billion of them.
+/// Number of hexadecimal digits that tell projects of the same name apart. With 12, a collision is only likely among
+/// millions of them.
 const DIGITS: usize = 12;
-/// Most bytes of a project's name in its key: enough for a person to recognize it, and accepted by every file system.
+/// Maximum length of a project's name in its key, in bytes: enough to recognize it, and accepted by every file system.
 const NAME_BYTES: usize = 60;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProjectPlace {
     /// The repository's main working tree, or the directory itself.
     pub(crate) root: PathBuf,
-    /// Its name in the database and in bethink's own layout.
+    /// The project's name in the database and in bethink's own layout.
     pub(crate) key: String,
     pub(crate) memory: PathBuf,
-    /// The shared directory, unless the project names another one.
+    /// The team's directory, unless the project has chosen another one.
     pub(crate) team: PathBuf,
-    /// Another agent's layout, whose files are not consolidated.
+    /// Whether the layout is another agent's, whose files are not consolidated.
     pub(crate) foreign: bool,
 }
 
@@ -55,7 +56,7 @@ fn memory_dir(root: &Path, key: &str, foreign: bool, settings: &Settings) -> Pat
     }
 }
 
-/// Claude Code's name for a project's folder: every character except letters and digits becomes a dash.
+/// Claude Code's name for a project's folder: all characters except letters and digits become dashes.
 fn foreign_key(root: &Path) -> String {
     root.to_string_lossy()
         .chars()
@@ -77,15 +78,15 @@ fn name_of(root: &Path) -> String {
     if name.is_empty() { "root".to_owned() } else { name }
 }
 
-/// The main working tree of the repository that contains a directory; the directory itself if there is no
-/// repository, or if it is not on this machine.
+/// Returns the main working tree of the repository that contains a directory, or the directory itself if there is no
+/// repository or the directory is not on this machine.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| lexical(dir));
     let found = dir.ancestors().find_map(|at| repository(at, &at.join(".git")));
     found.unwrap_or(dir)
 }
 
-/// The main working tree, if `git` is what makes `at` a working tree.
+/// Returns the main working tree, if `git` is the `.git` entry of a working tree at `at`.
 fn repository(at: &Path, git: &Path) -> Option<PathBuf> {
     let kind = fs::symlink_metadata(git).ok()?;
     if kind.is_dir() {
@@ -98,8 +99,8 @@ fn repository(at: &Path, git: &Path) -> Option<PathBuf> {
     Some(main_tree(git, &own).unwrap_or_else(|| at.to_path_buf()))
 }
 
-/// For a linked worktree that its repository lists: a file that merely claims to belong to another project must
-/// not give access to that project's memory.
+/// Returns the main working tree of a linked worktree, if the repository lists that worktree too. Otherwise a `.git`
+/// file could claim to belong to another project and get access to its memory.
 fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
     let claimed = pointer(&own.join("gitdir"))?;
     let claimed = fs::canonicalize(own.join(claimed.trim())).ok()?;
@@ -114,13 +115,13 @@ fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The one line of a small file.
+/// Reads a file that has a single short line.
 fn pointer(path: &Path) -> Option<String> {
     let kind = fs::symlink_metadata(path).ok()?;
     (kind.is_file() && kind.len() <= POINTER_BYTES).then(|| fs::read_to_string(path).ok())?
 }
 
-/// The path without `.` and `..`, resolved without the disk because it may not exist.
+/// Resolves `.` and `..` without the disk, because the path may not exist.
 fn lexical(dir: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for part in dir.components() {

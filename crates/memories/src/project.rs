@@ -15,11 +15,11 @@ use crate::place::ProjectPlace;
 use crate::recall::library::Library;
 use crate::watch::Watcher;
 
-/// Most projects that are kept open and watched: Linux gives a user 128 watchers by default, and other programs
-/// need some.
+/// Maximum number of projects that are kept open and watched. Linux allows a user 128 watchers by default, and other
+/// programs need some of them.
 const READY: usize = 32;
 
-/// One project, for all worktrees of its repository.
+/// A project, which includes all worktrees of its repository.
 #[derive(Debug)]
 pub struct MemoryProject {
     pub key: String,
@@ -29,7 +29,7 @@ pub struct MemoryProject {
     team: Arc<MemoryDirectory>,
     /// Its topics, ready for recall.
     pub(crate) library: Arc<Library>,
-    /// Sessions with prompts in this project; changes are published to them.
+    /// Sessions that had prompts in this project. Changes are published to them.
     followers: Mutex<HashSet<SessionId>>,
     pub turns: Arc<ProjectTurns>,
 }
@@ -38,7 +38,7 @@ pub struct MemoryProject {
 #[derive(Debug, Default)]
 pub struct ProjectTurns {
     pub syncing: AsyncMutex<()>,
-    /// Two sessions that learn the same thing at once would write it twice.
+    /// Prevents two sessions that learn the same thing at once from writing it twice.
     pub(crate) extracting: AsyncMutex<()>,
     pub(crate) dreaming: AsyncMutex<()>,
 }
@@ -51,7 +51,7 @@ impl MemoryProject {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let directory = |scope: Scope, dir: &Path, configured: bool| {
-            // If the daemon chose the path, someone else created the link there.
+            // At a path that the daemon chose, a link was created by someone else.
             let follow = if configured { Follow::Yes } else { Follow::No };
             let key = format!("{}/{scope}", place.key);
             let at = (scope, dir.to_owned(), follow);
@@ -93,17 +93,17 @@ pub(crate) struct ProjectRegistry {
 
 #[derive(Debug, Default)]
 struct KnownProjects {
-    /// By root, with the count at the last use.
+    /// By root, with the value of `uses` at the last use.
     ready: HashMap<PathBuf, (u64, Arc<MemoryProject>)>,
-    /// The root that each directory belongs to.
+    /// The project root of each directory.
     roots: HashMap<String, PathBuf>,
-    /// By key. They outlive the project, because its work may not have ended.
+    /// By key. They outlive the open project, because its work may still be running.
     turns: HashMap<String, Arc<ProjectTurns>>,
     uses: u64,
 }
 
 impl ProjectRegistry {
-    /// The next request opens the project again, because its directories have changed.
+    /// Closes a project; the next request opens it again.
     pub(crate) fn forget(&self, root: &Path) {
         let mut known = locked(&self.known);
         known.ready.remove(root);
@@ -118,7 +118,8 @@ impl ProjectRegistry {
         Some(Arc::clone(project))
     }
 
-    /// The open project, or a new one: two of one project would take over each other's watch.
+    /// Returns the open project, or opens it. A project must not be open twice: the second would take over the watch of
+    /// the first.
     pub(crate) fn take_in(
         &self,
         dir: &str,

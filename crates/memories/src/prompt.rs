@@ -1,8 +1,8 @@
-//! What a prompt says about memory: the index in the project part, and later changes at the end.
+//! The memory index in prompts: the index in the project part, and later changes at the end.
 //!
-//! The project part comes before the conversation, so a changed byte in it invalidates the whole prompt cache.
-//! Therefore the index stays as it was first shown until the cache is gone anyway: after a compaction, or after
-//! a pause longer than the provider keeps it. Changes meanwhile are added at the end.
+//! The project part precedes the conversation, so a changed byte in it invalidates the whole prompt cache.
+//! Therefore the index stays as it was first shown until the cache is invalid anyway: after a compaction, or after
+//! a pause longer than the provider's cache lifetime. Until then, changes are added at the end.
 
 use std::sync::Mutex;
 
@@ -19,20 +19,20 @@ use crate::directory::DirectorySnapshot;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// The kind of attachment that shows changes of the index.
+/// The kind of attachment that shows changes to the index.
 const NEWS: &str = "memory";
 const NEWS_NAME: &str = "MEMORY.md";
 
-/// The index as a session's prompts show it, kept while the session is in memory.
+/// The index as a session's prompts show it. Kept while the session is in memory.
 #[derive(Clone, Debug, Default)]
 struct IndexShown {
-    /// The part as the prompts show it.
+    /// The text in the project part.
     part: Option<String>,
-    /// The indexes that it was made from, private and team.
+    /// The indexes that `part` was made from, private and team.
     shown: [String; 2],
-    /// The indexes that the prompts show, including changes at the end.
+    /// Hashes of the indexes that the prompts show, including changes at the end.
     told: [Option<Hash>; 2],
-    /// The compaction that the prompts begin at.
+    /// The compaction whose summary the prompts begin with.
     boundary: Option<String>,
     made: bool,
 }
@@ -66,7 +66,7 @@ impl Contributor for IndexContributor {
             if matches!(moment, Moment::Begin { .. }) {
                 reminders.extend(index_news(loaded, &mut standing, &project));
             }
-            // The session stays locked until the prompt is stored, so nobody changed it meanwhile.
+            // The session stays locked until the prompt is stored, so nothing else can have changed this.
             let once_kept = move || *locked(&kept) = standing;
             Ok(Contribution { system, reminders, once_kept: Some(Box::new(once_kept)) })
         })
@@ -74,7 +74,7 @@ impl Contributor for IndexContributor {
 }
 
 impl MemoryService {
-    /// The index as the session's prompts show it, made again if the prompt cache is gone anyway.
+    /// Returns the index as the session's prompts show it, updated if the prompt cache is invalid anyway.
     async fn index_standing(
         &self,
         loaded: &LoadedSession,
@@ -96,7 +96,7 @@ impl MemoryService {
         IndexShown { part, told: [hash_of(&private), hash_of(&team)], shown, boundary, made: true }
     }
 
-    /// Whether there was no request for longer than the provider keeps a prompt.
+    /// Whether the last request is older than the provider's cache lifetime.
     fn cache_is_cold(&self, loaded: &LoadedSession) -> bool {
         let minutes =
             i64::try_from(self.cx.settings().context.cache_ttl_minutes).unwrap_or(i64::MAX);
@@ -106,7 +106,7 @@ impl MemoryService {
     }
 }
 
-/// Changes of the index since the prompts showed it, added once, after a user message.
+/// Returns changes to the index since the prompts showed it. Each change is added once, after a user message.
 fn index_news(
     loaded: &LoadedSession,
     standing: &mut IndexShown,

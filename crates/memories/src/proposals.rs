@@ -1,5 +1,5 @@
-//! Proposals: what an agent, an extraction or a dream wants to share with the team waits for a person. Nothing
-//! moves from private to team memory by itself, and rejected proposals are not made again.
+//! Proposals: memories that an agent, an extraction or a dream wants to share with the team. A person approves or
+//! rejects each. Nothing moves from private to team memory by itself, and rejected proposals are not made again.
 
 use bethink_api::{self as api, ProposalAuthor};
 use bethink_memdir::{Hash, Name, Scope};
@@ -13,9 +13,9 @@ use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
 
-/// Most open proposals of one project: more than a person would ever read.
+/// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
-/// Most decided proposals that are remembered per project, the newest, so that they are not made again.
+/// Number of decided proposals that are kept per project, the newest, so that they are not made again.
 const MOST_DECIDED: usize = 1_000;
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl MemoryService {
         new: NewProposal,
     ) -> Result<Option<api::Proposal>> {
         within_limit(&new.name.file(), &new.text)?;
-        // A text with a secret is not even stored as a proposal.
+        // A text that contains a secret is not stored, not even as a proposal.
         bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
             let detail = format!("could not share {}: {error}", new.name.file());
             ServiceError::invalid("text", detail).hint("nothing was stored")
@@ -79,7 +79,7 @@ impl MemoryService {
         Ok(Some(self.keep_proposal(proposal).await?))
     }
 
-    /// Adds a proposal of a client's agent.
+    /// Adds a proposal by a client's agent.
     pub async fn propose_memory(&self, request: api::Propose) -> Result<api::DecidedProposal> {
         let project = self.project(&request.project_dir).await?;
         let name = name_of(&request.name)?;
@@ -99,7 +99,7 @@ impl MemoryService {
         }
     }
 
-    /// Newest first; only open ones, or all.
+    /// Lists open proposals, or all, newest first.
     pub async fn proposals(&self, project_dir: Option<&str>, all: bool) -> Result<api::Proposals> {
         let root = match project_dir {
             Some(dir) => Some(self.project(dir).await?.root.display().to_string()),
@@ -111,7 +111,8 @@ impl MemoryService {
         Ok(api::Proposals { proposals: found.into_iter().rev().map(shown).collect() })
     }
 
-    /// A person approves: it is written like any team memory, over the text that it was made against.
+    /// Approves a proposal: writes it as team memory. The topic must still have the text that it had when the proposal
+    /// was made, unless `replace` is set.
     pub async fn approve_proposal(&self, id: Uuid, replace: bool) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let project = self.project(&proposal.project_dir).await?;
@@ -136,7 +137,7 @@ impl MemoryService {
         Ok(api::DecidedProposal { proposal, warnings: written.warnings })
     }
 
-    /// A person rejects; the same is not proposed again.
+    /// Rejects a proposal. The same text is not proposed again.
     pub async fn reject_proposal(&self, id: Uuid) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let proposal = self.decide_proposal(proposal, ProposalState::Rejected).await?;
@@ -204,7 +205,7 @@ fn shown(stored: StoredProposal) -> api::Proposal {
     }
 }
 
-/// A fingerprint of what a text says, independent of dates in front matter, white space and case.
+/// Returns a fingerprint of a text's words, independent of dates in front matter, white space and case.
 fn print(text: &str) -> Hash {
     let read = bethink_memdir::header::read(text);
     let said = format!("{} {}", read.header.description.unwrap_or_default(), read.body);

@@ -11,18 +11,18 @@ use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
 use crate::service::MemoryService;
 
-/// Most topics per page.
+/// Maximum number of topics per page.
 const PAGE: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryText {
     pub text: String,
-    /// The text's tag for a later write, without quotes.
+    /// The text's ETag for a later write, without quotes.
     pub etag: String,
 }
 
 impl MemoryService {
-    /// Topics in order of scope and name.
+    /// Lists topics in order of scope and name.
     pub async fn memories(
         &self,
         project_dir: &str,
@@ -32,7 +32,7 @@ impl MemoryService {
     ) -> Result<api::MemoriesPage> {
         let project = self.project(project_dir).await?;
         let scopes = scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
-        // A cursor is the scope and name of the last topic of the page before.
+        // A cursor is the scope and name of the previous page's last topic.
         let place = |cursor: &str| {
             key_of(cursor)
                 .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor from this list"))
@@ -87,7 +87,7 @@ impl MemoryService {
         })
     }
 
-    /// A topic, or the whole index under its name `MEMORY`.
+    /// Returns a topic, or the whole index if `name` is `MEMORY`.
     pub async fn memory(&self, project_dir: &str, scope: Scope, name: &str) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
         let (directory, file) = (project.directory(scope), file_of(name)?);
@@ -102,7 +102,7 @@ pub(super) fn name_of(text: &str) -> Result<Name> {
     Name::parse(text).map_err(|error| ServiceError::invalid("name", error.to_string()))
 }
 
-/// A topic's file, or the index, whose versions are kept like a topic's.
+/// Returns a topic's file, or the index for `MEMORY`.
 pub(super) fn file_of(text: &str) -> Result<DirectoryFile> {
     match text.strip_suffix(".md").unwrap_or(text) {
         "MEMORY" => Ok(DirectoryFile::Index),

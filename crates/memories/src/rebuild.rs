@@ -1,4 +1,4 @@
-//! Updates MEMORY.md to the existing topics.
+//! Updates MEMORY.md to match the existing topics.
 
 use std::sync::Arc;
 
@@ -12,16 +12,13 @@ use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
-/// A topic's name, title and description.
-type Told = (Name, String, String);
-
 impl MemoryService {
-    /// Keeps prose, order and valid lines; the index as it was before becomes a version.
+    /// Updates the index but keeps its prose, order and valid lines. The old index is stored as a version.
     pub async fn rebuild_memory(&self, request: api::RebuildMemory) -> Result<api::MemoryRebuilt> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
         let directory = project.directory(scope);
-        let topics = self.topics_told(directory).await?;
+        let topics = self.described_topics(directory).await?;
         let rows: Vec<TopicLine<'_>> = topics
             .iter()
             .map(|(name, title, description)| TopicLine { name, title, description })
@@ -53,8 +50,11 @@ impl MemoryService {
         })
     }
 
-    /// In order of names. Unreadable topics are listed too.
-    async fn topics_told(&self, directory: &Arc<MemoryDirectory>) -> Result<Vec<Told>> {
+    /// Returns the name, title and description of each topic, in order of names. Unreadable topics are included.
+    async fn described_topics(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+    ) -> Result<Vec<(Name, String, String)>> {
         let shown = self.snapshot_anew(directory).await?;
         let mut out = Vec::with_capacity(shown.topics.len());
         for topic in shown.topics.values() {
@@ -72,7 +72,7 @@ impl MemoryService {
     }
 }
 
-/// Lines of one text that the other does not have.
+/// Returns the lines of `text` that `other` does not have.
 fn missing(text: &str, other: &str) -> Vec<String> {
     let other: std::collections::HashSet<&str> = other.lines().collect();
     text.lines()

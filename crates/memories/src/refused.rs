@@ -1,4 +1,4 @@
-//! Errors of the disk as service errors.
+//! Converts disk errors to service errors.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Remembers a sentence: writes a topic of its own under a free name.
+//! Remembers a sentence: writes it as a new topic under a free name.
 
 use std::collections::HashSet;
 
@@ -13,18 +13,18 @@ use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
 
-/// Most names that are tried: the wanted one, then with a number.
+/// Maximum number of names that are tried: the wanted one, then the same with a number.
 const NAMES: usize = 100;
 
-/// The outcome of an agent's request to remember.
+/// The outcome of an agent's request to remember something.
 #[derive(Clone, Debug)]
 pub enum Remembered {
     Written(api::MemoryWritten),
-    /// For the team, as a proposal.
+    /// Proposed, because it is for the team.
     Proposed(api::Proposal),
 }
 
-/// A new topic, before it has a file.
+/// A new topic that has no file yet.
 struct Thought {
     named: Option<Name>,
     description: String,
@@ -41,7 +41,7 @@ impl MemoryService {
         self.keep_thought(&project, scope, thought, author).await
     }
 
-    /// The same for an agent, which can only propose team memories.
+    /// As [`Self::remember`], for an agent, which can only propose team memories.
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<Remembered> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
@@ -102,7 +102,7 @@ impl MemoryService {
             author: author.clone(),
         };
         if let Some(name) = named {
-            // If the chosen name is taken, the person decides.
+            // If a name that was given is taken, the person chooses another one.
             let detail = format!("the topic {:?} already exists", name.as_str());
             let done = self.write_memory(project, write(name)).await;
             return done.map_err(|error| match error.versions {

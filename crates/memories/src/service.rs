@@ -1,4 +1,4 @@
-//! The handle of the service.
+//! The service's handle.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use bethink_transcript::UnixMicros;
 use crate::place::ProjectPlace;
 use crate::project::{MemoryProject, ProjectRegistry};
 
-/// Memory of projects: files, instructions, recall, extraction, dreams, proposals. Clones share it.
+/// Projects' memory: files, instructions, recall, extraction, dreams, proposals. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct MemoryService {
     pub(crate) cx: ServiceContext,
@@ -24,7 +24,7 @@ pub struct MemoryService {
 #[derive(Debug, Default)]
 pub(crate) struct MemoryState {
     projects: ProjectRegistry,
-    /// When to check next whether a dream is due, by directory.
+    /// When to check again whether a dream is due, by directory.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
 }
 
@@ -33,7 +33,7 @@ impl MemoryService {
         Self { cx, models, sessions, inner: Arc::default() }
     }
 
-    /// Reacts to what happens in sessions. Neither waits nor fails.
+    /// Reacts to an event of a session. Never waits or fails.
     pub fn observe(&self, event: &SessionEvent<'_>) {
         match event {
             SessionEvent::Appended { handle, new, .. } => {
@@ -50,10 +50,10 @@ impl MemoryService {
         }
     }
 
-    /// The project that a directory belongs to. The directory need not exist: sessions come from other machines too.
+    /// Returns the project of a directory, which need not exist: sessions come from other machines too.
     ///
     /// # Errors
-    /// `Invalid` where `dir` is not an absolute path.
+    /// `Invalid` if `dir` is not an absolute path.
     pub async fn project(&self, dir: &str) -> Result<Arc<MemoryProject>> {
         if let Some(project) = self.inner.projects.known(dir) {
             return Ok(project);
@@ -71,12 +71,12 @@ impl MemoryService {
         Ok(self.inner.projects.take_in(dir, &place, self.cx.clock()))
     }
 
-    /// The next request opens the project again, because its directories have changed.
+    /// Closes a project whose directories have changed; the next request opens it again.
     pub fn forget_project(&self, root: &Path) {
         self.inner.projects.forget(root);
     }
 
-    /// The session's project, if its prompts use memory.
+    /// Returns the session's project, if its prompts use memory.
     pub(crate) async fn project_of(
         &self,
         loaded: &LoadedSession,
@@ -90,7 +90,7 @@ impl MemoryService {
                 project.followed_by(loaded.session.id);
                 Ok(Some(project))
             }
-            // An old session with a relative directory has no memory, which is not an error.
+            // An old session with a relative directory has no memory. That is not an error.
             Err(error) if error.kind == ErrorKind::Invalid => Ok(None),
             Err(error) => Err(error),
         }

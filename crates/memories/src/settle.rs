@@ -1,4 +1,4 @@
-//! Checks replaced files once more, because an editor may still have been writing to them.
+//! Checks replaced files again later, because an editor may still be writing to them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// How long after a write the replaced file is checked for late writes of an editor.
+/// Time after a write until the replaced file is checked for late writes by an editor.
 const SETTLES_AFTER: Duration = Duration::from_secs(2);
 
 impl MemoryService {
-    /// Checks replaced files again when no editor can be writing to them any more.
+    /// Checks replaced files after [`SETTLES_AFTER`].
     pub(super) fn settle_later(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, directory, stop) =
             (self.clone(), Arc::clone(directory), self.cx.stopping().clone());
@@ -57,7 +57,7 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Stores these files, then deletes them. True if there were any.
+    /// Stores these files as versions, then deletes them. Returns whether there were any.
     async fn keep_settled(
         &self,
         directory: &Arc<MemoryDirectory>,

@@ -1,4 +1,4 @@
-//! A standalone request: an instruction and a question, without a session's prompt.
+//! A model request that does not use a session's prompt: an instruction and a question.
 
 use bethink_model::ModelRequest;
 use bethink_tokens::text_tokens;

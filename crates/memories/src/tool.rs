@@ -1,5 +1,5 @@
-//! Anthropic's memory tool over a project's memory. Each command uses the same reads and writes as everyone
-//! else, compared with the text that was read and stored as versions.
+//! Anthropic's memory tool over a project's memory. Its commands read and write like all other callers: writes are
+//! compared with the text that was read, and stored as versions.
 
 mod folder;
 
@@ -18,8 +18,8 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 enum Unmet {
-    /// An error that the model can correct.
-    Told(String),
+    /// An error that the model can correct; it gets this text.
+    ForModel(String),
     Refused(ServiceError),
 }
 
@@ -27,7 +27,7 @@ type Done = std::result::Result<String, Unmet>;
 
 impl From<ToolError> for Unmet {
     fn from(error: ToolError) -> Self {
-        Self::Told(error.to_string())
+        Self::ForModel(error.to_string())
     }
 }
 
@@ -40,7 +40,7 @@ impl From<ServiceError> for Unmet {
             | ErrorKind::Stale
             | ErrorKind::TooLarge => {
                 let hint = error.hint.map_or_else(String::new, |hint| format!("; {hint}"));
-                Self::Told(format!("{}{hint}", error.detail))
+                Self::ForModel(format!("{}{hint}", error.detail))
             }
             _ => Self::Refused(error),
         }
@@ -48,7 +48,7 @@ impl From<ServiceError> for Unmet {
 }
 
 impl MemoryService {
-    /// Runs one call of the tool. Errors that the model can correct are part of the answer.
+    /// Runs one tool call. Errors that the model can correct are part of the answer.
     pub async fn memory_tool(&self, call: api::MemoryToolCall) -> Result<api::MemoryToolResult> {
         let project = self.project(&call.project_dir).await?;
         let command: ToolCommand = match serde_json::from_value(call.input) {
@@ -61,7 +61,7 @@ impl MemoryService {
         let session = call.session_id.map(SessionId);
         match (ToolRun { memories: self, project: &project, session }).run(command).await {
             Ok(content) => Ok(api::MemoryToolResult { content, is_error: false }),
-            Err(Unmet::Told(content)) => Ok(api::MemoryToolResult { content, is_error: true }),
+            Err(Unmet::ForModel(content)) => Ok(api::MemoryToolResult { content, is_error: true }),
             Err(Unmet::Refused(error)) => Err(error),
         }
     }
@@ -115,7 +115,7 @@ impl ToolRun<'_> {
         }
     }
 
-    /// Replaces a text that occurs once, in whatever the file contains by then.
+    /// Replaces a text that occurs once. If the file changes meanwhile, tries again with its new content.
     async fn replace(&self, path: &str, old: &str, new: &str) -> Done {
         for _ in 0..TRIES {
             let (file, text, hash) = self.there(path).await?;
@@ -130,7 +130,7 @@ impl ToolRun<'_> {
         Err(changed(path))
     }
 
-    /// Fails if someone else changed the file meanwhile: the line number would be meaningless.
+    /// Inserts after a line. Fails if the file changes meanwhile: the line number would be meaningless.
     async fn insert(&self, path: &str, line: i64, new: &str) -> Done {
         let (file, text, hash) = self.there(path).await?;
         let edited = edit::insert(path, &text, line, new)?;
@@ -160,7 +160,7 @@ impl ToolRun<'_> {
         }
     }
 
-    /// A private file with its current text; the team's files cannot be changed.
+    /// Returns a private file that exists, with its text and hash. The team's files cannot be changed.
     async fn there(&self, path: &str) -> std::result::Result<(DirectoryFile, String, Hash), Unmet> {
         let spot = ToolSpot::parse(path)?;
         if let At::Folder(folder) = &spot.at {
@@ -188,7 +188,7 @@ impl ToolRun<'_> {
     }
 }
 
-/// The private file at a path; the team's files cannot be changed.
+/// Returns the private file at a path. The team's files cannot be changed.
 fn writable(path: &str) -> std::result::Result<DirectoryFile, Unmet> {
     let spot = ToolSpot::file(path)?;
     match file_of(&spot.at) {
@@ -211,7 +211,7 @@ fn missing(path: &str) -> Unmet {
 }
 
 fn changed(path: &str) -> Unmet {
-    Unmet::Told(format!("{path} was changed by someone else in the meantime. View it again"))
+    Unmet::ForModel(format!("{path} was changed by someone else in the meantime. View it again"))
 }
 
 fn with_warnings(told: String, warnings: &[String]) -> String {

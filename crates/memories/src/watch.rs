@@ -1,4 +1,4 @@
-//! One watcher for all directories, and whom to notify for each.
+//! One watcher for all directories, and what to wake when one of them changes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Woken {
         self.bell.notify_one();
     }
 
-    /// The read failed: only the next request tries again.
+    /// Adds changes without a signal, after a failed read: the next request tries again.
     pub(super) fn put_back(&self, new: Dirty) {
         let mut dirty = locked(&self.dirty);
         *dirty = Some(match (dirty.take(), new) {
@@ -54,8 +54,8 @@ pub(super) struct Watcher {
 type Bells = HashMap<PathBuf, Weak<Woken>>;
 
 impl Watcher {
-    /// Signals whenever something may have changed in the directory, and once at the start. `false` if nothing
-    /// can be watched.
+    /// Watches a directory: signals whenever something in it may have changed, and once at the start. Returns `false`
+    /// if the watcher could not be started.
     pub(super) fn add(&self, dir: &Path, scope: Scope, follow: Follow, woken: &Arc<Woken>) -> bool {
         locked(&self.bells).insert(dir.to_owned(), Arc::downgrade(woken));
         let Some(watch) = self.watch.get_or_init(|| start(Arc::clone(&self.bells))) else {
@@ -65,7 +65,7 @@ impl Watcher {
         true
     }
 
-    /// Stops watching, unless the directory has a new watch by now.
+    /// Stops watching, unless the directory has a newer watch.
     pub(super) fn remove(&self, dir: &Path, woken: &Arc<Woken>) {
         let mut bells = locked(&self.bells);
         if bells.get(dir).is_some_and(|bell| bell.as_ptr() == Arc::as_ptr(woken)) {
@@ -76,7 +76,7 @@ impl Watcher {
         }
     }
 
-    /// Whether it is polled every few seconds, because the system has no watches left.
+    /// Whether a directory is polled every few seconds, because the system has no watches left.
     pub(super) fn is_polled(&self, dir: &Path) -> bool {
         matches!(self.watch.get(), Some(Some(watch)) if watch.is_polled(dir))
     }

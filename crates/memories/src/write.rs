@@ -1,7 +1,7 @@
-//! Every write to a memory file goes through here: compared with the text that was read, and stored as versions.
+//! Writes memory files. Every write compares the file with the text that was read, and stores versions.
 //!
-//! The old text is stored before the file changes, and the new text before the write is acknowledged, so that
-//! no acknowledged text is ever lost, whoever overwrites it.
+//! The old text is stored before the file changes, and the new text before the write is acknowledged. So no
+//! acknowledged text is ever lost, even if another program overwrites it.
 
 use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};
@@ -78,21 +78,21 @@ impl MemoryService {
         };
         if let DirectoryFile::Topic(name) = &write.file
             && matches!(outcome, MemoryOutcome::Created | MemoryOutcome::Removed)
-            // The index is synced as its own file: the author of the topic decided on its line.
+            // The index is synced as a file of its own, with the line that the topic's author gave it.
             && write.author.by != MemoryAuthor::Sync
         {
             warnings.extend(self.index_line(directory, name, &write).await);
         }
         let shown = self.snapshot(directory).await?;
         if let Some(index) = &shown.index {
-            // A long line does not concern the author of another line.
+            // The author of one line need not know that another one is too long.
             let caps = index::warnings(&index.text);
             let caps =
                 caps.iter().filter(|warning| !matches!(warning, IndexWarning::LongLine { .. }));
             warnings.extend(caps.map(ToString::to_string));
         }
         if outcome != MemoryOutcome::Same {
-            self.tell_memory(project, &write, outcome);
+            self.publish_memory(project, &write, outcome);
         }
         let name = match &write.file {
             DirectoryFile::Index => "MEMORY".to_owned(),
@@ -109,7 +109,7 @@ impl MemoryService {
         })
     }
 
-    fn tell_memory(&self, project: &MemoryProject, write: &MemoryWrite, outcome: MemoryOutcome) {
+    fn publish_memory(&self, project: &MemoryProject, write: &MemoryWrite, outcome: MemoryOutcome) {
         let event = Event::Memory {
             project: project.key.clone(),
             scope: write.scope,
@@ -124,7 +124,7 @@ impl MemoryService {
     }
 }
 
-/// Team memory must not contain secrets or invisible characters.
+/// Rejects secrets and invisible characters in team memory.
 fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
     bethink_secrets::gate(&file.path(), text).map_err(|error| {
         ServiceError::invalid("text", format!("could not share {file}: {error}"))

@@ -6,20 +6,20 @@ use super::{HEADER_BYTES, HEADER_LINES};
 
 const BOM: &str = "\u{feff}";
 
-/// The position of front matter in its file.
+/// The position of the front matter in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FrontMatterBlock {
-    /// From the first mark to the end of the last mark's line; the body follows.
+    /// From the opening `---` to the end of the closing line. The body follows.
     pub(super) outer: Range<usize>,
-    /// Between the marks.
+    /// The lines in between.
     pub(super) inner: Range<usize>,
     /// The part of `inner` within the first lines of the file.
     pub(super) readable: Range<usize>,
-    /// Whether there is a last mark.
+    /// Whether there is a closing `---`.
     pub(super) ended: bool,
 }
 
-/// `None` if the first line that is not blank is not `---`.
+/// Returns `None` if the first line that is not blank is not `---`.
 pub(super) fn find(text: &str) -> Option<FrontMatterBlock> {
     let start = first_words(text)?;
     let head = &text[..text.floor_char_boundary(start + HEADER_BYTES)];
@@ -37,7 +37,7 @@ pub(super) fn find(text: &str) -> Option<FrontMatterBlock> {
     Some(FrontMatterBlock { outer: start..inner.end, readable: inner.clone(), inner, ended: false })
 }
 
-/// Lines with line ends, from `start` on.
+/// Returns the positions of the lines from `start` on, including line ends.
 pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = start;
     text[start..].split_inclusive('\n').map(move |line| {
@@ -47,12 +47,12 @@ pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usiz
     })
 }
 
-/// The position after a byte order mark, if any.
+/// Returns the position after the byte order mark, if there is one.
 pub(super) fn after_bom(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Start of the first line that is not blank, within the first lines.
+/// Returns the start of the first line that is not blank, if it is among the first lines.
 fn first_words(text: &str) -> Option<usize> {
     lines(text, after_bom(text))
         .take(HEADER_LINES)
@@ -60,7 +60,7 @@ fn first_words(text: &str) -> Option<usize> {
         .map(|line| line.start)
 }
 
-/// Front matter without an end extends as far as its lines look like keys and values.
+/// Returns the end of front matter without a closing `---`: it extends as long as its lines look like keys and values.
 fn run_end(head: &str, start: usize) -> usize {
     let mut end = start;
     for line in lines(head, start) {

@@ -12,20 +12,20 @@ pub enum HeaderChange<'a> {
     Name(&'a str),
     Description(&'a str),
     Kind(MemoryKind),
-    /// RFC 3339.
+    /// The time of the change, in RFC 3339 format.
     Modified(&'a str),
     Source(&'a Source),
 }
 
-/// Front matter in which a key cannot be changed on its own, such as a map in braces.
+/// Front matter in which a single key cannot be changed, such as a map in braces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the front matter can't be changed key by key: {why}; edit the file by hand")]
 pub struct Unchangeable {
     pub why: String,
 }
 
-/// The text with these keys. An existing key is changed in place, at the top or under `metadata:`; a new one is
-/// added at the end. A text without front matter gets one.
+/// Sets keys in a topic's front matter. An existing key is changed in place, at the top or under `metadata:`; a new one
+/// is added at the end. A text without front matter gets one.
 pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchangeable> {
     let before = read(text);
     if before.header_range.is_empty() {
@@ -38,7 +38,7 @@ pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchange
         change.put(&mut expected);
     }
     let after = read(&out);
-    // No other key may have changed; a fault may be gone.
+    // No other key may have changed, but the change may have removed a fault.
     expected.faults.retain(|fault| after.header.faults.contains(fault));
     if after.header != expected || after.body != before.body {
         return Err(unchangeable("it does not have one key per line"));
@@ -46,7 +46,7 @@ pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchange
     Ok(out)
 }
 
-/// Adds a new header to a text that has none, after a byte order mark.
+/// Adds a header to a text that has none, after the byte order mark if there is one.
 fn fresh(text: &str, changes: &[HeaderChange<'_>]) -> String {
     let mut header = Header::default();
     changes.iter().for_each(|change| change.put(&mut header));
@@ -85,7 +85,7 @@ impl HeaderChange<'_> {
         }
     }
 
-    /// Sets the value in a header, as it would be read.
+    /// Applies the change to a parsed header, as it would be read from the changed text.
     fn put(&self, header: &mut Header) {
         match *self {
             HeaderChange::Name(text) => header.name = one_line(text),
@@ -115,7 +115,7 @@ impl HeaderChange<'_> {
         }
     }
 
-    /// Replaces the value of a row; its key, spacing and comment stay.
+    /// Replaces a row's value; its key, spacing and comment stay.
     fn rewritten(&self, text: &str, row: &HeaderRow) -> String {
         let end = if text[row.range.clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
         if let HeaderChange::Source(what) = self {
@@ -133,17 +133,17 @@ impl HeaderChange<'_> {
 /// A key with its value, which may span several lines.
 #[derive(Debug)]
 struct HeaderRow {
-    /// All of its lines, including line ends.
+    /// All lines of the row, including line ends.
     range: Range<usize>,
     indent: Range<usize>,
     key: Range<usize>,
-    /// Between the colon and the value.
+    /// The space between the colon and the value.
     gap: Range<usize>,
     /// The comment at the end of the line, with the space before it.
     comment: Range<usize>,
 }
 
-/// Every line that begins a key, with what belongs to it.
+/// Splits front matter into rows.
 fn rows(text: &str, block: &FrontMatterBlock) -> Vec<HeaderRow> {
     let lines: Vec<Range<usize>> =
         block::lines(&text[..block.readable.end], block.inner.start).collect();
@@ -179,7 +179,7 @@ fn row(text: &str, line: &Range<usize>) -> Option<HeaderRow> {
     Some(HeaderRow { range: line.clone(), indent, key, gap: colon..start, comment })
 }
 
-/// Where a comment begins in a value, including the space before it; the end if there is none.
+/// Returns the start of the comment after a value, including the space before it; the end if there is none.
 fn comment(value: &str) -> usize {
     let from = match value.chars().next() {
         Some(mark @ ('"' | '\'')) => value[1..].find(mark).map_or(value.len(), |at| at + 2),
@@ -190,7 +190,7 @@ fn comment(value: &str) -> usize {
     value[..from + at].trim_end().len()
 }
 
-/// Finds a key as reading does: by each name at the top, then under `metadata:`.
+/// Finds a key in the same order as reading does: each name at the top, then under `metadata:`.
 fn find<'a>(text: &str, rows: &'a [HeaderRow], names: Names) -> Option<&'a HeaderRow> {
     let top = rows.first()?.indent.len();
     let is = |row: &HeaderRow, name: &str| gather::same(&text[row.key.clone()], name);
@@ -211,7 +211,7 @@ fn indent_of(text: &str, line: &Range<usize>) -> Range<usize> {
     line.start..line.start + (whole.len() - whole.trim_start_matches([' ', '\t']).len())
 }
 
-/// The line end of the text's first line.
+/// Returns the line end of the text's first line.
 fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

@@ -2,13 +2,13 @@
 
 use super::Header;
 
-/// Longest description made from a body, in characters.
+/// Maximum length of a description that is made from a body, in characters.
 const MADE_CHARS: usize = 160;
-/// Most lines of the body that are searched.
+/// Maximum number of the body's lines that are searched.
 const LINES: usize = 60;
 
 impl Header {
-    /// The description, or else the first heading of the body or its first sentence.
+    /// Returns the description, or else the body's first heading or sentence.
     pub fn described(&self, body: &str) -> String {
         self.description.clone().unwrap_or_else(|| made(body))
     }
@@ -34,7 +34,7 @@ fn made(body: &str) -> String {
     sentence.map_or_else(String::new, |line| cut(first_sentence(plain(line))))
 }
 
-/// The line without list or quotation marks.
+/// Removes list and quotation marks from a line.
 fn plain(line: &str) -> &str {
     let marks = ["- ", "* ", "+ ", "> "];
     let rest = marks.iter().find_map(|mark| line.strip_prefix(mark));

@@ -1,6 +1,5 @@
-//! Collects the known keys from a tree of any shape.
-//!
-//! Keys are at the top or under `metadata:`, in any case; some tools use other names.
+//! Collects known keys from a tree of any shape: at the top or under `metadata:`, in upper or lower case, and by the
+//! names that other tools use.
 
 use super::yaml::YamlNode;
 use super::{Header, MemoryKind, Source, VALUE_CHARS};
@@ -18,7 +17,7 @@ const SESSION: Names = &["originsessionid"];
 /// The key under which tools nest the others.
 pub(super) const NEST: &str = "metadata";
 
-/// Whether any key is known: a map without known keys is not a header.
+/// Whether any key is known. A map without known keys is not a header.
 pub(super) fn is_header(root: &YamlNode) -> bool {
     [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, SESSION]
         .into_iter()
@@ -43,7 +42,7 @@ pub(super) fn same(key: &str, name: &str) -> bool {
     key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
 }
 
-/// The first entry of the first name that exists, at the top, then nested.
+/// Returns the first entry of the first name that exists, at the top or else nested.
 fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
     let nested = root.entries().iter().filter(|(key, _)| same(key, NEST)).map(|(_, node)| node);
     std::iter::once(root).chain(nested).find_map(|map| {
@@ -70,13 +69,13 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
     }
 }
 
-/// The first of a list of types.
+/// Returns the type; of a list of types, the first.
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
 }
 
-/// A `source` that is plain text, such as a URL, is a person's, not ours.
+/// Returns the source. One that is plain text, such as a URL, was written by a person and does not count.
 fn source(root: &YamlNode) -> Option<Source> {
     let node = look(root, SOURCE).filter(|node| !node.entries().is_empty());
     let text = |key: &'static str| {

@@ -15,11 +15,11 @@ const SELF: [&str; 10] = [
     "my background ",
     "call me ",
 ];
-/// Beginnings of rules for working.
+/// Beginnings of rules about how to work.
 const RULE: [&str; 9] =
     ["always ", "never ", "don't ", "don’t ", "do not ", "please ", "prefer ", "avoid ", "stop "];
 
-/// Guesses by how the text begins, or by a URL in it. `None` if neither helps, as for most texts.
+/// Guesses by the beginning of the text, or by a URL in it. Returns `None` for most texts.
 pub fn guess_kind(text: &str) -> Option<MemoryKind> {
     let text = text.trim_start().to_lowercase();
     let begins = |with: &[&str]| with.iter().any(|words| text.starts_with(words));

@@ -1,11 +1,11 @@
-//! Front matter that is not valid YAML, read line by line: `description: fix: the fog`.
+//! Reads front matter that is not valid YAML line by line: `description: fix: the fog`.
 
 use super::yaml::YamlNode;
 
-/// Longest key, in characters; a longer one is a sentence with a colon.
+/// Maximum length of a key, in characters; a longer one is a sentence with a colon.
 const KEY_CHARS: usize = 40;
 
-/// Keys with their values, one level of nesting, lists of one-line items. Never fails.
+/// Reads keys with values, one level of nesting, and lists of one-line items. Never fails.
 pub(super) fn parse(text: &str) -> YamlNode {
     let mut map: Vec<(String, YamlNode)> = Vec::new();
     for line in text.lines() {
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> YamlNode {
     YamlNode::Map(map)
 }
 
-/// `key: value` or `key:`. A key is a word or a few.
+/// Splits `key: value` or `key:`. A key is one word or a few.
 pub(super) fn key(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.trim().split_once(':')?;
     let starts = key.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -49,7 +49,7 @@ fn put(parent: &mut YamlNode, key: &str, value: &str) {
     }
 }
 
-/// A line that does not begin a key: a list item, or the rest of a long value.
+/// Adds a line that does not begin with a key: a list item, or the continuation of a long value.
 fn go_on(node: &mut YamlNode, words: &str) {
     match (node, words.strip_prefix("- ")) {
         (YamlNode::List(items), Some(item)) => items.push(scalar(item.trim())),

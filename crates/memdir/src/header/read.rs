@@ -9,13 +9,13 @@ use super::{HEADER_BYTES, HEADER_LINES, Header, lines, yaml};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicText<'a> {
     pub header: Header,
-    /// The position of the front matter, including its marks and their line ends; empty if there is none.
+    /// Position of the front matter, including the `---` lines; empty if there is none.
     pub header_range: Range<usize>,
-    /// The exact text after it; the whole text if there is no front matter.
+    /// The exact text after the front matter; the whole text if there is none.
     pub body: &'a str,
 }
 
-/// Never fails: unreadable parts are listed in the header's faults.
+/// Splits a topic. Parts that cannot be read are listed in the header's faults.
 pub fn read(text: &str) -> TopicText<'_> {
     let start = block::after_bom(text);
     let none = || TopicText {
@@ -28,9 +28,9 @@ pub fn read(text: &str) -> TopicText<'_> {
     TopicText { header, body: &text[block.outer.end..], header_range: block.outer }
 }
 
-/// `None` if the lines between the marks are prose: a thematic break looks the same.
+/// Returns `None` if the lines in between are prose: a thematic break is also written `---`.
 fn header(text: &str, block: &FrontMatterBlock) -> Option<Header> {
-    // From the file's first line on, so that the parser's line numbers match an editor's.
+    // Parse from the file's first line on, so that the parser's line numbers match an editor's.
     let (root, broken) = match yaml::parse(&text[block::after_bom(text)..block.readable.end]) {
         Ok(root @ yaml::YamlNode::Map(_)) => (root, None),
         Ok(_) => (lines::parse(&text[block.readable.clone()]), Some(NO_KEYS.to_owned())),
@@ -57,6 +57,8 @@ fn form(block: &FrontMatterBlock) -> Option<String> {
         ));
     }
     (block.readable.end < block.inner.end).then(|| {
-        format!("front matter goes on after line {HEADER_LINES}, where it is read no more")
+        format!(
+            "front matter continues after line {HEADER_LINES}, which is the last line that is read"
+        )
     })
 }

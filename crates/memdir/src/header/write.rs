@@ -1,8 +1,8 @@
-//! Writes the front matter of a new topic, in the order that people use.
+//! Writes the front matter of a new topic, with its keys in the usual order.
 
 use super::{Header, Source, VALUE_CHARS};
 
-/// A topic with this header. A blank line separates it from the body.
+/// Returns a topic with this header and body, separated by a blank line.
 pub fn write(header: &Header, body: &str) -> String {
     let mut out = String::from("---\n");
     let kind = header.kind.map(|kind| kind.to_string());
@@ -28,7 +28,7 @@ pub fn write(header: &Header, body: &str) -> String {
     out
 }
 
-/// `source:` with its known parts, with the given indentation and line end.
+/// Returns `source:` with its known parts, in this indentation and with this line end.
 pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     let mut out = format!("{indent}source:{end}");
     let mut put = |key: &str, is_there: bool, value: String| {
@@ -44,13 +44,13 @@ pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     out
 }
 
-/// A text as one line of YAML: plain if every parser reads it as this text, otherwise quoted.
+/// Writes a text as one line of YAML: plain if every parser reads it as the same text, otherwise quoted.
 pub(super) fn scalar(text: &str) -> String {
     let text = line(text);
     if is_plain(&text) { text } else { quoted(&text) }
 }
 
-/// Limits a value to what is read back: one line of limited length.
+/// Limits a value to what [`read`](super::read) accepts: one line of limited length.
 pub(super) fn line(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(VALUE_CHARS) {
@@ -71,7 +71,7 @@ fn is_odd(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Words and numbers that a YAML 1.1 or 1.2 parser does not read as text.
+/// Whether a YAML 1.1 or 1.2 parser reads an unquoted word or number as something other than text.
 fn means_something_else(text: &str) -> bool {
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let bare = text.replace('_', "");
@@ -82,7 +82,7 @@ fn means_something_else(text: &str) -> bool {
     number || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// `12`, which means the same as a number.
+/// Whether it is a number such as `12`, which may stay unquoted because it reads the same.
 fn is_count(text: &str) -> bool {
     let digits = text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits && (text == "0" || !text.starts_with('0'))

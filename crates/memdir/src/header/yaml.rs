@@ -1,19 +1,19 @@
 //! Reads YAML of any shape as plain text in lists and maps, within a tight budget.
 //!
-//! Typed parsing would reject a whole header because of one odd key, so any shape is accepted.
+//! Typed parsing would reject the whole header if one key had an unexpected shape.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Budget, DuplicateKeyPolicy, MergeKeyPolicy, Options};
 
-/// Most nodes, events and the like of one header: thirty lines have far fewer.
+/// Maximum number of nodes and events in a header; thirty lines have far fewer.
 const MOST_NODES: usize = 2_000;
-/// Deepest nesting of maps. Readers recurse, so this limits the stack too.
+/// Maximum depth of nested maps. Reading is recursive, so this limits the stack too.
 const MOST_DEPTH: usize = 16;
-/// Most anchors and aliases: legitimate headers have none, and each can multiply the input.
+/// Maximum number of anchors and aliases. Legitimate headers have none, and each can multiply the input.
 const MOST_ALIASES: usize = 4;
-/// Longest part of the parser's message, in characters.
+/// Maximum length of the parser's message that is shown, in characters.
 const FAULT_CHARS: usize = 160;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub(super) enum YamlNode {
     Nothing,
     Text(String),
     List(Vec<YamlNode>),
-    /// In the order of the file; a key may occur twice.
+    /// In the file's order. A key may occur twice.
     Map(Vec<(String, YamlNode)>),
 }
 
 impl YamlNode {
-    /// One line of text, if any; for a list, its items.
+    /// Returns the text, or a list's items, as one line; `None` if there is none.
     pub(super) fn text(&self) -> Option<String> {
         let text = match self {
             YamlNode::Nothing | YamlNode::Map(_) => return None,
@@ -38,7 +38,7 @@ impl YamlNode {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// Each item of a list, or the one text.
+    /// Returns the items of a list, or the text as the only item.
     pub(super) fn texts(&self) -> Vec<String> {
         match self {
             YamlNode::List(items) => items.iter().filter_map(YamlNode::text).collect(),
@@ -54,7 +54,7 @@ impl YamlNode {
     }
 }
 
-/// The error is a description, with the line if the parser knows it.
+/// The error describes the fault, and its line if the parser knows it.
 pub(super) fn parse(text: &str) -> Result<YamlNode, String> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
         let first = error.to_string();

@@ -1,4 +1,4 @@
-//! Adds lines to an index and removes them; every other byte stays.
+//! Adds lines to an index and removes lines. Every other byte stays.
 
 use std::collections::HashSet;
 
@@ -15,8 +15,7 @@ pub struct TopicLine<'a> {
     pub description: &'a str,
 }
 
-/// Adds a line at the end of the existing list, in its style. A topic that the index already links to is not
-/// added again.
+/// Adds a line at the end of the list, in its style. A topic that the index already links to is not added again.
 pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
     if linked(text).contains(&name.folded()) {
         return text.to_owned();
@@ -52,12 +51,13 @@ pub fn rebuild(old: &str, topics: &[TopicLine<'_>]) -> String {
     append(&kept, &missing)
 }
 
-/// Whether it is a team topic, named relative to the directory above.
+/// Whether the name is that of a team topic, relative to the private directory.
 pub(crate) fn is_teams(name: &Name) -> bool {
     name.as_str().split_once('/').is_some_and(|(folder, _)| folder == TEAM)
 }
 
-/// Every topic that a line links to, in entries or prose; wikilinks also by `[[`, because they may be titles.
+/// Returns every topic that a line links to, in entries or prose. Wikilinks are included with `[[` too, because they
+/// may be titles.
 fn linked(text: &str) -> HashSet<String> {
     let mut out = HashSet::new();
     for link in lines(text).iter().flat_map(|line| &line.links) {
@@ -91,7 +91,7 @@ fn append(text: &str, rows: &[TopicLine<'_>]) -> String {
     let mut style = ListStyle::of(text, place.after.as_ref());
     for row in rows {
         let line = style.line(row.name, row.title, row.description);
-        // Of the line before, so that a numbered list continues.
+        // Use the style of the line before, so that a numbered list continues.
         style = ListStyle::of(text, entries(&line).first());
         new.push_str(&line);
     }
@@ -99,13 +99,13 @@ fn append(text: &str, rows: &[TopicLine<'_>]) -> String {
 }
 
 pub(super) struct InsertPoint<'a> {
-    /// The entry whose list it ends.
+    /// The last entry of the list that new lines are added to.
     pub(super) after: Option<IndexEntry<'a>>,
     at: usize,
 }
 
 impl<'a> InsertPoint<'a> {
-    /// After the last entry of the outermost list and its nested lines, or at the end.
+    /// Finds the place after the outermost list's last entry and its nested lines, or at the end.
     pub(super) fn of(text: &'a str) -> Self {
         let entries = entries(text);
         let outer = entries.iter().map(|entry| entry.first.indent).min();
@@ -116,7 +116,7 @@ impl<'a> InsertPoint<'a> {
         }
     }
 
-    /// New lines, separated from the line before if that has no line end or is not part of a list.
+    /// Inserts new lines. They are separated from the line before if that has no line end or is not part of a list.
     pub(super) fn put(&self, text: &str, new: &str) -> String {
         let (before, after) = text.split_at(self.at);
         let end = line_end(text);

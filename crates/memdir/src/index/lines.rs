@@ -7,7 +7,7 @@ use crate::name::Name;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexLine<'a> {
-    /// From 1.
+    /// The line's number, from 1.
     pub number: usize,
     /// Position in the index, including the line end.
     pub range: Range<usize>,
@@ -17,13 +17,13 @@ pub struct IndexLine<'a> {
     pub indent: usize,
     /// `- `, `* `, `3. `, including the space; empty if the line is not a list item.
     pub bullet: &'a str,
-    /// Links in code blocks do not count.
+    /// Links outside code blocks.
     pub links: Vec<Link>,
-    /// Whether it is part of a code block, including its marks.
+    /// Whether the line is part of a code block, including the fences.
     pub code: bool,
 }
 
-/// The entry of a topic, with the lines that belong to it.
+/// A topic's entry, with the lines that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexEntry<'a> {
     pub name: Name,
@@ -53,7 +53,7 @@ pub fn lines(text: &str) -> Vec<IndexLine<'_>> {
     out
 }
 
-/// In order; a topic that is listed twice has two entries.
+/// Returns the entries in order. A topic that is listed twice has two.
 pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     let lines = lines(text);
     let mut out = Vec::new();
@@ -71,7 +71,7 @@ pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     out
 }
 
-/// The topic of an entry line: it begins with the link, or is a list item with only this link. `- See [a](a.md)
+/// Returns the topic of an entry: a line that begins with a link, or a list item with only one link. `- See [a](a.md)
 /// and [b](b.md)` is prose.
 fn topic<'a>(line: &'a IndexLine<'_>) -> Option<&'a Name> {
     let link = line.links.first()?;
@@ -101,7 +101,7 @@ fn bullet(words: &str) -> &str {
     if space == 0 { "" } else { &words[..mark + space] }
 }
 
-/// The marks that begin or end a code block.
+/// Returns the mark that begins or ends a code block.
 fn fence_mark(line: &str) -> Option<&str> {
     let words = line.trim_start();
     let mark = words.chars().next().filter(|c| matches!(c, '`' | '~'))?;

@@ -1,7 +1,6 @@
-//! Links in Markdown and wiki style: `[Fog](fog.md "how far")`, `[Fog](<the fog.md>)`, `[[fog]]`.
+//! Parses links in Markdown and wiki style: `[Fog](fog.md "how far")`, `[Fog](<the fog.md>)`, `[[fog]]`.
 //!
-//! Parsed by hand, not with a Markdown parser: wikilinks are not Markdown, and an edit needs the exact bytes of
-//! a link in its line.
+//! No Markdown parser is used: wikilinks are not Markdown, and an edit needs a link's exact bytes in its line.
 
 use std::ops::Range;
 
@@ -13,15 +12,15 @@ pub struct Link {
     pub target: Target,
     /// The visible text.
     pub title: String,
-    /// Position in the line.
+    /// The link's position in the line.
     pub range: Range<usize>,
-    /// `[[fog]]` rather than `[Fog](fog.md)`.
+    /// Whether it is written as `[[fog]]` rather than `[Fog](fog.md)`.
     pub wiki: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A topic, which may not exist.
+    /// A topic, whether it exists or not.
     Topic(Name),
     /// A web page, another kind of file, or a path outside the directory.
     Elsewhere(String),
@@ -36,7 +35,7 @@ impl Link {
     }
 }
 
-/// The links of a line in order, except in code, and without images.
+/// Returns a line's links in order, without those in code and without images.
 pub(crate) fn links(line: &str) -> Vec<Link> {
     let bytes = line.as_bytes();
     let mut found = Vec::new();
@@ -62,7 +61,7 @@ pub(crate) fn links(line: &str) -> Vec<Link> {
     found
 }
 
-/// The position after a run of backticks and its code; after the run only if nothing ends it.
+/// Returns the position after inline code that begins at `at`, or after its backticks if nothing ends it.
 fn after_code(line: &str, at: usize) -> usize {
     let run = line[at..].bytes().take_while(|byte| *byte == b'`').count();
     let (from, mark) = (at + run, &line[at..at + run]);
@@ -102,7 +101,7 @@ fn inline(line: &str, at: usize) -> Option<Link> {
     })
 }
 
-/// The closing bracket of the one at `at`.
+/// Returns the bracket that closes the one at `at`.
 fn closing(line: &str, at: usize) -> Option<usize> {
     let bytes = line.as_bytes();
     let (mut depth, mut here) = (0usize, at);
@@ -124,7 +123,7 @@ fn closing(line: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// The destination after `(`, and where it ends.
+/// Returns the destination after `(`, and where it ends.
 fn destination(rest: &str) -> Option<(String, usize)> {
     let text = rest.trim_start();
     let start = rest.len() - text.len();
@@ -140,7 +139,7 @@ fn destination(rest: &str) -> Option<(String, usize)> {
             '(' => depth += 1,
             ')' if depth > 0 => depth -= 1,
             ')' => return Some((unescaped(&text[..at]), start + at)),
-            // Many people write names with spaces unescaped; a title is recognized by its quotes.
+            // Many people do not escape spaces in names, so a title is recognized by its quotes.
             _ if c.is_whitespace() && is_title(&text[at..]) => {
                 return Some((unescaped(&text[..at]), start + at));
             }
@@ -154,7 +153,7 @@ fn is_title(rest: &str) -> bool {
     rest.trim_start().starts_with(['"', '\'', '('])
 }
 
-/// The position after an optional title and the closing parenthesis.
+/// Returns the position after an optional title and the closing parenthesis.
 fn end_of_title(rest: &str) -> Option<usize> {
     let text = rest.trim_start();
     let start = rest.len() - text.len();
@@ -200,7 +199,7 @@ fn decoded(path: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The text without backslashes before punctuation.
+/// Removes backslashes before punctuation.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,7 +1,7 @@
-//! Merges two versions of an index as sets of entries, so the order of syncs does not change the result.
+//! Merges two versions of an index as sets of entries, so that the order of syncs does not change the result.
 //!
-//! A line-based merge, like git's, reports a conflict for two entries at the end of one list, which is what two
-//! people who each remember something always produce.
+//! A line-based merge, like git's, would report a conflict whenever two people each add an entry at the end of the
+//! list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use super::edit::{InsertPoint, without};
 use super::lines::{IndexEntry, entries};
 use super::style::line_end;
 
-/// A topic and which of its entries.
+/// A topic, and the number of one of its entries.
 type Key = (String, usize);
 
-/// Merges `ours` and `theirs` relative to their base.
+/// Merges `ours` and `theirs`, which were both made from `base`.
 ///
-/// Additions and changes of either side are kept. An entry that one side removed is removed if the other left
-/// it unchanged, and kept if the other changed it. If both changed an entry, the greater text wins, whoever
-/// merges. Prose is ours, unless only they changed it.
+/// Additions and changes of either side are kept. An entry that one side removed is removed if the other side left it
+/// unchanged, and kept if the other side changed it. If both changed an entry, the text that sorts last wins, so that
+/// all people get the same result. Prose is ours, unless only they changed it.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
     let theirs_alone = prose(ours) == prose(base) && prose(theirs) != prose(base);
     let (frame, other) = if theirs_alone { (theirs, ours) } else { (ours, theirs) };
@@ -29,7 +29,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
         out.push_str(&frame[at..entry.range.start]);
         at = entry.range.end;
         if let Some(text) = decided.get(&key) {
-            // Unchanged entries keep every byte, including trailing space.
+            // An unchanged entry keeps every byte, including trailing spaces.
             match *text == plain(entry.text) {
                 true => out.push_str(entry.text),
                 false => out.push_str(&ended(text, end)),
@@ -60,7 +60,7 @@ fn decided(
         (None, Some(one), None) | (None, None, Some(one)) => Some(one),
         (Some(old), Some(ours), Some(theirs)) if ours == old => Some(theirs),
         (Some(old), Some(ours), Some(theirs)) if theirs == old => Some(ours),
-        // Only the texts themselves may decide, or two people who merge would disagree.
+        // Choose by the texts only, so that two people who merge get the same result.
         (_, Some(ours), Some(theirs)) => {
             [ours, theirs].into_iter().max_by_key(|text| (text.len(), *text))
         }
@@ -84,7 +84,7 @@ fn in_order(text: &str) -> Vec<(Key, IndexEntry<'_>)> {
     out
 }
 
-/// Compares without line ends and trailing spaces.
+/// Removes line ends and trailing spaces, for comparison.
 fn plain(text: &str) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
@@ -93,7 +93,7 @@ fn ended(text: &str, end: &str) -> String {
     text.lines().flat_map(|line| [line, end]).collect()
 }
 
-/// Everything except the entries, line by line.
+/// Returns all lines that are not part of an entry.
 fn prose(text: &str) -> Vec<String> {
     without(text, |_| true).lines().map(|line| line.trim_end().to_owned()).collect()
 }

@@ -7,18 +7,18 @@ use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexBeginning<'a> {
     pub content: &'a str,
-    /// Of the whole index.
+    /// Number of lines of the whole index.
     pub lines: usize,
-    /// Of the whole index.
+    /// Size of the whole index, in bytes.
     pub bytes: usize,
-    /// The limit that cut it.
+    /// The limit that was exceeded.
     pub cut_by: Option<IndexLimit>,
-    /// A note for the model that there is more, and which limit cut it.
+    /// Tells the model that the index is incomplete, and why.
     pub warning: Option<String>,
 }
 
-/// The first 200 lines, and of those at most 25,000 bytes, cut at the end of a line. A first line that is too
-/// long is cut.
+/// Returns the first 200 lines, at most 25,000 bytes of them, cut at the end of a line. A first line that is too long
+/// is cut.
 pub fn shown(text: &str) -> IndexBeginning<'_> {
     let lines = text.lines().count();
     let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();
@@ -70,7 +70,7 @@ pub enum IndexWarning {
     TooManyBytes { bytes: usize, unseen_from: usize },
 }
 
-/// Exceeded limits first, then long lines in order.
+/// Returns warnings: exceeded limits first, then long lines in order.
 pub fn warnings(text: &str) -> Vec<IndexWarning> {
     let mut out = Vec::new();
     let lines = text.lines().count();

@@ -7,10 +7,10 @@ use crate::unseen;
 
 /// The separator between link and description, unless the list has its own.
 const DASH: &str = " — ";
-/// A shortened description has at least this many characters, or is left out.
+/// Minimum length of a shortened description, in characters; a shorter one is left out.
 const LEAST_CHARS: usize = 12;
 
-/// The form of a list's lines.
+/// How a list's lines are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListStyle {
     indent: String,
@@ -21,7 +21,7 @@ pub(super) struct ListStyle {
 }
 
 impl ListStyle {
-    /// The bullet of the entry before the new one.
+    /// Detects the style from the entry before the new one.
     pub(super) fn of(text: &str, last: Option<&IndexEntry<'_>>) -> Self {
         let end = line_end(text);
         let Some(entry) = last else {
@@ -40,7 +40,7 @@ impl ListStyle {
         }
     }
 
-    /// A whole line, including its end, of at most 200 characters if the name allows it.
+    /// Returns a whole line, including its line end, of at most 200 characters if the name allows it.
     pub(super) fn line(&self, name: &Name, title: &str, description: &str) -> String {
         let (title, description) = apart(title, description);
         let link = match self.wiki {
@@ -59,19 +59,19 @@ impl ListStyle {
     }
 }
 
-/// The most common line end of the text.
+/// Returns the text's most common line end.
 pub(super) fn line_end(text: &str) -> &'static str {
     let returns = text.matches("\r\n").count();
     if returns * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }
 }
 
-/// Removes invisible characters, which a header may contain.
+/// Makes one line, without the invisible characters that a header may contain.
 fn one_line(text: &str) -> String {
     let text = unseen::strip(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// If the title is the description itself, it is only written once.
+/// Returns title and description, but the text only once if they are the same.
 fn apart(title: &str, description: &str) -> (String, String) {
     let (title, description) = (one_line(title), one_line(description));
     let sentence = description.trim_end_matches('.');
@@ -90,7 +90,7 @@ fn next_bullet(bullet: &str) -> String {
     }
 }
 
-/// The separator between a link and its description: ` — `, ` -- `, `: `.
+/// Returns the separator between a link and its description: ` — `, ` -- `, `: `.
 fn dash(rest: &str) -> Option<&str> {
     let end = rest.find(|c: char| !c.is_whitespace() && !matches!(c, '-' | '–' | '—' | ':'))?;
     let dash = &rest[..end];

@@ -1,4 +1,4 @@
-//! Topics that duplicate each other: the same description, or nine of ten words in common.
+//! Finds topics that duplicate each other: they have the same description, or nine tenths of their words in common.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,11 +7,11 @@ use bethink_statement::{StatementWord, likeness, words};
 use super::finding::{MemoryFinding, Severity, finding};
 use super::known::KnownTopics;
 
-/// Least share of words that near-duplicates have in common, of all words in either.
+/// Minimum share of common words, of all words in either topic, for near-duplicates.
 const ALIKE: f64 = 0.9;
-/// Least number of distinct words; shorter topics are alike by chance.
+/// Minimum number of distinct words; shorter topics are alike by chance.
 const LEAST_WORDS: usize = 20;
-/// Bands of a signature, and hashes in each: 1 − (1 − 0.9⁴)⁸ of the pairs at the threshold are found.
+/// Number of bands in a signature, and of hashes in each: 1 − (1 − 0.9⁴)⁸ of the pairs at the threshold are found.
 const BANDS: usize = 8;
 const ROWS: usize = 4;
 
@@ -34,7 +34,7 @@ fn duplicate(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> Me
     finding(Severity::Warning, "near-duplicate", file(at), what, help)
 }
 
-/// Each topic with the first that has the same description.
+/// Pairs each topic with the first one that has the same description.
 fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
@@ -48,11 +48,11 @@ fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     out
 }
 
-/// Each topic with an earlier one that has nearly the same words.
+/// Pairs each topic with an earlier one that has nearly the same words.
 ///
-/// Only topics that agree in a band of their signatures are compared: this misses one in 5,000 pairs with
-/// nine tenths in common, and skips nearly all pairs with little in common. Comparing topics that share a
-/// rare word would be exact, but compares every pair if no word is rare.
+/// Only topics that agree in a band of their signatures are compared. That misses one in 5,000 pairs with nine tenths
+/// in common, and avoids comparing nearly all pairs with little in common. Comparing topics that share a rare word
+/// would be exact, but would compare every pair if no word is rare.
 fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let sets = word_sets(known);
     let mut seen: HashMap<(usize, [u64; ROWS]), Vec<usize>> = HashMap::new();
@@ -64,7 +64,8 @@ fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
         let bands = bands(set);
         let candidates = bands.iter().filter_map(|band| seen.get(band)).flatten();
         match candidates.copied().find(|other| likeness(set, &sets[*other]) > ALIKE) {
-            // What is like an earlier one is compared with no later one: a thousand copies are a line each.
+            // A duplicate is not compared with later topics, so that a thousand copies are a thousand findings, not a
+            // million.
             Some(first) => out.push((at, first)),
             None => bands.into_iter().for_each(|band| seen.entry(band).or_default().push(at)),
         }
@@ -72,7 +73,7 @@ fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     out
 }
 
-/// A signature in pieces: the least of the words' hashes, by many hash functions.
+/// Returns a topic's signature in bands: the smallest hash of its words, by each of many hash functions.
 fn bands(set: &BTreeSet<u32>) -> Vec<(usize, [u64; ROWS])> {
     let least = |function: usize| {
         set.iter().map(|word| mixed(u64::from(*word), function as u64)).min().unwrap_or(0)
@@ -80,7 +81,7 @@ fn bands(set: &BTreeSet<u32>) -> Vec<(usize, [u64; ROWS])> {
     (0..BANDS).map(|band| (band, std::array::from_fn(|row| least(band * ROWS + row)))).collect()
 }
 
-/// One of many hash functions of a number (splitmix64).
+/// Hashes a number with one of many functions (splitmix64).
 fn mixed(number: u64, function: u64) -> u64 {
     let mut x = number.wrapping_add(function.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 40);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -88,7 +89,7 @@ fn mixed(number: u64, function: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Each body's distinct words as numbers.
+/// Returns each body's distinct words, as numbers.
 fn word_sets(known: &KnownTopics<'_>) -> Vec<BTreeSet<u32>> {
     let mut ids: HashMap<String, u32> = HashMap::new();
     let mut id = |word: StatementWord| {

@@ -1,10 +1,9 @@
-//! The input of a lint, and how a finding is made.
+//! The input of a lint, and its findings.
 
 pub use bethink_api::{MemoryFinding, Severity};
 
 use crate::name::{Name, Scope};
 
-/// The content of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Directory<'a> {
     pub scope: Scope,
@@ -22,13 +21,12 @@ pub struct TopicFile<'a> {
 /// An entry that looks like a memory but cannot be read as one.
 #[derive(Clone, Copy, Debug)]
 pub struct StrangeFile<'a> {
-    /// Relative to the directory.
+    /// Path relative to the directory.
     pub path: &'a str,
-    /// Continues the path: `is no regular file`.
+    /// What is wrong with it, as a predicate: `is not a regular file`.
     pub why: &'a str,
 }
 
-/// A finding about a whole file.
 pub(super) fn finding(
     severity: Severity,
     rule: &str,
@@ -40,7 +38,6 @@ pub(super) fn finding(
     MemoryFinding { severity, rule, file: file.into(), line: None, what: what.into(), help }
 }
 
-/// A finding about one line of a file.
 pub(super) fn at(line: usize, finding: MemoryFinding) -> MemoryFinding {
     MemoryFinding { line: Some(line as u64), ..finding }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with the index.
+//! Finds problems of the index.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ pub(super) fn lint(
     out.extend(hidden(INDEX, text));
 }
 
-/// The first invisible character, and how many follow.
+/// Reports the first invisible character, and how many follow.
 pub(super) fn hidden(file: &str, text: &str) -> Option<MemoryFinding> {
     let found = unseen::find(text);
     let first = found.first()?;
@@ -90,7 +90,7 @@ fn too_much(warning: IndexWarning) -> MemoryFinding {
     }
 }
 
-/// Links into the team's directory are checked with the team's memory.
+/// Reports a link to a topic that does not exist. Links to team topics are checked with the team's memory.
 fn dead(scope: Scope, line: &IndexLine<'_>, link: &Link) -> Option<MemoryFinding> {
     let name = link.topic().filter(|name| scope == Scope::Team || !is_teams(name))?;
     let what = format!("links to {}, which does not exist", name.file());
@@ -101,7 +101,7 @@ fn dead(scope: Scope, line: &IndexLine<'_>, link: &Link) -> Option<MemoryFinding
 fn nearly(line: &IndexLine<'_>, link: &Link, name: &Name) -> MemoryFinding {
     let linked = link.topic().map(Name::file).unwrap_or_default();
     let what = format!("links to {linked}, but the file is named {}", name.file());
-    let help = "use the file's exact name in the link: some systems cannot find the file otherwise";
+    let help = "use the file's exact name in the link; some systems cannot find the file otherwise";
     at(line.number, finding(Severity::Warning, "misspelt-link", INDEX, what, help))
 }
 

@@ -1,4 +1,4 @@
-//! The topics of a directory, parsed once, and how links are resolved.
+//! A directory's topics, parsed once, and how links to them are resolved.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ pub(super) struct KnownTopics<'a> {
     pub(super) topics: Vec<(&'a Name, &'a str, TopicText<'a>)>,
     by_name: HashMap<&'a str, usize>,
     by_folded: HashMap<String, usize>,
-    /// Wikis link by title as well.
+    /// Wikilinks may also name a title.
     by_title: HashMap<String, usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkTarget {
     Topic(usize),
-    /// Spelled differently from the file, which some systems do not find.
+    /// Spelled differently from the file's name, so that some systems do not find it.
     Nearly(usize),
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! What is wrong with topics, each by itself, and with their names.
+//! Finds problems of single topics, and of names that collide.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::header::TopicText;
 use crate::index::{Link, is_teams, lines};
 use crate::name::{Name, Scope};
 
-/// Links of one topic that are named; a page of dead ones is one finding too many.
+/// Maximum number of dead links that are reported per topic.
 const MOST_LINKS: usize = 3;
 
 pub(super) fn lint(
@@ -34,7 +34,7 @@ pub(super) fn lint(
 }
 
 fn empty(name: &Name, what: &str) -> MemoryFinding {
-    let help = "write what to remember, or remove the file";
+    let help = "write the memory, or remove the file";
     finding(Severity::Warning, "empty", name.file(), what, help)
 }
 
@@ -78,7 +78,7 @@ fn wikilinks(
         lines.iter().flat_map(|line| line.links.iter().map(move |link| (line.number, link)));
     let found = links.filter(|(_, link)| dead(link)).take(MOST_LINKS);
     out.extend(found.map(|(line, link)| {
-        let what = format!("links to [[{}]], but there is no such topic", link.title);
+        let what = format!("links to [[{}]], but that topic does not exist", link.title);
         let help = "fix the link, or write that topic";
         let finding = finding(Severity::Note, "dead-wikilink", name.file(), what, help);
         at(lines_before + line, finding)
@@ -92,7 +92,7 @@ fn is_plain(link: &Link) -> bool {
         && name.starts_with(char::is_alphanumeric)
 }
 
-/// Names that are the same on some systems.
+/// Reports names that are the same on some systems.
 fn twins(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
     let mut seen: HashMap<String, &Name> = HashMap::new();
     for (name, _, _) in &known.topics {
@@ -100,7 +100,10 @@ fn twins(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
             seen.insert(name.folded(), name);
             continue;
         };
-        let what = format!("has the same name as {} on systems that fold names", first.file());
+        let what = format!(
+            "has the same name as {} on systems that ignore case or normalize Unicode",
+            first.file()
+        );
         let help = "merge the two, or rename one: copying them to such a system loses one";
         out.push(finding(Severity::Error, "twin-name", name.file(), what, help));
     }

@@ -6,15 +6,15 @@ use unicode_normalization::char::is_combining_mark;
 use super::Name;
 use crate::header::Header;
 
-/// Longest name made from a text.
+/// Maximum number of words in a name that is made from a text.
 const MOST_WORDS: usize = 8;
 const MOST_CHARS: usize = 60;
-/// The name if no word can be used.
+/// The name if no word of the text can be used.
 const PLAIN: &str = "note";
 
 impl Name {
-    /// `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their diacritics, because not every keyboard
-    /// has them; letters of other scripts stay. The result is always a valid name, but may be taken.
+    /// Makes a name from words: `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their diacritics, which not
+    /// every keyboard has; letters of other scripts stay. The result is always valid, but may be taken.
     pub fn suggest(words: &str) -> Name {
         let slug = slug(words);
         let own = if slug.is_empty() { PLAIN.to_owned() } else { slug };
@@ -23,7 +23,7 @@ impl Name {
         parsed.unwrap_or_else(|_| Name(PLAIN.to_owned()))
     }
 
-    /// The topic's title: from its header, or the file's name in words.
+    /// Returns the topic's title from its header, or else its name in words.
     pub fn titled(&self, header: &Header) -> String {
         match &header.name {
             Some(name) if name != self.as_str() => name.clone(),
@@ -31,7 +31,7 @@ impl Name {
         }
     }
 
-    /// The same name with a number, in case the first is taken: `fog-2`.
+    /// Returns the name with a number, for when the name is taken: `fog-2`.
     pub fn numbered(&self, number: usize) -> Name {
         let name = Name::parse(&format!("{}-{number}", self.0));
         name.unwrap_or_else(|_| Name(format!("{PLAIN}-{number}")))
@@ -63,13 +63,13 @@ fn slug(text: &str) -> String {
     cut(&out)
 }
 
-/// Limits a path component to its bytes in any script.
+/// Limits a path component to the maximum number of bytes.
 fn cut(slug: &str) -> String {
     let room = super::MOST_BYTES - PLAIN.len() - 8; // for `note-` or a number
     slug[..slug.floor_char_boundary(room)].trim_matches('-').to_owned()
 }
 
-/// Lower case, with words separated by `-`.
+/// Converts to lower case, with `-` between words.
 fn fold(text: &str) -> String {
     let mut out = String::new();
     let mut latin = false;
@@ -92,7 +92,7 @@ fn fold(text: &str) -> String {
     out.nfc().collect()
 }
 
-/// Latin letters that do not decompose into a letter and a diacritic.
+/// Spells Latin letters that do not decompose into a letter and a diacritic.
 fn spelled(c: char) -> Option<&'static str> {
     Some(match c {
         'ß' | 'ẞ' => "ss",

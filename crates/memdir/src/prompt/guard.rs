@@ -7,7 +7,7 @@ use crate::unseen;
 /// The tags that we put around texts. A prefix also covers longer tags, such as `memory-index`.
 const TAGS: [&str; 3] = ["system-reminder", "memory", "instructions"];
 
-/// The text without invisible characters and with our tags escaped: `</memory>` becomes `&lt;/memory>`.
+/// Removes invisible characters and escapes our tags: `</memory>` becomes `&lt;/memory>`.
 pub fn guarded(text: &str) -> Cow<'_, str> {
     match unseen::strip(text) {
         Cow::Borrowed(text) => defused(text),
@@ -15,7 +15,7 @@ pub fn guarded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same on one line, for example for a name.
+/// As [`guarded`], on one line.
 pub(super) fn guarded_line(text: &str) -> String {
     guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

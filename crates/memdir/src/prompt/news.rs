@@ -3,11 +3,11 @@
 use super::guard::guarded_line;
 use crate::index::shown;
 
-/// Most changed lines that are listed; beyond that, the file itself is the better source.
+/// Maximum number of changed lines that are listed. With more changes, the model had better read the file.
 const MOST_LINES: usize = 20;
 
-/// A reminder for a conversation whose prompt shows `before`. Both arguments are texts of MEMORY.md, private
-/// and the team's. `None` if a reader would see no difference.
+/// Returns a reminder for a conversation whose prompt shows `before`, or `None` if nothing visible changed. Both
+/// arguments are texts of MEMORY.md, private and the team's.
 pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
     let mut rows = Vec::new();
     for (scope, before, now) in [("private", &before[0], &now[0]), ("team", &before[1], &now[1])] {
@@ -23,7 +23,7 @@ pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
     let more = rows.len().saturating_sub(MOST_LINES);
     rows.truncate(MOST_LINES);
     if more > 0 {
-        rows.push(format!("- and {more} more lines: read MEMORY.md"));
+        rows.push(format!("- and {more} more lines: read MEMORY.md for all of them"));
     }
     let rows = rows.join("\n");
     Some(format!(
@@ -31,7 +31,7 @@ pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
     ))
 }
 
-/// The lines that a prompt shows, without bullets, blank lines and headings; the index's size limit bounds the work.
+/// Returns the lines that a prompt shows, without bullets, blank lines and headings.
 fn lines(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for line in shown(text).content.lines() {

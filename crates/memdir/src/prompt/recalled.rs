@@ -1,4 +1,4 @@
-//! One recalled memory as the model sees it.
+//! A recalled memory as the model sees it.
 
 use bethink_transcript::UnixMicros;
 
@@ -13,7 +13,7 @@ use crate::name::{Name, Scope};
 pub struct Recalled<'a> {
     pub scope: Scope,
     pub name: &'a Name,
-    /// The file's path, so that it can be read or corrected.
+    /// The file's path, for a model that wants to read or correct it.
     pub path: &'a str,
     pub text: &'a str,
     pub modified: UnixMicros,
@@ -27,15 +27,14 @@ pub struct Excerpt<'a> {
     pub truncated: bool,
 }
 
-/// At most 200 lines and 4,096 bytes of the body, cut at the end of a line if possible. The front matter is
-/// shown separately.
+/// Returns at most 200 lines and 4,096 bytes of the body, cut at the end of a line if possible.
 pub fn excerpt(text: &str) -> Excerpt<'_> {
     let body = header::read(text).body.trim();
     let lines: usize = body.split_inclusive('\n').take(RECALLED_LINES).map(str::len).sum();
     let mut content = &body[..lines];
     if content.len() > RECALLED_BYTES {
         let end = content.floor_char_boundary(RECALLED_BYTES);
-        // A line that makes up most of the excerpt is cut rather than left out.
+        // Cut within the last line if leaving it out would lose more than half of the excerpt.
         let whole = content[..end].rfind('\n').filter(|at| *at > end / 2);
         content = &content[..whole.unwrap_or(end)];
     }
@@ -43,7 +42,7 @@ pub fn excerpt(text: &str) -> Excerpt<'_> {
     Excerpt { content, truncated: content.len() < body.len() }
 }
 
-/// The memory marked as data, with its age and origin.
+/// Returns the memory's text between tags, with its age and origin.
 pub fn recalled(memory: &Recalled<'_>) -> String {
     let topic = header::read(memory.text);
     let kind = topic.header.kind.map_or_else(String::new, |kind| format!("{kind}, "));
@@ -63,7 +62,7 @@ pub fn recalled(memory: &Recalled<'_>) -> String {
         advice(memory),
     );
     let description = topic.header.description.as_ref();
-    // A remembered sentence is its own description.
+    // The description of a remembered sentence is the sentence itself.
     if let Some(description) = description.filter(|text| !excerpt.content.starts_with(*text)) {
         out.push_str(&format!("{}\n\n", guarded_line(description)));
     }

@@ -1,12 +1,12 @@
-//! Edits of one text, exactly at the given place or not at all.
+//! Edits a text exactly at the given place, or not at all.
 
 use super::NUMBER_WIDTH;
 use super::error::{ToolError, quoted};
 use crate::prompt::guarded;
 
-/// Lines of context around a replacement in its answer.
+/// Number of lines that the answer shows before and after a replacement.
 const AROUND: usize = 2;
-/// Most lines that an error lists.
+/// Maximum number of lines that an error lists.
 const NAMED_LINES: usize = 20;
 
 /// The text after an edit, and the answer for the model.
@@ -50,7 +50,7 @@ pub fn insert(path: &str, text: &str, after: i64, new: &str) -> Result<EditOutco
     Ok(EditOutcome { text: changed, told: format!("The file {path} has been edited.") })
 }
 
-/// A line with its number, as the model sees it.
+/// Returns a line with its number, as the model sees it.
 pub(super) fn numbered(number: usize, line: &str) -> String {
     format!("{number:>NUMBER_WIDTH$}\t{line}")
 }
@@ -62,12 +62,12 @@ fn snippet(text: &str, line: usize) -> String {
     lines.map(|(at, line)| numbered(at + 1, line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Explains that text which a view hides or escapes cannot be found as shown.
+/// The error for a text that was not found. Explains it if a view hides or escapes characters there.
 fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     let shown = guarded(text);
     let why = match shown.contains(old) && shown != text {
         true => {
-            " The file holds characters there that are not shown as they are, or not at all; replace the text \
+            " The file has characters there that a view hides or shows differently; replace the text \
              around them, or create the file anew under another name."
         }
         false => "",
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn what_is_not_shown_is_named_as_the_reason() {
         let told = replace("/memories/a.md", "pass\u{200b}word", "password", "x").unwrap_err();
-        assert!(told.to_string().contains("not shown as they are"), "{told}");
+        assert!(told.to_string().contains("a view hides or shows differently"), "{told}");
         let told = replace("/memories/a.md", "a </memory>", "a &lt;/memory>", "x").unwrap_err();
-        assert!(told.to_string().contains("not shown as they are"), "{told}");
+        assert!(told.to_string().contains("a view hides or shows differently"), "{told}");
     }
 
     proptest! {

@@ -1,6 +1,6 @@
-//! Errors, in the wording that models know.
+//! Errors, worded as in the SDKs' helper.
 
-/// Most characters of the model's text that an error quotes.
+/// Maximum number of characters of the model's text that an error quotes.
 const QUOTED_CHARS: usize = 300;
 
 /// Why a command failed. Paths are as the model wrote them.
@@ -26,19 +26,15 @@ pub enum ToolError {
     Taken(String),
     #[error("Cannot {deed} the /memories directory itself")]
     Root { deed: &'static str },
-    #[error(
-        "Cannot {deed} {path}: it is the index of the other files, which the daemon keeps; edit its lines instead"
-    )]
+    #[error("Cannot {deed} {path}: it is the index of the other files; edit its lines instead")]
     Index { deed: &'static str, path: String },
-    #[error(
-        "Cannot change {0}: what the team shares can only be read here; a person decides on what enters it"
-    )]
+    #[error("Cannot change {0}: the team's memory is read-only here; only a person can add to it")]
     Team(String),
     #[error(
         "No replacement was performed, old_str `{old}` did not appear verbatim in {path}.{why}"
     )]
     NotVerbatim { path: String, old: String, why: &'static str },
-    #[error("No replacement was performed, old_str is empty. Give the text to replace")]
+    #[error("No replacement was performed, old_str is empty. Provide the text to replace")]
     NothingToReplace,
     #[error(
         "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. Please ensure \
@@ -53,7 +49,7 @@ pub enum ToolError {
     BadRange(Vec<i64>),
     #[error("File {0} exceeds maximum line limit of 999,999 lines.")]
     TooManyLines(String),
-    #[error("The destination {to} lies in {from}")]
+    #[error("The destination {to} is inside {from}")]
     IntoItself { from: String, to: String },
     #[error("Cannot rename {from} to {to}: one is a folder and the other a file")]
     Unlike { from: String, to: String },

@@ -1,4 +1,4 @@
-//! Views of a file and of a folder.
+//! Shows a file or a folder.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::error::ToolError;
 use super::{MOST_LINES, SHOWN_BYTES, SHOWN_ENTRIES};
 use crate::prompt::guarded;
 
-/// Levels below a folder that its view lists, as in the SDKs' helper.
+/// Number of levels below a folder that its view lists, as in the SDKs' helper.
 const LEVELS: usize = 2;
 
 /// A file in a folder.
@@ -18,7 +18,7 @@ pub struct ListedFile {
     pub bytes: u64,
 }
 
-/// A file with line numbers; `range` is the first and last line, from 1, and -1 is the end.
+/// Shows a file with line numbers. `range` is the first and last line, counted from 1; -1 is the end.
 pub fn file(path: &str, text: &str, range: Option<&[i64]>) -> Result<String, ToolError> {
     let shown = guarded(text);
     let lines: Vec<&str> = shown.split('\n').collect();
@@ -47,7 +47,7 @@ pub fn file(path: &str, text: &str, range: Option<&[i64]>) -> Result<String, Too
     Ok(out)
 }
 
-/// Two levels of a folder, sizes first. Folders are derived from the files.
+/// Shows two levels of a folder, sizes first. Subfolders are derived from the files' paths.
 pub fn folder(path: &str, entries: &[ListedFile]) -> String {
     let path = path.strip_suffix('/').unwrap_or(path);
     let mut rows: BTreeMap<String, u64> = BTreeMap::new();
@@ -75,7 +75,7 @@ pub fn folder(path: &str, entries: &[ListedFile]) -> String {
     out
 }
 
-/// The range as a slice of the lines; empty if it is beyond them.
+/// Returns the range as indices of the lines; empty if it is beyond the last line.
 fn within(range: &[i64], lines: usize) -> Result<(usize, usize), ToolError> {
     let bad = || ToolError::BadRange(range.iter().take(8).copied().collect());
     let [first, last] = range else { return Err(bad()) };
@@ -87,7 +87,7 @@ fn within(range: &[i64], lines: usize) -> Result<(usize, usize), ToolError> {
     Ok((from, to.max(from)))
 }
 
-/// A size as in the SDKs' helper: `0B`, `1.5K`, `12K`.
+/// Formats a size as the SDKs' helper does: `0B`, `1.5K`, `12K`.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "K", "M", "G"];
     let Some(bits) = bytes.checked_ilog2() else { return "0B".to_owned() };

@@ -4,7 +4,7 @@ use super::ROOT;
 use super::error::{ToolError, quoted};
 use crate::name::{INDEX, Name, Scope, TEAM, fold};
 
-/// A place and its scope.
+/// A file or folder, and its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolSpot {
     pub scope: Scope,
@@ -13,14 +13,15 @@ pub struct ToolSpot {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// Relative to the directory of its scope; empty for that directory itself.
+    /// Path relative to the directory of its scope; empty for that directory itself.
     Folder(String),
     Index,
     Topic(Name),
 }
 
 impl ToolSpot {
-    /// Only one spelling of each path is accepted, because interpreting others is how escapes happen.
+    /// Parses a path. Only one spelling of each path is accepted, so that no other spelling can lead out of the
+    /// directory.
     pub fn parse(path: &str) -> Result<Self, ToolError> {
         let inner = match path.strip_prefix(ROOT) {
             Some("") => "",
@@ -42,7 +43,7 @@ impl ToolSpot {
         Ok(Self { scope: Scope::Private, at: at(path, inner)? })
     }
 
-    /// A file, to be written.
+    /// Parses the path of a file to write.
     pub fn file(path: &str) -> Result<Self, ToolError> {
         let spot = Self::parse(path)?;
         match &spot.at {
@@ -55,7 +56,7 @@ impl ToolSpot {
         }
     }
 
-    /// A file or folder to remove or rename.
+    /// Parses the path of a file or folder to remove or rename.
     pub fn movable(path: &str, deed: &'static str) -> Result<Self, ToolError> {
         let spot = Self::parse(path)?;
         match (&spot.at, spot.scope) {
@@ -67,7 +68,7 @@ impl ToolSpot {
     }
 }
 
-/// The directory of a scope, as a path of the tool.
+/// Returns the tool's path for a scope's directory.
 pub fn root_of(scope: Scope) -> String {
     match scope {
         Scope::Private => ROOT.to_owned(),
@@ -90,7 +91,7 @@ fn at(path: &str, inner: &str) -> Result<At, ToolError> {
     }
 }
 
-/// Components that lead upwards or nowhere, plain or percent-encoded, or with other separators.
+/// Whether a component leads upwards or nowhere, plain, percent-encoded, or with other separators.
 fn leads_out(inner: &str) -> bool {
     let folded = inner.to_ascii_lowercase();
     let encoded = ["%2e", "%2f", "%5c", "%25", "%00"].iter().any(|code| folded.contains(code));
@@ -98,7 +99,7 @@ fn leads_out(inner: &str) -> bool {
     encoded || odd || inner.contains('\\')
 }
 
-/// A file's name without its extension.
+/// Returns a file's name without its extension.
 fn stem(folder: &str) -> &str {
     let name = folder.rsplit('/').next().unwrap_or(folder);
     match name.rfind('.') {

@@ -26,7 +26,7 @@ impl MemoryDirectory {
         };
         held.root = root.map_err(|error| unusable(&error))?.map(Arc::new);
         if held.root.is_some() {
-            // The directory may exist now although it did not when it was first watched.
+            // The directory may not have existed when it was first watched.
             self.watcher.add(&self.dir, self.scope, self.follow, &self.woken);
             self.woken.put_back(Dirty::Everything);
         }
@@ -74,7 +74,7 @@ impl MemoryDirectory {
         let changes = changed(seen, &listing);
         for file in changes.read.iter().chain(&changes.gone) {
             match self.look_at(root, file, seen) {
-                // It was replaced since it was listed; the next read reports it.
+                // The entry was replaced after it was listed; the next read reports it.
                 Err(FileError::Strange { .. }) => self.forget(file, seen),
                 done => done?,
             }
@@ -85,7 +85,7 @@ impl MemoryDirectory {
         Ok(())
     }
 
-    /// Only a full read finds entries that are not, or were not, memories.
+    /// Reads these files again, or everything if one of them is or becomes an entry that is not a memory.
     fn look_at_some(
         &self,
         root: &MemoryRoot,

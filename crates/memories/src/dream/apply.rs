@@ -19,7 +19,7 @@ pub(super) struct AppliedPlan {
 }
 
 impl MemoryService {
-    /// Topics first; then the index is planned again, because each added or removed topic changes its line.
+    /// Changes the topics, then plans and changes the index, because each added or removed topic changes its line.
     pub(super) async fn apply_dream(
         &self,
         project: &MemoryProject,
@@ -59,7 +59,7 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Changes one file, if it still has the text that the plan was made for.
+    /// Changes a file if it still has the text that the plan was made for.
     async fn change_in_dream(
         &self,
         project: &MemoryProject,

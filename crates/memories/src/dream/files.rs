@@ -1,4 +1,4 @@
-//! The files of a directory as input for the engine: their texts, and which of them only the daemon wrote.
+//! Reads a directory's files for the engine: their texts, and whether only the daemon has written them.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Most bytes of all topics together: a hundred thousand notes of usual size. More is not held in memory at once.
+/// Maximum size of all topics together, in bytes: a hundred thousand of usual size. They are held in memory.
 const MOST_BYTES: usize = 256 << 20;
-/// Most versions of one file that are checked; a file with more has had many writers.
+/// Maximum number of versions of a file that are checked. A file with more is treated as a person's.
 const VERSIONS: usize = 200;
-/// Authors that are the daemon itself. Files that others wrote or a person restored belong to a person.
+/// Authors that are the daemon itself. A file with any other author belongs to a person.
 const OURS: [MemoryAuthor; 2] = [MemoryAuthor::Extraction, MemoryAuthor::Dream];
 
 struct ReadDirectory {
@@ -54,7 +54,7 @@ impl MemoryService {
         Ok(DreamDirectory { scope: directory.scope, index, index_put_back, topics, unread })
     }
 
-    /// Who wrote the file's current text.
+    /// Finds out who wrote a file.
     async fn past_of(
         &self,
         directory: &MemoryDirectory,
@@ -74,9 +74,9 @@ impl MemoryService {
 }
 
 struct Past {
-    /// The daemon wrote every version, and the newest is the current text.
+    /// Whether the daemon wrote every version, and the newest is the current text.
     all_ours: bool,
-    /// A person restored the newest version, and it is the current text.
+    /// Whether a person restored the current text.
     put_back: bool,
 }
 

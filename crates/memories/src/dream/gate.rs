@@ -1,4 +1,4 @@
-//! When to dream: checked after each assistant message, the cheapest check first.
+//! Decides when to dream: after each assistant message, the cheapest check first.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,25 +15,24 @@ use crate::service::MemoryService;
 pub(super) const DREAM: &str = "dream";
 
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// Least time between two checks of a project's sessions (specification, section 7).
+/// Minimum time between two checks of a project's sessions, in microseconds (specification, section 7).
 const LOOK_MICROS: i64 = 600_000_000;
-/// Most pages of sessions that one check reads; more sessions than that are enough in any case.
+/// Maximum number of pages of sessions that a check reads. They hold more sessions than any check needs.
 const PAGES: usize = 10;
 const PAGE: usize = 100;
 
-/// Whether the time for the next dream has come.
+/// Whether enough time has passed since the last dream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     TooSoon(UnixMicros),
-    /// Enough time has passed: count the sessions touched since.
+    /// Enough time has passed. The sessions since then are counted next.
     Count,
 }
 
-/// Checks the time, which is free.
 pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gate {
     let wait = i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_MICROS);
     match last {
-        // If the clock was set back, do not wait for it.
+        // If the clock was set back, the last dream is in the future. Do not wait for it.
         Some(UnixMicros(last)) if last <= now.0 && now.0 - last < wait => {
             Gate::TooSoon(UnixMicros(last.saturating_add(wait)))
         }
@@ -42,7 +41,7 @@ pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gat
 }
 
 impl MemoryService {
-    /// Enqueues a dream if one is due. Neither waits nor fails: the next assistant message checks again.
+    /// Enqueues a dream if one is due. Never waits or fails: the next assistant message checks again.
     pub(crate) fn ask_dream_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
@@ -78,7 +77,7 @@ impl MemoryService {
         if self.touched_since(&project.key, Some(session), since, wanted).await?.len() < wanted {
             return Ok(false);
         }
-        // Counts from now, so that no other session enqueues it too.
+        // Store this first, so that no other session enqueues it too.
         self.put_last_dream(&project.key, LastDream { at: Some(now), ..last.clone() }).await?;
         let payload = json!({ "project_dir": dir, "session": session.0, "before": last });
         self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
@@ -86,7 +85,7 @@ impl MemoryService {
         Ok(true)
     }
 
-    /// Sessions of the project that were written to since then, up to `enough`, newest first.
+    /// Returns the project's sessions that were written to after `since`, at most `enough`, newest first.
     pub(super) async fn touched_since(
         &self,
         key: &str,
@@ -116,7 +115,7 @@ impl MemoryService {
         Ok(touched)
     }
 
-    /// Adds the project key of each directory, without opening the project.
+    /// Adds the project key of each directory, without opening the projects.
     async fn know_projects(
         &self,
         dirs: HashSet<String>,

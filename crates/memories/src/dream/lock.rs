@@ -1,4 +1,4 @@
-//! The consolidation lock of a directory, which also works between daemons of other homes and machines.
+//! A directory's consolidation lock, which also works between daemons with other homes or on other machines.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use bethink_service::{Result, ServiceError, blocking, rfc3339};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// After this long without a sign of life, the lock may be taken over (specification, section 7).
+/// The lock may be taken over if its holder has not renewed it for this long (specification, section 7).
 pub(super) const STALE: Duration = Duration::from_secs(3_600);
-/// Far below that, so that a late heartbeat does no harm.
+/// How often the lock is renewed: often enough that a late renewal does no harm.
 const BEAT: Duration = Duration::from_secs(60);
-/// Another process holds the lock file open for microseconds.
+/// Pause between attempts to unlock. Another process may hold the lock file open for microseconds.
 const UNLOCK_WAIT: Duration = Duration::from_millis(5);
 const UNLOCK_TRIES: usize = 200;
 
@@ -86,7 +86,7 @@ impl MemoryService {
         Err(ServiceError::conflict("could not take the consolidation lock: it is busy"))
     }
 
-    /// The name of this home's daemon in locks: the same after a crash, so that it can continue at once.
+    /// Returns the name of this home's daemon in locks. It is the same after a crash, so that it can continue at once.
     async fn dreamer(&self) -> Result<String> {
         let candidate = format!("bethink-{}", uuid::Uuid::new_v4().simple());
         Ok(self.cx.store().lock_name(candidate).await?)

@@ -1,4 +1,4 @@
-//! A dream by a model: it sees a copy and answers with files; edits that lose something are refused.
+//! Consolidates with a model: it sees a copy and answers with files. Edits that lose something are refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +17,8 @@ use bethink_transcript::SessionId;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 
-/// The directory's name in the model's answers; no file system has it.
+/// The directory's name in the model's answers. It does not exist on disk.
 const DIR: &str = "/memory";
-/// The strategy's name in results.
 pub(super) const STRATEGY: Strategy = Strategy::Model;
 
 /// A plan with a model's edits, and the edits that were refused.
@@ -29,7 +28,7 @@ pub(super) struct Dreamt {
 }
 
 impl MemoryService {
-    /// `None` if no model was asked or none answered: then the embedded plan is used.
+    /// Returns `None` if no model was asked or none answered; then the embedded plan is used.
     pub(super) async fn dream_by_model(
         &self,
         directory: &Arc<DreamDirectory>,
@@ -46,7 +45,7 @@ impl MemoryService {
         let day = rfc3339(self.cx.now());
         let asked = question(&copy, own, day.get(..10).unwrap_or_default());
         if asked.shown.len() < 2 {
-            // A single file needs no model after the rules.
+            // The rules have done all that a single file needs.
             return None;
         }
         let most = self.cx.settings().model.max_output;
@@ -66,7 +65,7 @@ impl MemoryService {
         let edited = EditedCopy { files, source };
         let judged = at_low_priority(move || rewritten(&texts, &[], now, &edited)).await;
         let rewriting = judged.ok()?;
-        // A model that rightly changes nothing did its job.
+        // A model that changes nothing has done its task too.
         self.models.judged(session, purpose, !wrote || rewriting.taken > 0);
         refused.extend(rewriting.refused.iter().map(ToString::to_string));
         for reason in &refused {
@@ -78,12 +77,12 @@ impl MemoryService {
 
 fn is_own(directory: &DreamDirectory, file: &DirectoryFile) -> bool {
     let DirectoryFile::Topic(name) = file else { return false };
-    // New files of the plan belong to the daemon.
+    // A topic that only the plan has is the daemon's.
     directory.topics.iter().find(|topic| topic.name == *name).is_none_or(|topic| topic.untouched)
 }
 
-/// Files of an answer, under the rules for all memories that a model writes: form, size, no secrets, no
-/// invisible characters.
+/// Reads the files of an answer, under the rules for all memories that a model writes: form, size, no secrets, no
+/// invisible characters. Also returns why others were refused.
 fn written(
     copy: &BTreeMap<DirectoryFile, String>,
     asked: &DreamQuestion,

@@ -1,4 +1,4 @@
-//! One dream, from the request to the result.
+//! Runs a dream, from the request to the result.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::memory_write::Author;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Longest diff in a result, in bytes; for more, see the files.
+/// Maximum size of the diff in a result, in bytes.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// Most sessions that a dream checks for unwritten lessons, newest first.
+/// Maximum number of sessions that a dream checks for unwritten lessons, newest first.
 const MOST_SESSIONS: usize = 50;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ struct DreamRequest {
     undo: bool,
     #[serde(default)]
     session: Option<SessionId>,
-    /// The last dream before this one was enqueued; `None` if a person requested it.
+    /// The last dream when this one was enqueued; `None` if a person requested it.
     #[serde(default)]
     before: Option<LastDream>,
 }
@@ -48,7 +48,7 @@ impl MemoryService {
                 "undo has no dry run; `bethink memory history NAME` shows each file's versions";
             return Err(ServiceError::invalid("dry_run", detail));
         }
-        // Refuse an invalid directory before there is a job.
+        // Reject an invalid directory before a job is created.
         self.project(&request.project_dir).await?;
         let api::DreamRequest { project_dir, dry_run, undo } = request;
         let wish = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
@@ -65,7 +65,7 @@ impl MemoryService {
             Ok(result) => serde_json::to_value(result).map_err(ServiceError::internal),
             Err(error) => {
                 if let Some(before) = &wish.before {
-                    // As if it had not been enqueued: the next check tries again.
+                    // Restore the state from before it was enqueued, so that the next check tries again.
                     self.put_last_dream(&project.key, before.clone()).await?;
                     locked(&self.inner.dream_looks).remove(&wish.project_dir);
                 }
@@ -99,7 +99,7 @@ impl MemoryService {
         let Some(root) = root else { return Ok(result) };
         if wish.dry_run {
             let plan = self.plan_dream(project, &root, wish, &mut result).await?;
-            tell(&plan, &mut result);
+            report(&plan, &mut result);
             return Ok(result);
         }
         let note = format!("dream {id}");
@@ -109,8 +109,8 @@ impl MemoryService {
                 return self.undo_dream(project, &mut result).await;
             }
             let plan = self.plan_dream(project, &root, wish, &mut result).await?;
-            tell(&plan, &mut result);
-            self.make_true(project, &root, &plan, &dreamer, &mut result).await
+            report(&plan, &mut result);
+            self.carry_out_dream(project, &root, &plan, &dreamer, &mut result).await
         };
         self.alone_in(Arc::clone(&root), work).await?;
         Ok(result)
@@ -126,7 +126,7 @@ impl MemoryService {
         let directory =
             Arc::new(self.dream_directory(project.directory(Scope::Private), root).await?);
         let (now, texts) = (self.cx.now(), Arc::clone(&directory));
-        let taught = self.gathered(project, wish).await?;
+        let taught = self.new_lessons(project, wish).await?;
         let plan = at_low_priority(move || bethink_dream::plan(&texts, &taught, now)).await?;
         let Some(dreamt) = self.dream_by_model(&directory, &plan, wish.session).await else {
             return Ok(plan);
@@ -136,8 +136,8 @@ impl MemoryService {
         Ok(dreamt.plan)
     }
 
-    /// Lessons of the sessions since the last dream that are not written down yet.
-    async fn gathered(
+    /// Returns lessons of the sessions since the last dream that have not been written.
+    async fn new_lessons(
         &self,
         project: &MemoryProject,
         wish: &DreamRequest,
@@ -155,7 +155,7 @@ impl MemoryService {
         Ok(taught.into_iter().filter_map(named).collect())
     }
 
-    async fn make_true(
+    async fn carry_out_dream(
         &self,
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
@@ -165,7 +165,7 @@ impl MemoryService {
     ) -> Result<()> {
         let mut last = self.last_dream(&project.key).await?;
         if !plan.is_empty() {
-            // Before the first file, so that an interrupted dream can be undone too.
+            // Store this before the first file is changed, so that an interrupted dream can be undone too.
             last.id = Some(dreamer.note.clone());
             self.put_last_dream(&project.key, last.clone()).await?;
             let applied = self.apply_dream(project, root, plan, dreamer).await?;
@@ -176,7 +176,7 @@ impl MemoryService {
     }
 }
 
-fn tell(plan: &DreamPlan, result: &mut api::DreamResult) {
+fn report(plan: &DreamPlan, result: &mut api::DreamResult) {
     result.steps.clone_from(&plan.steps);
     result.notes.clone_from(&plan.notes);
     result.dropped.clone_from(&plan.dropped);

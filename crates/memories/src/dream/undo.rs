@@ -1,4 +1,4 @@
-//! Undoes the last dream, except for files that were changed since.
+//! Undoes the last dream, except in files that have changed since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Most versions of a directory that are searched for those of its last dream.
+/// Maximum number of a directory's versions that are searched for those of its last dream.
 const VERSIONS: usize = 5_000;
 
 impl MemoryService {
@@ -31,7 +31,7 @@ impl MemoryService {
         if files.is_empty() {
             return Err(nothing());
         }
-        // The index last, because each restored topic changes its line.
+        // The index is last, because each restored topic changes its line.
         let (index, topics): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|(path, _)| *path == DirectoryFile::Index.path());
         for (file, oldest) in topics.into_iter().chain(index) {
@@ -44,7 +44,7 @@ impl MemoryService {
         self.put_last_dream(&project.key, last).await
     }
 
-    /// Files that the dream changed, each with the number of its first version by the dream.
+    /// Returns the files that the dream changed, each with the number of the first version that the dream wrote.
     async fn dreamt_files(
         &self,
         directory: &MemoryDirectory,
@@ -95,7 +95,7 @@ impl MemoryService {
         Ok(self.cx.store().memory_versions(filter).await?.into_iter().next())
     }
 
-    /// The file's text before a version; `None` if there was no file.
+    /// Returns the file's text before a version, or `None` if there was no file.
     async fn memory_text_before(
         &self,
         directory: &MemoryDirectory,

@@ -1,4 +1,4 @@
-//! A plan by rules, from the user's own sentences.
+//! Plans an extraction by rules, from the user's own sentences.
 
 use bethink_extractor::embedded::teach::taught_by;
 use bethink_extractor::embedded::{Extraction, ExtractionInput, extract};
@@ -11,7 +11,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// What the statements teach. Most turns teach nothing, and then no file is read.
+    /// Finds what the statements teach. Most turns teach nothing; then no file is read.
     pub(super) async fn learn_by_rules(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,4 @@
-//! "Forget what that session taught": removes its lines, keeps what others wrote, and can be undone from versions.
+//! Forgets what a session taught: removes its lines and keeps those of others. Versions allow undoing it.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Most versions of one session, or of one file, that are checked.
+/// Maximum number of versions that are checked, per session and per file.
 const VERSIONS: usize = 2_000;
 
 /// One topic, and how to change it.
@@ -36,12 +36,12 @@ impl MemoryService {
             if !request.dry_run {
                 self.make_forgotten(&project, id, &wanted).await?;
             }
-            files.push(told(wanted));
+            files.push(outcome(wanted));
         }
         Ok(api::Forgotten { dry_run: request.dry_run, session_id: request.session_id, files })
     }
 
-    /// Topics with text from the session.
+    /// Finds topics with text from the session.
     async fn taught_by(
         &self,
         project: &MemoryProject,
@@ -50,11 +50,12 @@ impl MemoryService {
         let directory = project.directory(Scope::Private);
         let filter = MemoryVersionFilter { session: Some(id), ..directory.versions(VERSIONS) };
         let versions = self.cx.store().memory_versions(filter).await?;
-        let learnt =
-            versions.iter().filter(|version| version.author == api::MemoryAuthor::Extraction);
-        // The index is not a topic, so its name does not parse.
-        let names = learnt.filter_map(|version| Name::parse(&version.file).ok());
-        let names: BTreeSet<Name> = names.collect();
+        let names: BTreeSet<Name> = versions
+            .iter()
+            .filter(|version| version.author == api::MemoryAuthor::Extraction)
+            // The index is not a topic, so its name does not parse.
+            .filter_map(|version| Name::parse(&version.file).ok())
+            .collect();
         let mut wanted = Vec::new();
         for name in names {
             let Some((now, hash)) = directory.read(&name).await? else { continue };
@@ -66,7 +67,7 @@ impl MemoryService {
         Ok(wanted)
     }
 
-    /// What the session did to a topic, oldest first.
+    /// Returns the session's changes to a topic, oldest first.
     async fn steps(
         &self,
         directory: &MemoryDirectory,
@@ -111,7 +112,7 @@ impl MemoryService {
             ForgetOutcome::Removed { lines } => (None, lines),
             ForgetOutcome::Cut { text, lines, .. } => (Some(text.clone()), lines),
         };
-        // First, so that a concurrent extraction does not learn the removed text again.
+        // Refuse the lines first, so that a concurrent extraction does not learn them again.
         for line in lines {
             self.refuse_statement(project, line).await?;
         }
@@ -121,12 +122,12 @@ impl MemoryService {
         self.write_memory(project, write).await.map(drop).map_err(|error| {
             let detail =
                 format!("{}; topics that were already forgotten stay forgotten", error.detail);
-            ServiceError { detail, ..error }.hint("try again: it continues with the rest")
+            ServiceError { detail, ..error }.hint("try again to forget the rest")
         })
     }
 }
 
-fn told(wanted: ForgetRequest) -> api::ForgottenMemory {
+fn outcome(wanted: ForgetRequest) -> api::ForgottenMemory {
     let (outcome, lines, text) = match wanted.forgotten {
         ForgetOutcome::Nothing => (MemoryOutcome::Same, Vec::new(), None),
         ForgetOutcome::Removed { lines } => (MemoryOutcome::Removed, lines, None),

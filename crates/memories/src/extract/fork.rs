@@ -1,4 +1,4 @@
-//! A plan by a model: a fork of the session that works on a copy of the memory.
+//! Plans an extraction with a model: a fork of the session that works on a copy of the memory.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// `None` if no model was asked or none answered: then the rules are used.
+    /// Returns `None` if no model was asked or none answered; then the rules are used.
     pub(super) async fn learn_by_model(
         &self,
         session: &SessionRecord,
@@ -87,7 +87,7 @@ impl MemoryService {
         Ok(is_good.then_some(learnt))
     }
 
-    /// A copy of the current memory, and the rules for what may be done with it.
+    /// Returns a copy of the current memory, and the rules for changing it.
     async fn desk(&self, project: &MemoryProject) -> Result<ExtractionDesk> {
         let known = self.known_topics(project).await?;
         let refused = self.unwanted(project, &known).await?;
@@ -99,7 +99,7 @@ impl MemoryService {
         let team = self.snapshot(project.directory(Scope::Team)).await?.index_text();
         let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
         let dir = project.directory(Scope::Private).dir.display().to_string();
-        // If the team directory exists, there is a team.
+        // The project has a team if the team directory exists.
         let proposals = project.directory(Scope::Team).dir.is_dir();
         let table = Table { dir, proposals };
         Ok(ExtractionDesk::new(table, copy.with_team(topics(Scope::Team), team)))
@@ -115,7 +115,7 @@ impl MemoryService {
     }
 }
 
-/// A model that wrote neither text nor a memory did not do its task.
+/// Whether the model did its task: it wrote a memory, or at least an answer.
 fn is_good(finished: &Finished, learnt: &ExtractionPlan) -> bool {
     !learnt.writes.is_empty()
         || !learnt.proposals.is_empty()

@@ -1,4 +1,4 @@
-//! When to extract: after an append that ends a turn. Neither waits nor fails.
+//! Decides when to extract: after an append that ends a turn. Never waits or fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,8 +10,8 @@ use crate::service::MemoryService;
 
 pub(super) const EXTRACT: &str = "extract";
 
-/// Whether a session's extraction is enqueued and has not begun. One under way only covers the turn that it
-/// began with, so another one may wait.
+/// Whether an extraction of the session is enqueued and has not started. A running one only covers the turns that had
+/// ended when it started, so another one may be enqueued meanwhile.
 #[derive(Debug, Default)]
 struct Extracting(AtomicBool);
 
@@ -23,15 +23,15 @@ pub(super) fn ends_turn(message: &Message) -> bool {
 }
 
 impl MemoryService {
-    /// Enqueues an extraction if a turn has ended. If it is lost in a crash, the end of the next turn enqueues
-    /// it: the session's mark has not moved.
+    /// Enqueues an extraction if a turn has ended. If a crash loses it, the end of the next turn enqueues another one,
+    /// which covers the same messages because the session's mark has not moved.
     pub(crate) fn ask_extraction_gate(&self, handle: &SessionHandle, newest: Option<&Message>) {
         if newest.is_some_and(ends_turn) {
             self.ask_for_extraction(handle);
         }
     }
 
-    /// Enqueues an extraction: a turn has ended, or the session is over.
+    /// Enqueues an extraction because a turn has ended or the session is over.
     pub fn ask_for_extraction(&self, handle: &SessionHandle) {
         let asked = || handle.feature::<Extracting>().0.swap(true, Ordering::Relaxed);
         if self.cx.settings().memory.extraction == "off" || asked() {

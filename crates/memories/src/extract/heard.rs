@@ -1,4 +1,4 @@
-//! The input of an extraction: the user's statements since the last one, from turns that have ended.
+//! The input of an extraction: the user's statements since the last extraction, from turns that have ended.
 
 use bethink_extractor::wrote_memory;
 use bethink_facts::{Facts, RecordedStatement, SaidKind};
@@ -9,25 +9,25 @@ use bethink_transcript::{BlockKind, Message, Role, Seq};
 use super::gate;
 use crate::service::MemoryService;
 
-/// Messages to read before the first one, for the question that a statement answers.
+/// Number of messages to read before the first new one, for the question that a statement answers.
 const BEFORE: u64 = 3;
 
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) said: Vec<RecordedStatement>,
     pub(super) first: Seq,
-    /// The end of the newest turn that was read.
+    /// The last message of the newest turn that has ended.
     pub(super) through: Seq,
-    /// Number of statements from turns in which the agent wrote memory itself; they are skipped.
+    /// Number of statements that were skipped, because the agent wrote memory itself in their turn.
     pub(super) by_agent: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Since {
-    /// After the last extraction; without copied messages.
+    /// Messages since the last extraction, without copied ones.
     #[default]
     Mark,
-    /// All messages, as a person requested.
+    /// All messages, at a person's request.
     Beginning,
 }
 
@@ -46,16 +46,16 @@ impl MemoryService {
                 mark.or(session.forked_at).unwrap_or(Seq::ZERO)
             }
         };
-        // Messages from a growing transcript were said just now, although they come from a file.
+        // Messages from a growing transcript are new, although they come from a file.
         let is_live = self.cx.store().has_transcript(session.id).await?;
         let mut listener = TurnListener { dir, start, since, ..TurnListener::default() };
         let mut after = Seq(start.0.saturating_sub(BEFORE));
         loop {
             let range = SeqRange { after: Some(after), limit: READ_BATCH, ..SeqRange::all() };
-            let stretch = self.cx.store().messages(session.id, range).await?;
-            let Some(last) = stretch.last() else { break };
+            let batch = self.cx.store().messages(session.id, range).await?;
+            let Some(last) = batch.last() else { break };
             after = last.seq;
-            for stored in stretch {
+            for stored in batch {
                 let recorded = stored.recorded && !is_live;
                 listener.hear(parse_stored(stored)?, recorded);
             }
@@ -73,11 +73,11 @@ struct TurnListener<'a> {
     start: Seq,
     since: Since,
     facts: Facts,
-    /// Messages of the turn that is being read.
+    /// Messages of the current turn.
     turn: Vec<Message>,
-    /// Statements before this one belong to turns that are over.
+    /// Number of statements in `facts` that have been handled.
     settled: usize,
-    /// Statements in the turn that is being read.
+    /// Statements of the current turn.
     own: Vec<RecordedStatement>,
     heard: Heard,
 }
@@ -101,8 +101,8 @@ impl TurnListener<'_> {
         }
     }
 
-    /// The assistant's turn is over. Its statements count in `by_agent` if the agent wrote memory itself, and
-    /// are added to `said` otherwise.
+    /// Ends the current turn. Its statements are counted in `by_agent` if the agent wrote memory itself, and added to
+    /// `said` otherwise.
     fn settle(&mut self, seq: Seq) {
         self.heard.through = seq;
         let own = std::mem::take(&mut self.own);

@@ -1,4 +1,4 @@
-//! The existing topics, and what a person removed from them.
+//! Existing topics, and statements that a person removed from them.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::directory::MemoryDirectory;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Most versions that are searched for removed statements, newest first.
+/// Maximum number of versions that are searched for removed statements, newest first.
 const VERSIONS: usize = 4_000;
 
 impl MemoryService {
-    /// The topics of both scopes on disk. Unreadable ones are skipped.
+    /// Reads the topics of both scopes from disk. Unreadable ones are skipped.
     pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<KnownTopic>> {
         let mut known = Vec::new();
         for scope in Scope::ALL {
@@ -39,7 +39,7 @@ impl MemoryService {
         Ok(known)
     }
 
-    /// Statements that must not be learned again.
+    /// Returns statements that must not be learned again.
     pub(super) async fn unwanted(
         &self,
         project: &MemoryProject,
@@ -58,7 +58,7 @@ impl MemoryService {
         Ok(found)
     }
 
-    /// Refuses a statement for good, in any wording.
+    /// Refuses a statement permanently, in any wording.
     pub(super) async fn refuse_statement(
         &self,
         project: &MemoryProject,
@@ -73,7 +73,7 @@ impl MemoryService {
         Ok(self.cx.store().refuse_statement(project.key.clone(), refused, self.cx.now()).await?)
     }
 
-    /// All versions of each topic that an extraction wrote, oldest first, and the current text.
+    /// Returns all versions of each topic that an extraction wrote, oldest first, then the current text if it differs.
     async fn histories(
         &self,
         directory: &MemoryDirectory,

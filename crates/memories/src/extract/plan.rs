@@ -1,4 +1,4 @@
-//! A plan: texts to write, stored before the first one is written.
+//! Carries out a plan: writes its texts. The plan is stored before the first one is written.
 
 use bethink_api as api;
 use bethink_api::MemoryOutcome;
@@ -14,9 +14,9 @@ use crate::proposals::NewProposal;
 use crate::service::MemoryService;
 
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct PlanResult {
     pub(super) done: Vec<api::LearntMemory>,
-    /// Writes that lost against a concurrent change.
+    /// Writes that failed, for example because of a concurrent change.
     pub(super) lost: Vec<PlannedWrite>,
 }
 
@@ -38,20 +38,20 @@ pub(super) fn learnt(
     }
 }
 
-/// The outcome of a write if nothing changed since it was planned.
+/// The outcome of a write if nothing changes before it.
 pub(super) fn planned(write: &PlannedWrite) -> MemoryOutcome {
     if write.over.is_some() { MemoryOutcome::Changed } else { MemoryOutcome::Created }
 }
 
 impl MemoryService {
-    /// Writes what is not written yet, but never over someone else's text.
+    /// Writes texts that have not been written, but never over someone else's text.
     pub(super) async fn carry_out(
         &self,
         project: &MemoryProject,
         id: SessionId,
         plan: &ExtractionPlan,
-    ) -> Result<Carried> {
-        let mut carried = Carried::default();
+    ) -> Result<PlanResult> {
+        let mut carried = PlanResult::default();
         for write in &plan.writes {
             match self.write_learnt(project, id, write, &plan.strategy).await {
                 Ok(written) => {
@@ -62,7 +62,7 @@ impl MemoryService {
                     carried.done.push(learnt(write, Scope::Private, outcome));
                 }
                 Err(error) => match error.kind {
-                    // Nothing is wrong with the text, so it is tried again.
+                    // The text is not the cause, so the write is tried again later.
                     ErrorKind::StorageFull | ErrorKind::ReadOnly | ErrorKind::ShuttingDown => {
                         return Err(error);
                     }

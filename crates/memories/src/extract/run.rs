@@ -1,4 +1,4 @@
-//! One extraction: at the end of a turn, or on request.
+//! Runs an extraction: at the end of a turn, or on request.
 
 use bethink_api as api;
 use bethink_api::MemoryOutcome;
@@ -25,7 +25,7 @@ impl MemoryService {
         self.extraction_begun(id);
         match self.extract(id, Since::Mark, false).await {
             Ok(done) => Ok(json!({ "strategy": done.strategy, "memories": done.memories.len() })),
-            // Deleted since.
+            // The session has been deleted.
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "memories": 0 })),
             Err(error) => {
                 metrics::counter!("bethink_extractions_failed_total").increment(1);
@@ -44,8 +44,8 @@ impl MemoryService {
         self.extract(id, since, request.dry_run).await
     }
 
-    /// Names and texts of topics that these sessions taught and nobody wrote down yet, found by rules; empty if
-    /// extraction is off.
+    /// Returns names and texts of topics that these sessions taught and that have not been written. They are found by
+    /// rules. Returns none if extraction is off.
     pub(crate) async fn unwritten_lessons(
         &self,
         project: &MemoryProject,
@@ -57,7 +57,7 @@ impl MemoryService {
         }
         let dir = project.directory(Scope::Private).dir.display().to_string();
         for id in sessions {
-            // Deleted since.
+            // The session may have been deleted.
             let Some(session) = if_found(self.cx.store().session(id).await)? else { continue };
             let heard = self.heard(&session, Since::Mark, &dir).await?;
             let found = self.learn_by_rules(project, id, heard.said).await?;
@@ -72,7 +72,7 @@ impl MemoryService {
         let project = self.project(&session.project_dir).await?;
         let _one = project.turns.extracting.lock().await;
         if !dry_run {
-            self.finish_what_was_begun(&project, id).await?;
+            self.finish_stored_plan(&project, id).await?;
         }
         let dir = project.directory(Scope::Private).dir.display().to_string();
         let heard = self.heard(&session, since, &dir).await?;
@@ -93,14 +93,14 @@ impl MemoryService {
             return Ok(out);
         }
         out.memories = self.write_down(&project, &session, &heard, &plan).await?;
-        self.tell_what_to_forget(id, &out.forget);
+        self.publish_forget_requests(id, &out.forget);
         let count = out.memories.len() as u64;
         metrics::counter!("bethink_memories_extracted_total", "strategy" => plan.strategy)
             .increment(count);
         Ok(out)
     }
 
-    /// By the model if it is asked and answers, by rules otherwise; other findings are added to `out`.
+    /// Makes a plan: with the model if it is asked and answers, by rules otherwise. Other findings are added to `out`.
     async fn learn(
         &self,
         session: &SessionRecord,
@@ -111,8 +111,7 @@ impl MemoryService {
         let mut plan = ExtractionPlan {
             strategy: embedded::STRATEGY.to_owned(),
             through: heard.through,
-            writes: Vec::new(),
-            proposals: Vec::new(),
+            ..ExtractionPlan::default()
         };
         if heard.said.is_empty() {
             return Ok(plan);
@@ -144,7 +143,7 @@ impl MemoryService {
         let mut carried = self.carry_out(project, id, plan).await?;
         let by_rules = carried.lost.iter().any(|write| write.sentence.is_some());
         if by_rules {
-            // Once more, on the new state: it may be written there by now, or need another name.
+            // Try again with the current files: the statement may be known by now, or need another name.
             let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
             let plan =
                 ExtractionPlan { writes: writes(&again), proposals: Vec::new(), ..plan.clone() };
@@ -156,16 +155,17 @@ impl MemoryService {
         Ok(carried.done)
     }
 
-    /// Completes a plan that an earlier daemon did not finish.
-    async fn finish_what_was_begun(&self, project: &MemoryProject, id: SessionId) -> Result<()> {
+    /// Carries out a stored plan that an earlier daemon did not finish.
+    async fn finish_stored_plan(&self, project: &MemoryProject, id: SessionId) -> Result<()> {
         let Some(plan) = self.cx.store().extraction_plan(id).await? else { return Ok(()) };
         self.carry_out(project, id, &plan).await?;
-        // Finishing a plan and moving the mark are one step, so that nothing is planned twice.
+        // This deletes the plan and moves the mark in one transaction, so that nothing is planned twice.
         Ok(self.cx.store().finish_extraction(id, plan.through).await?)
     }
 
-    /// Only reported: a person decides what to forget, because a sentence may mean one topic or ten.
-    fn tell_what_to_forget(&self, id: SessionId, forget: &[String]) {
+    /// Publishes requests to forget something. A person decides what to remove, because a sentence may mean one
+    /// topic or ten.
+    fn publish_forget_requests(&self, id: SessionId, forget: &[String]) {
         for words in forget {
             let hint = "`bethink memory ls` lists memories, `bethink memory rm` removes one";
             let event = Event::ForgetAsked {
@@ -191,7 +191,7 @@ fn would_be(plan: &ExtractionPlan) -> Vec<api::LearntMemory> {
 }
 
 fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
-    let told = found.dropped.iter().map(|(seq, statement, why)| api::DroppedStatement {
+    let dropped = found.dropped.iter().map(|(seq, statement, why)| api::DroppedStatement {
         seq: seq.0,
         // Do not repeat a secret, not even to the person who said it.
         statement: match why {
@@ -200,7 +200,7 @@ fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
         },
         reason: reason(*why).to_owned(),
     });
-    told.collect()
+    dropped.collect()
 }
 
 fn reason(why: DropReason) -> &'static str {
@@ -215,7 +215,7 @@ fn reason(why: DropReason) -> &'static str {
     }
 }
 
-/// Extracts from a session when a turn has ended and the session is idle.
+/// Extracts memories from a session when a turn has ended and the session is idle.
 #[derive(Debug)]
 pub struct ExtractJob(pub MemoryService);
 

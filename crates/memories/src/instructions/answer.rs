@@ -1,4 +1,4 @@
-//! Explains the chain to people: what was loaded and why, what was not, and what to do about it.
+//! Explains the chain to people: which files were loaded, which were not, why, and what to do about it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::standing::{self, ReadInstructions};
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Everything that applies to a working directory, read again. `touched` are files as a session would touch them.
+    /// Reads everything that applies to a working directory. `touched` are files that a session would touch there.
     pub async fn instructions(
         &self,
         project_dir: &str,

@@ -1,6 +1,6 @@
-//! Files that a person allowed a project to load, by their real paths.
+//! Files that a person has allowed a project to load, by their real paths.
 //!
-//! They are kept in the daemon's store, so that nothing in a project can approve anything.
+//! Approvals are kept in the daemon's store, so that a project's files cannot approve anything.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use bethink_service::{Result, ServiceError, blocking};
 use super::disk::RealDisk;
 use crate::service::MemoryService;
 
-/// Most approvals of one project; a person makes each of them.
+/// Maximum number of approvals per project; a person makes each of them.
 const MOST_APPROVED: usize = 1_000;
 
 impl MemoryService {
-    /// Files outside the project that it may load.
+    /// Returns files outside the project that it may load.
     pub(super) async fn approved(&self, project: &str) -> Result<Arc<BTreeSet<PathBuf>>> {
         let approved = self.cx.store().import_approvals(project.to_owned()).await?;
         Ok(Arc::new(approved.into_iter().map(PathBuf::from).collect()))
@@ -43,7 +43,7 @@ impl MemoryService {
         let approved = self.approved(&project.key).await?;
         if approved.len() >= MOST_APPROVED && !approved.contains(&look.real) {
             let detail = format!(
-                "the project already has {MOST_APPROVED} approved files, which is the most"
+                "the project already has {MOST_APPROVED} approved files, which is the maximum"
             );
             return Err(ServiceError::conflict(detail).hint("revoke an approval first"));
         }
@@ -51,7 +51,7 @@ impl MemoryService {
         Ok(api::ImportApproval { path: real, approved: true })
     }
 
-    /// Revokes an approval; the file need not exist any more.
+    /// Revokes an approval. The file need not exist.
     pub async fn revoke_import(&self, asked: api::ApproveImport) -> Result<api::ImportApproval> {
         let project = self.project(&asked.project_dir).await?;
         let path = absolute(Path::new(&asked.project_dir), Path::new(&asked.path));

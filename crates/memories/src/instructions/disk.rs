@@ -11,14 +11,15 @@ use bethink_instructions::{Disk, FileLook, FileType};
 use bethink_transcript::UnixMicros;
 use rustix::fs::OFlags;
 
-/// A file this young may be written again within the same tick of its file system's clock, which is two seconds
-/// on the coarsest ones.
+/// A file that changed less than this long ago could change again without a new time stamp: the coarsest file systems
+/// have a clock resolution of two seconds.
 const YOUNG_MICROS: i64 = 2_000_000;
 
-/// The state of the file at a path; `None` if there was none.
+/// Device, inode, size in bytes, and the times of the last change of content and of anything, in nanoseconds. `None` if
+/// there is no file.
 type Stamp = Option<(u64, u64, u64, i64, i64)>;
 
-/// Every path that was checked while loading, including missing ones.
+/// The state of every path that was checked while loading, including missing ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stamps {
     paths: BTreeMap<PathBuf, Stamp>,
@@ -26,7 +27,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// Called before the path is read, so that a concurrent change is noticed next time.
+    /// Records the state of a path. Called before the path is read, so that the next check notices a concurrent change.
     pub(super) fn take(&mut self, path: &Path, now: UnixMicros) {
         if self.paths.contains_key(path) {
             return;
@@ -42,7 +43,6 @@ impl Stamps {
     }
 }
 
-/// Device, inode, bytes, and nanoseconds of the last change of content and of anything.
 fn stamp(path: &Path) -> Stamp {
     let found = fs::metadata(path).ok()?;
     let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
@@ -85,7 +85,7 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>> {
-        // Whatever is there by now: do not follow links, and do not block on a pipe without a writer.
+        // The path may have changed: do not follow links, and do not block on a pipe without a writer.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(real)?;

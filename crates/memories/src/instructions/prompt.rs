@@ -1,4 +1,4 @@
-//! Instructions in a session's prompts: the chain in the project part, the rest at the end.
+//! Instructions in a session's prompts: the chain in the project part, files for touched files at the end.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,12 @@ use super::standing::{self, InstructionsShown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for a disk that does not respond, such as a mount that is gone: reading hundreds of
-/// files takes much less.
+/// How long a prompt waits for a disk that does not respond, such as a lost mount. Reading hundreds of files takes much
+/// less.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl MemoryService {
-    /// The chain for the project part of the system prompt, without files that the client sent itself.
+    /// Returns the chain for the project part of the system prompt, without files that the client sent itself.
     async fn instructions_part(
         &self,
         loaded: &LoadedSession,
@@ -45,8 +45,7 @@ impl MemoryService {
         Ok(render::part(&own))
     }
 
-    /// Files that apply because of touched files and that the prompt does not show yet, as last read for the
-    /// project part.
+    /// Returns instructions for touched files that the prompt does not show, as last read for the project part.
     fn instruction_news(&self, loaded: &LoadedSession, handle: &SessionHandle) -> Vec<Attachment> {
         let last = loaded.state.history.entries().last();
         let Some(last) = last.filter(|entry| entry.message.role == Role::User) else {
@@ -62,7 +61,8 @@ impl MemoryService {
         new.map(attach).collect()
     }
 
-    /// Read again when a file changed, another was touched or approved, or the window was compacted.
+    /// Returns the session's instructions. They are read again when a file has changed, another one was touched or
+    /// approved, or the window was compacted.
     async fn instructions_of(
         &self,
         loaded: &LoadedSession,
@@ -101,7 +101,7 @@ impl MemoryService {
     }
 }
 
-/// Instruction files: the chain in the project part of the system prompt, files for touched files at the end.
+/// Adds instruction files to prompts: the chain to the project part of the system prompt, others at the end.
 #[derive(Debug)]
 pub struct InstructionContributor(pub MemoryService);
 

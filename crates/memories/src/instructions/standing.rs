@@ -1,4 +1,4 @@
-//! The instructions that a session's prompts have shown since the last compaction.
+//! The instructions that a session's prompts show since the last compaction.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use bethink_transcript::{Seq, UnixMicros};
 
 use super::disk::{RealDisk, Stamps};
 
-/// Kept for a session while it is in memory.
+/// What a session's prompts show. Kept while the session is in memory.
 #[derive(Debug, Default)]
 pub(super) struct InstructionsShown {
-    /// The compaction that the prompts begin at.
+    /// The compaction whose summary the prompts begin with.
     boundary: Option<String>,
-    /// Messages up to here were searched for paths.
+    /// The last message that was searched for paths.
     through: Seq,
     touched: Vec<PathBuf>,
     known: HashSet<PathBuf>,
@@ -28,7 +28,7 @@ pub(super) struct InstructionsShown {
     reading: bool,
 }
 
-/// Instructions as read, and what they depend on.
+/// Instructions as read, and the state that they depend on.
 #[derive(Clone, Debug)]
 pub(super) struct ReadInstructions {
     pub(super) found: Arc<InstructionSet>,
@@ -38,7 +38,7 @@ pub(super) struct ReadInstructions {
     pub(super) stamps: Arc<Stamps>,
 }
 
-/// Reads everything for a working directory; blocks on the disk.
+/// Reads everything for a working directory. Blocks on the disk.
 pub(super) fn read(
     (home, now): (Option<PathBuf>, UnixMicros),
     dir: &Path,
@@ -59,7 +59,7 @@ pub(super) fn read(
 }
 
 impl ReadInstructions {
-    /// Whether nothing that it depends on has changed; blocks on the disk to check each file.
+    /// Whether nothing that they depend on has changed. Checks each file, and so blocks on the disk.
     pub(super) fn holds(&self, touched: usize, approved: &Arc<BTreeSet<PathBuf>>) -> bool {
         self.touched == touched && self.approved == *approved && self.stamps.hold()
     }
@@ -74,8 +74,8 @@ impl SessionFeature for InstructionsShown {
 }
 
 impl InstructionsShown {
-    /// What to read for the next prompt: the touched paths, and what was read last. `None` while an earlier
-    /// read is still running.
+    /// Begins a read for the next prompt: returns the touched paths, and the last read. Returns `None` while an earlier
+    /// read is running.
     pub(super) fn begin(
         &mut self,
         loaded: &LoadedSession,
@@ -88,13 +88,13 @@ impl InstructionsShown {
         Some((self.touched.clone(), self.read.clone()))
     }
 
-    /// `None`: the read did not finish; the next prompt tries again.
+    /// Ends a read. `None` means that it failed; the next prompt tries again.
     pub(super) fn end(&mut self, read: Option<ReadInstructions>) {
         self.reading = false;
         self.read = read.or(self.read.take());
     }
 
-    /// As last read.
+    /// The instructions as last read.
     pub(super) fn found(&self) -> Option<Arc<InstructionSet>> {
         self.read.as_ref().map(|read| Arc::clone(&read.found))
     }
@@ -105,7 +105,7 @@ impl InstructionsShown {
         let id = boundary.map(|boundary| boundary.id.clone());
         if self.boundary != id {
             let through = boundary.map_or(Seq::ZERO, |boundary| boundary.made_after);
-            // A read that is still running belongs to the old state; it is started again when it ends.
+            // A running read began with the old state; the next prompt reads again.
             let reading = self.reading;
             *self = Self { boundary: id, through, reading, ..Self::default() };
         }

@@ -15,7 +15,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Memories that are relevant to a question, possibly none. Waits for a model.
+    /// Returns the memories that are relevant to a question, possibly none. Waits for a model.
     pub async fn recall(&self, request: api::RecallRequest) -> Result<api::RecallAnswer> {
         let query = request.query.trim().to_owned();
         if query.is_empty() {
@@ -45,18 +45,18 @@ impl MemoryService {
         };
         let mut memories = Vec::with_capacity(found.len());
         for found in found {
-            memories.extend(self.told(&project, found).await);
+            memories.extend(self.recalled_memory(&project, found).await);
         }
         Ok(api::RecallAnswer { memories, searched, strategy })
     }
 
-    /// Memories for a prompt of another program, each with its name and as a prompt shows it. No model is
-    /// asked, because a person is waiting. `told` are those already shown.
+    /// Returns memories for another program's prompt: their names, and their texts for the prompt. No model is asked,
+    /// because a person is waiting. `delivered` are the names of memories that were already shown.
     pub async fn recall_for_hook(
         &self,
         dir: &str,
         query: &str,
-        told: &BTreeSet<String>,
+        delivered: &BTreeSet<String>,
     ) -> Result<Vec<(String, String)>> {
         let query = query.trim().to_owned();
         if query.is_empty() || self.cx.settings().memory.recall == "off" {
@@ -64,7 +64,7 @@ impl MemoryService {
         }
         let project = self.project(dir).await?;
         self.refresh_library(&project).await?;
-        let exclude = told.iter().filter_map(|name| key_of(name)).collect();
+        let exclude = delivered.iter().filter_map(|name| key_of(name)).collect();
         let wanted = MemoryLookup { query, limit: MOST, exclude, ..MemoryLookup::default() };
         let mut texts = Vec::new();
         for found in project.library.choose(wanted).await? {
@@ -74,8 +74,8 @@ impl MemoryService {
         Ok(texts)
     }
 
-    /// `None` if the file is gone by now.
-    async fn told(
+    /// Returns `None` if the file no longer exists.
+    async fn recalled_memory(
         &self,
         project: &MemoryProject,
         found: FoundMemory,

@@ -1,10 +1,10 @@
-//! Recalled memories in a prompt: attachments at the end, within their limits, each at most once in a view.
+//! Adds recalled memories to a prompt: as attachments at the end, within limits, each at most once in a view.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_context::{Attachment, Decisions};
-use bethink_memdir::prompt::{Recalled as Told, recalled};
+use bethink_memdir::prompt::{Recalled, recalled};
 use bethink_service::{Event, RecalledTopic};
 use bethink_sessions::{
     Contributed, Contribution, Contributor, LoadedSession, Moment, PromptRequest, RecallQuery,
@@ -19,7 +19,7 @@ use super::{MOST, SESSION_BYTES};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for the files that were found: they may be on a mount that is gone.
+/// How long a prompt waits for the files to be read: they may be on a mount that no longer responds.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,8 @@ struct RecalledAttachment {
 }
 
 impl MemoryService {
-    /// What is ready for the newest user message, and whether a model chose it. Never waits for a model.
+    /// Returns the memories that are ready for the newest user message, and whether a model chose them. Never waits for
+    /// a model.
     async fn recalled(
         &self,
         loaded: &LoadedSession,
@@ -47,12 +48,12 @@ impl MemoryService {
         if found.is_empty() {
             return None;
         }
-        let told = surfaced(&loaded.state.decisions);
-        let left = MOST.saturating_sub(told.values().filter(|after| **after >= round.of).count());
+        let shown = surfaced(&loaded.state.decisions);
+        let left = MOST.saturating_sub(shown.values().filter(|after| **after >= round.of).count());
         let tools = asked.recent_tools.clone().unwrap_or_else(|| recent_tools(loaded));
         let new = found.into_iter().filter(|found| {
             let key = found.key();
-            !told.contains_key(&key)
+            !shown.contains_key(&key)
                 && !is_own(loaded, found)
                 && !project.library.is_manual(&key, &tools)
         });
@@ -61,7 +62,7 @@ impl MemoryService {
         Some((round, by_model, recalled))
     }
 
-    /// Their texts, as many as fit the session's limits.
+    /// Reads the memories' texts, as many as fit the session's limit.
     async fn within_limits(
         &self,
         loaded: &LoadedSession,
@@ -88,7 +89,7 @@ impl MemoryService {
         read
     }
 
-    /// The text for the prompt. `None` if the file is gone or unreadable.
+    /// Returns a memory's text for a prompt, or `None` if its file cannot be read.
     pub(super) async fn reminder(
         &self,
         project: &MemoryProject,
@@ -96,7 +97,7 @@ impl MemoryService {
     ) -> Option<String> {
         let (directory, name) = (project.directory(found.scope), &found.topic.name);
         let (text, _) = directory.read(name).await.ok()??;
-        Some(recalled(&Told {
+        Some(recalled(&Recalled {
             scope: found.scope,
             name,
             path: &directory.dir.join(name.file()).display().to_string(),
@@ -106,8 +107,8 @@ impl MemoryService {
         }))
     }
 
-    /// Publishes to followers of the session which memories were recalled, and why.
-    fn tell_recalled(&self, session: SessionId, recalled: &[RecalledAttachment]) {
+    /// Publishes which memories were recalled for the session, and why.
+    fn publish_recalled(&self, session: SessionId, recalled: &[RecalledAttachment]) {
         let Some(first) = recalled.first() else { return };
         let memories = recalled.iter().map(|recalled| {
             let FoundMemory { scope, topic, why } = &recalled.found;
@@ -121,7 +122,7 @@ impl MemoryService {
     }
 }
 
-/// Memories that are relevant to the newest user message, at the end of a prompt.
+/// Adds memories that are relevant to the newest user message at the end of a prompt.
 #[derive(Debug)]
 pub struct RecallContributor(pub MemoryService);
 
@@ -142,8 +143,8 @@ impl Contributor for RecallContributor {
             let reminders = recalled.iter().map(|recalled| recalled.attachment.clone()).collect();
             let (memories, session) = (self.0.clone(), handle.id);
             let once_kept = move || {
-                round.told(by_model);
-                memories.tell_recalled(session, &recalled);
+                round.mark_used(by_model);
+                memories.publish_recalled(session, &recalled);
             };
             let once_kept = Some(Box::new(once_kept) as _);
             Ok(Contribution { reminders, once_kept, ..Contribution::default() })
@@ -156,7 +157,7 @@ fn bytes(decisions: &Decisions) -> usize {
     shown.filter(|a| key_of(&a.name).is_some()).map(|a| a.text.len()).sum()
 }
 
-/// Whether this session taught it and still shows it, which a compaction would end.
+/// Whether the memory was extracted from this session after its last compaction, so that prompts still show its source.
 fn is_own(loaded: &LoadedSession, found: &FoundMemory) -> bool {
     let source = found.topic.header.source.as_ref();
     let since = loaded.last_compaction.as_ref().filter(|c| c.undone_at.is_none());

@@ -1,4 +1,4 @@
-//! Chooses topics by the words of the question, or by a model that sees a list of the topics.
+//! Chooses topics for a question: by its words, or by a model that sees a list of the topics.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ use crate::recall::library::Library;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 
-/// Most tokens of a choice: five names, and a model's thinking before them.
+/// Maximum number of tokens of a model's choice: five names, and its thinking before them.
 const CHOICE_TOKENS: u64 = 1_024;
 
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl FoundMemory {
 pub(super) struct MemoryLookup {
     pub(super) query: String,
     pub(super) recent_tools: Vec<String>,
-    /// Already shown.
+    /// Topics that were already shown.
     pub(super) exclude: HashSet<Key>,
     pub(super) limit: usize,
 }
@@ -54,14 +54,14 @@ impl MemoryLookup {
 }
 
 impl Library {
-    /// Chooses by words; possibly none.
+    /// Chooses topics by words, possibly none.
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
-        // Takes milliseconds in a large directory, so it does not run on the request threads.
+        // This takes milliseconds in a large directory, so it does not run on the request threads.
         blocking(move || Ok(library.held().choose(&wanted))).await
     }
 
-    /// The list that a model sees, and the topics behind its rows.
+    /// Returns the list that a model sees, and the topic of each row.
     fn manifest(&self, wanted: &MemoryLookup, now: UnixMicros) -> (Vec<TopicId>, Manifest) {
         let held = self.held();
         let ids = held.candidates(wanted);
@@ -74,7 +74,7 @@ impl Library {
         self.held().catalog.len()
     }
 
-    /// Whether a topic only says how to use one of these tools.
+    /// Whether a topic only documents the usage of one of these tools.
     pub(super) fn is_manual(&self, key: &Key, tools: &[String]) -> bool {
         let held = self.held();
         held.id(key).is_some_and(|id| is_manual(&held.catalog, id, tools))
@@ -87,7 +87,7 @@ impl LibraryState {
         let picks = select(&self.catalog, &wanted.ask(&exclude, wanted.limit));
         let found = picks.into_iter().filter_map(|pick| {
             let entry = self.topics.get(&pick.id)?;
-            Some(found(entry, told(api::Strategy::Embedded, &pick.why, None)))
+            Some(found(entry, explained(api::Strategy::Embedded, &pick.why, None)))
         });
         found.collect()
     }
@@ -96,7 +96,7 @@ impl LibraryState {
         keys.iter().filter_map(|key| self.id(key)).collect()
     }
 
-    /// Topics that a model may choose from, the most likely first, then the others, newest first.
+    /// Returns topics for a model to choose from: first those that words find, best first, then others, newest first.
     fn candidates(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
         let exclude = self.ids_of(&wanted.exclude);
         let mut ids = ranked(&self.catalog, &wanted.ask(&exclude, MOST_ROWS));
@@ -117,7 +117,7 @@ fn found(entry: &LibraryTopic, why: api::RecallWhy) -> FoundMemory {
 }
 
 impl MemoryService {
-    /// Updates the catalog to the directories. Only reads what changed.
+    /// Updates the catalog to match the directories. Only reads files that changed.
     pub(super) async fn refresh_library(&self, project: &MemoryProject) -> Result<()> {
         let _one = project.library.following.lock().await;
         let private = self.snapshot(project.directory(Scope::Private)).await?;
@@ -134,7 +134,7 @@ impl MemoryService {
         .await
     }
 
-    /// Chooses by a model; `None` if none was asked or the answer was unusable.
+    /// Lets a model choose. Returns `None` if no model was asked or its answer was unusable.
     pub(super) async fn choose_by_model(
         &self,
         library: &Arc<Library>,
@@ -170,7 +170,7 @@ impl MemoryService {
         let found = picks.into_iter().zip(1..).filter_map(|(row, place)| {
             let id = *ids.get(row)?;
             let why = why(&held.catalog, &wanted.query, id).unwrap_or_default();
-            Some(found(held.topics.get(&id)?, told(api::Strategy::Model, &why, Some(place))))
+            Some(found(held.topics.get(&id)?, explained(api::Strategy::Model, &why, Some(place))))
         });
         Some(found.take(wanted.limit).collect())
     }
@@ -196,12 +196,12 @@ fn field_out(field: Field) -> api::TopicField {
     }
 }
 
-fn told(by: api::Strategy, why: &Why, place: Option<u64>) -> api::RecallWhy {
+fn explained(by: api::Strategy, why: &Why, place: Option<u64>) -> api::RecallWhy {
     let terms = why.terms.iter().map(|(term, fields)| api::RecallTerm {
         term: term.clone(),
         fields: fields.iter().copied().map(field_out).collect(),
     });
-    // Two digits: more would suggest a precision that is not there.
+    // More than two digits would suggest a false precision.
     let score = f64::from((why.score * 100.0).round()) / 100.0;
     api::RecallWhy { by, terms: terms.collect(), score, place }
 }

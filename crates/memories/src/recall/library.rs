@@ -1,4 +1,4 @@
-//! A project's topics as a catalog that follows its directories.
+//! A project's topics as a searchable catalog, kept up to date with its directories.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,13 +9,13 @@ use bethink_recall::topics::{Card, Catalog, TopicId};
 use super::Key;
 use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 
-/// Topics that are read in one batch; questions are answered between batches.
+/// Number of topics that are read in one batch. Questions are answered between batches.
 const BATCH: usize = 256;
 
 /// The topics of both directories, ready for recall.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
-    /// Held while it is updated.
+    /// Locked while the library is updated.
     pub(super) following: tokio::sync::Mutex<()>,
     held: RwLock<LibraryState>,
 }
@@ -25,7 +25,7 @@ pub(super) struct LibraryState {
     pub(super) catalog: Catalog,
     ids: HashMap<Key, (TopicId, Hash)>,
     pub(super) topics: HashMap<TopicId, LibraryTopic>,
-    /// The snapshots that it follows, private and team.
+    /// Revisions of the snapshots that were last read, private and team.
     revisions: Option<[u64; 2]>,
     next: u32,
 }
@@ -34,7 +34,7 @@ pub(super) struct LibraryState {
 pub(super) struct LibraryTopic {
     pub(super) scope: Scope,
     pub(super) topic: Arc<MemoryTopic>,
-    /// Its description, or else the first words of its body.
+    /// The topic's description, or else the first words of its body.
     pub(super) description: String,
 }
 
@@ -47,12 +47,12 @@ impl Library {
         self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is up to date with these snapshots, private and team.
+    /// Whether the library is up to date with these snapshots, private and team.
     pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 2]) -> bool {
         self.held().revisions == Some(shown.each_ref().map(|shown| shown.revision))
     }
 
-    /// Reads new topics of these snapshots, and drops removed ones. Blocks.
+    /// Reads topics that are new or changed in these snapshots, and drops removed ones. Blocks.
     pub(super) fn follow(
         &self,
         directories: &[Arc<MemoryDirectory>; 2],

@@ -1,4 +1,4 @@
-//! The search for the newest user message, in parallel to its requests.
+//! Searches memories for the newest user message, in parallel with its requests.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -15,19 +15,19 @@ use super::choose::{FoundMemory, MemoryLookup};
 use super::view::{recent_tools, surfaced};
 use crate::service::MemoryService;
 
-/// How long a prompt waits for the search by words, which takes milliseconds unless the directory is being read
-/// for the first time.
+/// How long a prompt waits for the search by words. It takes milliseconds, unless the directory is being read for the
+/// first time.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Extra results, because some may already be shown.
+/// Number of results to search for. It exceeds the number needed, because some may already be shown.
 const SPARE: usize = 20;
 
-/// The current round of a session, if one began.
+/// The session's current round, if there has been one.
 #[derive(Debug, Default)]
 struct CurrentRound(Mutex<Option<Arc<Round>>>);
 
 impl SessionFeature for CurrentRound {}
 
-/// All prompts that follow one user message.
+/// The search for one user message, shared by all prompts that follow it.
 #[derive(Debug)]
 pub(super) struct Round {
     /// The user message.
@@ -44,14 +44,14 @@ struct FoundSoFar {
 }
 
 impl Round {
-    /// Waits until the search by words is done, or takes too long.
+    /// Waits until the search by words has ended, but no longer than [`PATIENCE`].
     pub(super) async fn looked_up(&self) {
         let mut looked = self.looked.subscribe();
         drop(tokio::time::timeout(PATIENCE, looked.wait_for(|looked| *looked)).await);
     }
 
-    /// What is ready and not shown yet, and whether a model chose it. A model's choice takes precedence over
-    /// its candidates.
+    /// Returns results that are ready and have not been shown, and whether a model chose them. A model's choice
+    /// replaces the results of the search by words.
     pub(super) fn ready(&self) -> (Vec<FoundMemory>, bool) {
         let found = locked(&self.found);
         match &found.by_model {
@@ -60,9 +60,9 @@ impl Round {
         }
     }
 
-    /// Marks what was ready as shown, or as considered for a prompt. A model's choice since then is left for
-    /// the next prompt.
-    pub(super) fn told(&self, by_model: bool) {
+    /// Drops results that a prompt has used. If the prompt used those of the search by words, a model's choice
+    /// stays for the next prompt.
+    pub(super) fn mark_used(&self, by_model: bool) {
         let mut found = locked(&self.found);
         found.by_words.clear();
         if by_model {
@@ -80,7 +80,7 @@ impl MemoryService {
         }
     }
 
-    /// The session's current round, started if necessary.
+    /// Returns the session's current round, and starts one if necessary.
     pub(super) fn round(
         &self,
         handle: &SessionHandle,
@@ -106,18 +106,18 @@ impl MemoryService {
         let (found, looked) = (Mutex::default(), watch::Sender::new(false));
         let round = Arc::new(Round { of, query: words, found, looked });
         *locked(&current.0) = Some(Arc::clone(&round));
-        let told = surfaced(&loaded.state.decisions);
-        if known.is_none() && told.iter().any(|(_, after)| *after >= of) {
-            // From before the daemon was restarted.
+        let shown = surfaced(&loaded.state.decisions);
+        if known.is_none() && shown.iter().any(|(_, after)| *after >= of) {
+            // The search for this message ended before the daemon was restarted.
             round.looked.send_replace(true);
             return Some(round);
         }
         let tools = asked.recent_tools.clone().unwrap_or_else(|| recent_tools(loaded));
-        self.look_beside(&round, loaded, tools, told.into_keys().collect());
+        self.search_in_background(&round, loaded, tools, shown.into_keys().collect());
         Some(round)
     }
 
-    fn look_beside(
+    fn search_in_background(
         &self,
         round: &Arc<Round>,
         loaded: &LoadedSession,
@@ -165,13 +165,13 @@ impl MemoryService {
 }
 
 enum Newest {
-    /// The words of the current round.
+    /// The current round is about them.
     Known,
     Said(Seq, String),
     Nothing,
 }
 
-/// The newest user message with words of the user, and these words.
+/// Finds the newest message with the user's own words.
 fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> Newest {
     for entry in loaded.state.history.entries().iter().rev() {
         let message = &entry.message;
@@ -185,7 +185,7 @@ fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> Newest {
     Newest::Nothing
 }
 
-/// The user's own words in a message, without text that programs added.
+/// Returns the user's own words in a message, without text that programs added.
 fn words_of(message: &Message) -> Option<String> {
     let has_text = message.blocks.iter().any(|block| matches!(block.kind, BlockKind::Text));
     if message.role != Role::User || !has_text {

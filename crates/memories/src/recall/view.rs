@@ -1,4 +1,4 @@
-//! The memories that a session's view shows, and the tools in use.
+//! Finds the memories that a session's view shows, and the tools in use.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,13 +9,13 @@ use bethink_transcript::{BlockKind, Seq};
 
 use super::Key;
 
-/// The kind of attachment; index changes have it too, under a name without a scope.
+/// The kind of attachment. Index changes have the same kind, but names without a scope.
 pub(super) const WHAT: &str = "memory";
-/// Number of newest messages whose tools count as in use: about three rounds.
+/// Tools that are called in this many of the newest messages count as in use. It is about three rounds.
 const RECENT_MESSAGES: usize = 12;
 const RECENT_TOOLS: usize = 16;
 
-/// Memories that the view shows, each with the message that it follows.
+/// Returns the memories that the view shows, each with the message that it follows.
 pub(super) fn surfaced(decisions: &Decisions) -> HashMap<Key, Seq> {
     let shown = decisions.attachments().iter().filter(|a| a.what == WHAT && decisions.shows(a));
     shown.filter_map(|a| Some((key_of(&a.name)?, a.after))).collect()

@@ -13,7 +13,7 @@ use crate::directory::MemoryTopic;
 use crate::memory_write::Expected;
 
 impl ToolRun<'_> {
-    /// Files below a folder, as relative paths. The team's are below the private directory itself.
+    /// Lists the files in a folder and its subfolders. The private root also contains the team's files.
     pub(super) async fn entries(&self, scope: Scope, folder: &str) -> Result<Vec<ListedFile>> {
         let mut found = self.own_entries(scope, folder).await?;
         if scope == Scope::Private && folder.is_empty() {
@@ -43,7 +43,7 @@ impl ToolRun<'_> {
         Ok(shown.topics.values().filter_map(entry).chain(index).collect())
     }
 
-    /// The private topics below a folder.
+    /// Lists the private topics in a folder and its subfolders.
     pub(super) async fn topics_in(&self, folder: &str) -> Result<Vec<DirectoryFile>> {
         let entries = self.own_entries(Scope::Private, folder).await?;
         let name = |entry: &ListedFile| Name::parse(&format!("{folder}/{}", entry.path)).ok();
@@ -72,8 +72,8 @@ impl ToolRun<'_> {
         Ok(format!("Successfully renamed {old} to {new}"))
     }
 
-    /// Writes the new file before it removes the old one, so a crash in between leaves both. If the old file
-    /// was changed meanwhile, it stays and the new one is removed.
+    /// Writes the new file before it removes the old one, so that a crash in between leaves both. If the old file was
+    /// changed meanwhile, it stays and the new one is removed.
     async fn move_file(
         &self,
         (old, from): (&str, DirectoryFile),
@@ -131,8 +131,8 @@ impl ToolRun<'_> {
         for (done, (from, to)) in moves.into_iter().enumerate() {
             let (old, new) = (format!("{old} ({from})"), format!("{new} ({to})"));
             if let Err(unmet) = self.move_file((&old, from), (&new, to)).await {
-                let Unmet::Told(why) = unmet else { return Err(unmet) };
-                return Err(Unmet::Told(format!(
+                let Unmet::ForModel(why) = unmet else { return Err(unmet) };
+                return Err(Unmet::ForModel(format!(
                     "{done} of {all} files were moved before an error: {why}"
                 )));
             }
