@@ -1,7 +1,7 @@
-//! Files that a write displaced: each is kept under a hidden name for a moment, checked again, and only then removed.
+//! Files that a write displaced. Each is kept under a hidden name for a moment, checked again, and only then removed.
 //!
-//! An editor that opened a file before it was exchanged may write into it afterwards. What it wrote is returned to
-//! the caller instead of being lost.
+//! An editor that opened a file before it was exchanged may write to it afterwards. Such content is returned to the
+//! caller and not lost.
 
 use std::mem;
 use std::sync::PoisonError;
@@ -18,7 +18,7 @@ use crate::read::{content, drain, open};
 use crate::rename::named_for;
 use crate::root::{Aside, MemoryRoot};
 
-/// Content that someone wrote into a displaced file, or that an interrupted write left. It stays on disk, and is
+/// Content that someone wrote to a displaced file, or that an interrupted write left. It stays on disk, and is
 /// returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
@@ -29,13 +29,13 @@ pub struct Settled {
 }
 
 impl MemoryRoot {
-    /// How many displaced files wait for [`Self::settle`].
+    /// Returns the number of displaced files that wait for [`Self::settle`].
     pub fn unsettled(&self) -> usize {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Checks files that were displaced at least `grace` ago. Unchanged ones are removed; content written since is
-    /// returned: store it, release it, and settle again.
+    /// Checks files that were displaced at least `grace` ago. Unchanged ones are removed. Content that was written
+    /// since is returned: the caller must store it, release it, and settle again.
     pub fn settle(&self, grace: Duration) -> Vec<Settled> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)
@@ -57,8 +57,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Collects what interrupted writes left, to be stored and released as after [`Self::settle`]. Recently changed
-    /// files are skipped, because another daemon may be using them.
+    /// Collects files that interrupted writes left. They must be stored and released as those of [`Self::settle`].
+    /// Recently changed files are skipped, because another daemon may be using them.
     pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<Settled> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
         let mut settled = Vec::new();
@@ -86,7 +86,7 @@ impl MemoryRoot {
         asides.iter().any(|aside| aside.name == name && aside.folders == folders)
     }
 
-    /// The content that the caller does not have yet; `None` if the file was removed.
+    /// Returns content that the caller does not have, or else removes the file and returns `None`.
     fn look(&self, aside: Aside) -> Option<Settled> {
         let looked = self.looked(&aside).inspect_err(|error| {
             tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");
@@ -107,7 +107,7 @@ impl MemoryRoot {
         }
         let Some(mut file) = open(&place, &place.name)? else { return Ok(None) };
         place.dir.remove_file(&place.name).map_err(|error| place.io("remove", error))?;
-        // Read again through the descriptor: nobody can open the file any more.
+        // Read again through the descriptor: now that the file has no name, nobody else can open it.
         let last = drain(&place, &mut file)?;
         Ok((last.hash != found.hash).then_some(last))
     }

@@ -1,4 +1,4 @@
-//! Which files must be read again.
+//! Determines which files must be read again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +21,8 @@ impl FileSeen {
         self.stamp != now.stamp || self.was_hasty()
     }
 
-    /// Whether it was read within a tick of its last save: a second save in that tick has the same stamp, so the
-    /// stamp proves nothing. A stamp in the future proves nothing either.
+    /// Whether the stamp cannot show a change: the file was read within a tick of its last save, and a second save in
+    /// that tick has the same stamp. The same is true of a stamp in the future.
     fn was_hasty(&self) -> bool {
         let tick = i128::try_from(TICK.as_nanos()).unwrap_or(0);
         self.stamp.mtime.max(self.stamp.ctime) + tick > i128::from(self.at.0) * 1_000
@@ -35,7 +35,7 @@ pub struct DirectoryChanges {
     pub gone: Vec<DirectoryFile>,
 }
 
-/// Compares a listing with what was read before.
+/// Compares a listing with the files as last read.
 pub fn changed(
     seen: &BTreeMap<DirectoryFile, FileSeen>,
     listing: &DirectoryListing,

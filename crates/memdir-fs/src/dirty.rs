@@ -1,4 +1,4 @@
-//! Turns file system events into what must be checked again. These are only hints: the listing decides.
+//! Turns file system events into a list of files to check again. Events are only hints: the listing decides.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ pub(crate) struct Watched {
     pub(crate) path: PathBuf,
     pub(crate) scope: Scope,
     pub(crate) follow: Follow,
-    /// What the system was asked to watch: the directory, its folders and its parent.
+    /// Paths that the system watches: the directory, its folders and its parent.
     pub(crate) asked: BTreeSet<PathBuf>,
-    /// The system has no watches left, so the directory is polled.
+    /// Whether the directory is polled, because the system has no watches left.
     pub(crate) polled: bool,
     pub(crate) pending: Option<Pending>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Watched {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pending {
     pub(crate) dirty: Dirty,
-    /// Folders came or went, so watches must be set up again.
+    /// Whether folders were added or removed, so that watches must be set up again.
     pub(crate) folders: bool,
 }
 
@@ -54,11 +54,11 @@ impl Watched {
         }
     }
 
-    /// What an event says about one path, if it concerns this directory.
+    /// Returns what must be checked because of an event on a path, if the path concerns this directory.
     pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<DirtyPath> {
         let within = path.strip_prefix(&self.path).ok()?;
         if within.as_os_str().is_empty() {
-            // The directory itself: a changed mode does not matter, anything else may change everything.
+            // Changed metadata of the directory itself does not matter. Any other event on it may change everything.
             return (!matches!(kind, EventKind::Modify(notify::event::ModifyKind::Metadata(_))))
                 .then_some(DirtyPath::Folder);
         }
@@ -79,7 +79,8 @@ impl Watched {
         Some(DirectoryFile::parse(text).map_or(DirtyPath::Everything, DirtyPath::File))
     }
 
-    /// The event does not always say so, and for a removed entry only the known folders do.
+    /// Whether the path is a folder. Events do not always report that; for a removed entry, only the known folders
+    /// tell.
     fn is_folder(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => true,
@@ -105,7 +106,7 @@ pub(crate) enum DirtyPath {
 pub(crate) fn take_in(roots: &mut [Watched], event: notify::Result<Event>) -> bool {
     let event = match event {
         Ok(event) if event.need_rescan() => None,
-        // Reads are not changes, and many are our own.
+        // Reads change nothing, and many are our own.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
         Ok(event) => Some(event),
         Err(error) => {

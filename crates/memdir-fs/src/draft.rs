@@ -1,4 +1,4 @@
-//! The new text under a hidden name, complete and on disk before it is moved into place.
+//! A draft: the new text under a hidden name, complete and on disk before it is moved into place.
 
 use std::io::Write;
 
@@ -40,20 +40,21 @@ impl FileDraft {
 
     fn fill(&mut self, bytes: &[u8], mode: u32) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
-        // The mode is that of the previous file; the umask does not apply.
+        // Set the previous file's mode, to which the umask does not apply.
         if mode != FILE_MODE {
             self.file.set_permissions(Permissions::from_mode(mode))?;
         }
         self.file.sync_all()
     }
 
-    /// The stat after the rename, which updates the change time.
+    /// Returns the file's state after the rename, which updates the change time.
     pub(crate) fn stat(&self, place: &Place) -> Result<Stat, FileError> {
         let meta = self.file.metadata().map_err(|error| place.io("look at", error))?;
         Ok(Stat::of(&meta))
     }
 
-    /// Removes the draft if its name still belongs to it: a rename that failed may have happened all the same.
+    /// Removes the draft if its name still belongs to it. A rename that reported an error may have happened
+    /// nevertheless.
     pub(crate) fn discard(&self, place: &Place) {
         let entry = place.entry_of(&self.name);
         if entry.is_ok_and(|meta| meta.is_some_and(|meta| node(&meta) == self.node))
@@ -64,12 +65,12 @@ impl FileDraft {
     }
 }
 
-/// Flushes the folder's names to disk.
+/// Flushes the folder's entries to disk.
 pub(crate) fn sync(place: &Place) -> Result<(), FileError> {
     sync_folder(&place.dir).map_err(|error| place.io("write", error))
 }
 
-/// Our descriptors of folders only look up names; fsync needs one that can read.
+/// Flushes a folder. Our folder descriptors can only look up names, so this opens one for reading, as fsync needs.
 pub(crate) fn sync_folder(dir: &Dir) -> std::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! Errors, each with the place and what helps.
+//! Errors, each with the path concerned and what to do about it.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::limits::{MOST_BYTES, MOST_ENTRIES};
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     #[error(
-        "{path:?} is a symbolic link, which is allowed only for a configured directory: use its target instead"
+        "{path:?} is a symbolic link; only a configured directory may be one: use the link's target instead"
     )]
     Linked { path: PathBuf },
     #[error("{path:?} is not a directory")]
@@ -21,10 +21,10 @@ pub enum RootError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Why a file was not read or written. Nothing has changed on disk.
+/// Why a file was not read or written. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Anything written is in the old directory, wherever that is now.
+    /// The directory was moved during the write. Text that was written is in the moved directory.
     #[error("the memory directory {path:?} was moved, removed or replaced: open it again")]
     Moved { path: PathBuf },
     #[error("{file} {why}")]
@@ -66,7 +66,7 @@ pub enum UnusableReason {
     NotAFolder,
     #[error("is not a regular file")]
     NotAFile,
-    #[error("is nested too deeply to be read")]
+    #[error("is in too many nested folders")]
     TooDeep,
     #[error("is {bytes} bytes; the limit is {MOST_BYTES}")]
     TooLarge { bytes: u64 },
@@ -85,7 +85,7 @@ impl FileError {
         FileError::Strange { file: file.into(), why }
     }
 
-    /// Classifies the error by what a person can do about it.
+    /// Classifies an error by what a person can do about it.
     pub(crate) fn io(doing: &'static str, file: impl Into<String>, source: io::Error) -> Self {
         let file = file.into();
         match Errno::from_io_error(&source) {

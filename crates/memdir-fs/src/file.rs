@@ -1,4 +1,4 @@
-//! A file of a memory directory: its name, its content, and the stamp that shows changes.
+//! A memory directory's file: its name, its content, and the stamp that shows changes.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use bethink_memdir::Hash;
 use bethink_transcript::UnixMicros;
 use cap_std::fs::{Metadata, MetadataExt};
 
-/// What the file system says about a file without reading it. Equal stamps mean equal content, except for files
-/// that were written just before they were read: see [`crate::changed`].
+/// The metadata that changes when a file's content changes. Equal stamps mean equal content, except for files that were
+/// written just before they were read: see [`crate::changed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     pub dev: u64,
     pub ino: u64,
     pub size: u64,
-    /// Nanoseconds since 1970.
+    /// Time of the last change of content, in nanoseconds since 1970.
     pub mtime: i128,
-    /// Nanoseconds since 1970.
+    /// Time of the last change of content or metadata, in nanoseconds since 1970.
     pub ctime: i128,
 }
 
-/// A regular file as it was listed or read.
+/// Metadata of a regular file when it was listed or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub struct FileContent {
 }
 
 impl FileContent {
-    /// `None` if the bytes are not UTF-8.
+    /// Returns the content as text, or `None` if it is not UTF-8.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }

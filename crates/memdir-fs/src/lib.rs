@@ -1,10 +1,10 @@
 //! Memory directories on disk: the only code that touches memory files.
 //!
-//! Owns: opening a directory so that nothing outside it can be reached, listing and reading whatever people put
-//! there, writing by compare-and-swap so that nobody's save is lost, and watching for changes. Synchronous. The
-//! meaning of the texts belongs to `bethink-memdir`; versions, proposals and events belong to the daemon.
+//! Opens a directory so that nothing outside it can be reached, lists and reads entries of any kind, writes by
+//! compare-and-swap so that nobody's save is lost, and watches for changes. All calls are synchronous.
+//! `bethink-memdir` handles the meaning of the texts; the daemon handles versions, proposals and events.
 //!
-//! No function here removes content that it has not returned to its caller.
+//! No function removes content that it has not returned to its caller.
 //!
 //! Reading order: [`file`] → [`root`] → `place` → `read` → [`list`] → [`write`] → `draft` → `undo` → `rename` →
 //! [`aside`] → [`lock`] → [`changed`] → `dirty` → [`watch`]; [`limits`] and [`error`] are used by all.

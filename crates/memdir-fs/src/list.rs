@@ -15,20 +15,20 @@ use crate::place::Place;
 use crate::rename::SIDE;
 use crate::root::MemoryRoot;
 
-/// A directory's entries, each as it was when it was listed.
+/// A directory's entries when they were listed.
 #[derive(Clone, Debug, Default)]
 pub struct DirectoryListing {
     pub index: Option<Stat>,
     /// By name.
     pub topics: Vec<(Name, Stat)>,
-    /// Entries that look like memories but are not.
+    /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<Strange>,
-    /// Hidden files that a write of this or another process left.
+    /// Hidden files of running or interrupted writes, by this or another process.
     pub left: Vec<Left>,
 }
 
 impl DirectoryListing {
-    /// The index and the topics.
+    /// Iterates over the index and the topics.
     pub fn files(&self) -> impl Iterator<Item = (DirectoryFile, &Stat)> {
         let index = self.index.iter().map(|stat| (DirectoryFile::Index, stat));
         index.chain(
@@ -39,12 +39,12 @@ impl DirectoryListing {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strange {
-    /// Relative to the directory; invalid UTF-8 is replaced.
+    /// Path relative to the directory. Invalid UTF-8 is replaced.
     pub path: String,
     pub why: UnusableReason,
 }
 
-/// A file of a write that is running or was interrupted.
+/// A hidden file of a write that is running or was interrupted.
 #[derive(Clone, Debug)]
 pub struct Left {
     pub(crate) folders: Vec<String>,
@@ -63,7 +63,7 @@ impl MemoryRoot {
         Ok(listing)
     }
 
-    /// The folders that may contain topics, relative to the directory.
+    /// Returns the folders that may contain topics, relative to the directory.
     pub(crate) fn folders(&self) -> io::Result<Vec<String>> {
         let (mut found, mut next) = (Vec::new(), vec![(Arc::clone(&self.dir), Vec::new())]);
         while let Some((dir, parts)) = next.pop() {
@@ -75,7 +75,7 @@ impl MemoryRoot {
                 if !wanted || !is_folder(&entry) || self.is_the_teams(&inner) {
                     continue;
                 }
-                // If it was removed meanwhile, its parent's watch reports that.
+                // If the folder was removed meanwhile, its parent's watch reports that.
                 if let Ok(opened) = dir.open_dir_nofollow(&name) {
                     found.push(inner.join("/"));
                     next.push((Arc::new(opened), inner));
@@ -157,7 +157,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// `None` if it was removed since it was listed.
+    /// Returns `None` if the file was removed after it was listed.
     fn file(
         &self,
         dir: &Arc<Dir>,
@@ -216,7 +216,7 @@ impl Walk<'_> {
     }
 }
 
-/// Not every file system gives an entry's type in a listing.
+/// Whether an entry is a folder. Not every file system includes the type in a listing.
 fn is_folder(entry: &DirEntry) -> bool {
     match entry.file_type() {
         Ok(kind) if kind != FileType::unknown() => kind.is_dir(),

@@ -1,9 +1,8 @@
-//! A lock for rewriting a whole directory, across all daemons and machines that share it.
+//! A lock for rewriting a whole directory, shared by all daemons and machines that use it.
 //!
-//! Writing a single file needs no lock, because each write compares. Work that rewrites many files for minutes
-//! should run alone. The lock file contains the time of the last heartbeat, so it also works on network folders,
-//! where the kernel's locks are local to a machine. The kernel's lock is held only while the file is read and
-//! written.
+//! A single write needs no lock, because it is a compare-and-swap. The lock is for work that rewrites many files for
+//! minutes. The lock file contains the time of the last heartbeat, so it also works on network folders, where the
+//! kernel's locks are local to a machine. The kernel's lock is only held while the file is read and written.
 
 use std::io::{Read, Seek, Write};
 use std::time::Duration;
@@ -16,14 +15,14 @@ use crate::error::{FileError, UnusableReason};
 use crate::limits::FILE_MODE;
 use crate::root::MemoryRoot;
 
-/// Hidden, so that it is not a memory. Removed when the lock is released.
+/// The lock file. Its name is hidden, so that it is not a memory. It is removed when the lock is released.
 const LOCK: &str = ".bethink.lock";
-/// How many bytes of it are read; it has one line.
+/// Maximum number of bytes that are read from the lock file, which has one line.
 const MOST: u64 = 512;
-/// Another process may remove the file between opening and locking it; then a new one is opened.
+/// Maximum number of attempts to open the lock file: another process may remove it before it is locked here.
 const TRIES: usize = 8;
 
-/// Who holds the lock, and the time of its last heartbeat.
+/// The lock's holder, and the time of its last heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub owner: String,
@@ -48,8 +47,8 @@ enum Opened {
 }
 
 impl MemoryRoot {
-    /// Takes the lock for `owner`, who may hold it already. A lock without a heartbeat for `stale` is taken over; so is
-    /// one whose heartbeat is further in the future than that.
+    /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is older than
+    /// `stale`, or as far in the future.
     pub fn lock(&self, owner: &str, now: UnixMicros, stale: Duration) -> Result<Locked, FileError> {
         let mut file = match self.lock_file(true)? {
             Opened::Ours(file) => file,
@@ -86,8 +85,8 @@ impl MemoryRoot {
         Ok(ours)
     }
 
-    /// Releases the lock if `owner` holds it. `false` means that another process is reading it right now: try again in
-    /// a moment, or others will wait until the lock is stale.
+    /// Releases the lock if `owner` holds it. Returns `false` if another process is using the lock file: try again in a
+    /// moment, or others must wait until the lock is stale.
     pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
             Opened::Ours(file) => file,
@@ -125,7 +124,7 @@ impl MemoryRoot {
     fn open_lock(&self, make: bool) -> Result<Option<cap_std::fs::File>, FileError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(make).mode(FILE_MODE).follow(FollowSymlinks::No);
-        // Never wait for a pipe with this name.
+        // Do not wait if the name belongs to a pipe.
         options.nonblock(true);
         match self.dir.open_with(LOCK, &options) {
             Ok(file) => Ok(Some(file)),
@@ -139,7 +138,8 @@ fn failed(error: std::io::Error) -> FileError {
     FileError::io("lock the directory with", LOCK, error)
 }
 
-/// Reads `heard owner`. An unreadable file belongs to nobody: its writer was killed while writing.
+/// Reads the heartbeat and the owner. If they cannot be parsed, the writer was killed while writing, and the lock is
+/// free.
 fn read(file: &mut std::fs::File) -> Result<Option<Holder>, FileError> {
     let mut bytes = Vec::new();
     file.rewind().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Resolves a file name to a folder's descriptor and a single name within it.
+//! Resolves a file name to a folder's descriptor and a name in that folder.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::file::DirectoryFile;
 use crate::limits::{FOLDER_MODE, MOST_HOPS};
 use crate::root::{Inode, MemoryRoot};
 
-/// Where a file is. `name` is a single component, so a call with `dir` and `name` cannot leave `dir`.
+/// The location of a file. `name` is a single component, so a call with `dir` and `name` cannot leave `dir`.
 pub(crate) struct Place {
-    /// The path as the person knows it, for messages.
+    /// The path relative to the memory directory, for messages.
     pub(crate) shown: String,
     pub(crate) folders: Vec<String>,
     pub(crate) dir: Arc<Dir>,
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The entry itself, link or not; `None` if nothing has this name.
+    /// Returns the entry itself, even if it is a link; `None` if there is no entry.
     pub(crate) fn entry(&self) -> Result<Option<Metadata>, FileError> {
         self.entry_of(&self.name)
     }
@@ -48,20 +48,20 @@ impl Place {
 }
 
 impl MemoryRoot {
-    /// Where the file is, after following links that stay inside. `None` if neither it nor its folder exists.
+    /// Finds a file, and follows links that stay inside the directory. Returns `None` if its folder does not exist.
     pub(crate) fn find(&self, file: &DirectoryFile) -> Result<Option<Place>, FileError> {
         let Some(place) = self.place(file, Missing::Leave)? else { return Ok(None) };
         self.followed(place).map(Some)
     }
 
-    /// Like [`Self::find`], but creates missing folders.
+    /// As [`Self::find`], but creates missing folders.
     pub(crate) fn find_or_make(&self, file: &DirectoryFile) -> Result<Place, FileError> {
         let gone = || FileError::Moved { path: self.path.clone() };
         let place = self.place(file, Missing::Make)?.ok_or_else(gone)?;
         self.followed(place)
     }
 
-    /// The entry of that name itself, link or not.
+    /// Finds the entry with the file's name, without following a link.
     pub(crate) fn place(
         &self,
         file: &DirectoryFile,
@@ -77,7 +77,7 @@ impl MemoryRoot {
         Ok(dir.map(|dir| Place { shown, folders, dir, name }))
     }
 
-    /// Checks that the path still leads to what was found before.
+    /// Checks that the path still leads to the same folder.
     pub(crate) fn still_there(&self, place: &Place) -> Result<(), FileError> {
         self.check_current()?;
         if place.folders.is_empty() {
@@ -90,7 +90,7 @@ impl MemoryRoot {
         if same { Ok(()) } else { Err(moved()) }
     }
 
-    /// Opens folder by folder, none of which may be a link.
+    /// Opens nested folders, none of which may be a link.
     pub(crate) fn walk(
         &self,
         folders: &[String],
@@ -114,8 +114,8 @@ impl MemoryRoot {
         Ok(Some(dir))
     }
 
-    /// Follows links here rather than in the system, so that each step can be checked: relative, inside, not hidden,
-    /// not in the team's directory.
+    /// Follows links one step at a time, so that each target can be checked: it must be inside the directory, not
+    /// hidden, and not in the team's directory.
     pub(crate) fn followed(&self, mut place: Place) -> Result<Place, FileError> {
         for hop in 0..=MOST_HOPS {
             match place.entry()? {
@@ -148,7 +148,7 @@ impl MemoryRoot {
     }
 }
 
-/// What to do about missing folders.
+/// How to handle missing folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     Leave,
@@ -159,7 +159,7 @@ pub(crate) fn node(meta: &Metadata) -> Inode {
     Inode(meta.dev(), meta.ino())
 }
 
-/// Another entry of the folder that has the same name on some system.
+/// Finds another entry in the folder whose name is the same on some systems.
 pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
     let folded = fold(name);
     for entry in dir.entries()? {
@@ -194,7 +194,7 @@ fn no_folder(dir: &Dir, part: &str) -> UnusableReason {
     if linked { UnusableReason::LinkedFolder } else { UnusableReason::NotAFolder }
 }
 
-/// The folders are not links, so `..` can be resolved in the text.
+/// Resolves a link's target. The folders are not links, so `..` can be resolved without the disk.
 fn resolved(folders: &[String], target: &Path) -> Result<Vec<String>, UnusableReason> {
     let mut parts = folders.to_vec();
     for component in target.components() {

@@ -14,7 +14,7 @@ use crate::place::Place;
 use crate::root::MemoryRoot;
 
 impl MemoryRoot {
-    /// `None` if there is no such file.
+    /// Reads a file; `None` if it does not exist.
     pub fn read(&self, file: &DirectoryFile) -> Result<Option<FileContent>, FileError> {
         self.check_current()?;
         let Some(place) = self.find(file)? else { return Ok(None) };
@@ -22,7 +22,7 @@ impl MemoryRoot {
     }
 }
 
-/// The content of a regular file in the place's folder; links are not followed.
+/// Reads a regular file in the place's folder. Links are not followed.
 pub(crate) fn content(place: &Place, name: &str) -> Result<Option<FileContent>, FileError> {
     match open(place, name)? {
         Some(mut file) => drain(place, &mut file).map(Some),
@@ -30,7 +30,7 @@ pub(crate) fn content(place: &Place, name: &str) -> Result<Option<FileContent>, 
     }
 }
 
-/// Never blocks: a pipe is detected before it is read.
+/// Opens a regular file. Never blocks: a pipe is detected before it is read.
 pub(crate) fn open(place: &Place, name: &str) -> Result<Option<cap_std::fs::File>, FileError> {
     match place.entry_of(name)? {
         None => return Ok(None),
@@ -43,7 +43,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Option<cap_std::fs::File
         Ok(file) => Ok(Some(file)),
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::NOENT) => Ok(None),
-            // It was replaced since it was checked.
+            // It was replaced after it was checked.
             Some(Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
                 Err(place.strange(UnusableReason::NotAFile))
             }

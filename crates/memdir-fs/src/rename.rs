@@ -1,4 +1,4 @@
-//! Renames within one folder without overwriting anything unseen, with what each file system supports.
+//! Renames within a folder without overwriting unseen content, with the operations that the file system supports.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,19 +7,19 @@ use cap_std::fs::Dir;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
-/// The beginning of all our hidden names, followed by random digits, the file's own name, and [`SUFFIX`].
+/// The prefix of all our hidden names. Random digits, the file's own name and [`SUFFIX`] follow.
 pub(crate) const SIDE: &str = ".bethink-";
 pub(crate) const SUFFIX: &str = ".tmp";
-/// Random hexadecimal digits of a hidden name.
+/// Number of random hexadecimal digits in a hidden name.
 pub(crate) const DIGITS: usize = 16;
 
-/// A unique name, from which the file's own name can be read after a crash.
+/// Makes a unique hidden name that contains the file's own name, which is needed after a crash.
 pub(crate) fn side_name(name: &str) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{SIDE}{}-{name}{SUFFIX}", &random[..DIGITS])
 }
 
-/// The name of the file that a hidden one was made for.
+/// Returns the name of the file that a hidden one belongs to.
 pub(crate) fn named_for(side: &str) -> Option<&str> {
     let rest = side.strip_prefix(SIDE)?.strip_suffix(SUFFIX)?;
     let (random, name) = rest.split_at_checked(DIGITS)?;
@@ -27,7 +27,7 @@ pub(crate) fn named_for(side: &str) -> Option<&str> {
     name.strip_prefix('-').filter(|name| hex && !name.is_empty())
 }
 
-/// What the file system supports, learned from its first error.
+/// Operations that the file system supports, learned from its errors.
 #[derive(Debug)]
 pub(crate) struct Abilities {
     exchange: AtomicBool,
@@ -47,7 +47,7 @@ impl Abilities {
         Self { exchange, no_replace, links }
     }
 
-    /// Exchanges two entries in one step. `Ok(false)` means that this file system cannot.
+    /// Exchanges two entries in one step. Returns `false` if the file system does not support it.
     pub(crate) fn exchange(&self, dir: &Dir, one: &str, other: &str) -> io::Result<bool> {
         tried(&self.exchange, &FLAGS, || Ok(renamed(dir, one, other, RenameFlags::EXCHANGE)?))
     }
@@ -61,8 +61,8 @@ impl Abilities {
         if tried(&self.links, &LINKS, || dir.hard_link(from, dir, to))? {
             return dir.remove_file(from);
         }
-        // Some network file systems support neither flags nor links: for a moment, someone else's save could be
-        // overwritten.
+        // Some network file systems support neither flags nor links. Between the check and the rename, a save by
+        // another program could be overwritten.
         match dir.symlink_metadata(to) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => dir.rename(from, dir, to),
@@ -80,7 +80,7 @@ const FLAGS: [Errno; 3] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 /// Errors of file systems without hard links.
 const LINKS: [Errno; 3] = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP];
 
-/// `false` if this is not supported here at all.
+/// Returns `false` if the file system does not support the operation.
 fn tried(
     able: &AtomicBool,
     refusals: &[Errno],

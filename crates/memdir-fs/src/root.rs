@@ -1,4 +1,4 @@
-//! A memory directory, held open by its descriptor.
+//! An open memory directory.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -20,20 +20,20 @@ use crate::rename::Abilities;
 /// Whether the path of a directory may end in a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// For directories that the daemon derives: a link there comes from someone else.
+    /// For directories that the daemon chose: a link there was created by someone else.
     No,
     /// For directories that a person configured.
     Yes,
 }
 
-/// A memory directory. Everything is done relative to its descriptor, one checked path component at a time and
-/// never through a link to a folder, so that nothing outside can be reached, whatever is replaced meanwhile.
+/// An open memory directory. All operations are relative to its descriptor, one checked path component at a time, and
+/// never follow a link to a folder. So nothing outside can be reached, even if someone replaces entries meanwhile.
 pub struct MemoryRoot {
     pub(crate) path: PathBuf,
     pub(crate) dir: Arc<Dir>,
     pub(crate) scope: Scope,
     pub(crate) abilities: Abilities,
-    /// The most entries that are listed.
+    /// Maximum number of entries that are listed.
     pub(crate) most: usize,
     pub(crate) asides: Mutex<Vec<Aside>>,
     follow: Follow,
@@ -41,24 +41,25 @@ pub struct MemoryRoot {
     lanes: [Mutex<()>; LANES],
 }
 
-/// One of our hidden files, which was or was going to be a memory file.
+/// One of our hidden files: a displaced memory file, or a draft that was not moved into place.
 #[derive(Debug)]
 pub(crate) struct Aside {
     pub(crate) file: DirectoryFile,
     pub(crate) folders: Vec<String>,
     pub(crate) name: String,
-    /// The content that the caller already has; `None` if none.
+    /// Hash of the content that the caller already has, if any.
     pub(crate) known: Option<Hash>,
-    /// `None` means long ago.
+    /// When it was displaced; `None` means long ago.
     pub(crate) since: Option<Instant>,
 }
 
-/// The identity of a file: device and inode.
+/// A file's identity: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode(pub(crate) u64, pub(crate) u64);
 
 impl MemoryRoot {
-    /// `None` if there is no such directory. A private directory does not include its `team/`, which has its own root.
+    /// Opens a directory; `None` if it does not exist. A private directory does not include `team/`, which has its own
+    /// root.
     pub fn open(path: &Path, scope: Scope, follow: Follow) -> Result<Option<Self>, RootError> {
         let mut flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if follow == Follow::No {
@@ -85,7 +86,7 @@ impl MemoryRoot {
         }))
     }
 
-    /// Creates missing parts of the path, accessible only to this user.
+    /// Opens a directory, and creates missing parts of the path, accessible only to this user.
     pub fn create(path: &Path, scope: Scope, follow: Follow) -> Result<Self, RootError> {
         if let Some(root) = Self::open(path, scope, follow)? {
             return Ok(root);
@@ -117,8 +118,8 @@ impl MemoryRoot {
         if self.is_current() { Ok(()) } else { Err(FileError::Moved { path: self.path.clone() }) }
     }
 
-    /// Allows one writer per file at a time, so that writers of this process never see each other's intermediate
-    /// states. Other processes may save at any moment, which exchanging and comparing handles.
+    /// Waits for other writers of the same file in this process, so that they never see each other's intermediate
+    /// states. Other processes may save at any moment; the compare-and-swap handles that.
     pub(crate) fn turn(&self, file: &DirectoryFile) -> MutexGuard<'_, ()> {
         let sum = file.path().bytes().fold(0_usize, |sum, b| sum.wrapping_mul(31) + usize::from(b));
         self.lanes[sum % LANES].lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,7 +135,7 @@ impl fmt::Debug for MemoryRoot {
 fn refused(path: &Path, errno: Errno) -> RootError {
     let path = path.to_owned();
     match errno {
-        // With O_DIRECTORY, a link that is not followed gives "not a directory" or "too many links".
+        // With `O_DIRECTORY`, a link that is not followed causes "not a directory" or "too many links".
         Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
             if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
                 RootError::Linked { path }

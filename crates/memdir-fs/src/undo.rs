@@ -1,4 +1,4 @@
-//! How a write that came too late restores what others saved.
+//! Undoes a write that conflicts with another save: puts back the other content.
 
 use std::time::Instant;
 
@@ -15,25 +15,26 @@ use crate::root::{Aside, Inode, MemoryRoot};
 
 /// The result of moving a file aside.
 pub(crate) enum MovedAside {
-    /// It is now under the hidden name `side`.
+    /// It had the expected content, and is now under the hidden name `side`.
     Expected {
         side: String,
         content: FileContent,
     },
-    /// The content was unexpected and was put back; contains what others saved meanwhile.
+    /// It had other content and was put back. Contains content that others saved and overwrote meanwhile.
     Other(Vec<FileContent>),
     Gone,
 }
 
 impl MemoryRoot {
-    /// Moves the file aside and compares; unexpected content is put back.
+    /// Moves the file aside and compares it. Unexpected content is put back.
     pub(crate) fn take_away(
         &self,
         file: &DirectoryFile,
         place: &Place,
         expected: Hash,
     ) -> Result<MovedAside, FileError> {
-        // A plain rename: the target name is unique, and linking first could remove what someone saves.
+        // Use a plain rename: the target name is unique, and removing the file after linking it could remove a newer
+        // save.
         let side = side_name(&place.name);
         match place.dir.rename(&place.name, &place.dir, &side) {
             Ok(()) => {}
@@ -58,8 +59,9 @@ impl MemoryRoot {
         }
     }
 
-    /// The draft's name now has what someone saved. Puts it back; if that displaces something newer than our own
-    /// bytes, puts that back too, until the file has what others saved last. Returns what others overwrote meanwhile.
+    /// Puts back content that someone saved and that the draft's name now has. If that displaces a newer save rather
+    /// than our own bytes, puts that back too, until the file has the last save. Returns content that others overwrote
+    /// meanwhile.
     pub(crate) fn give_back(
         &self,
         file: &DirectoryFile,
@@ -72,7 +74,7 @@ impl MemoryRoot {
         for _ in 0..MOST_TURNS {
             match self.abilities.exchange(&place.dir, &side, &place.name) {
                 Ok(_) => {}
-                // They removed it: what we have is the last version.
+                // Someone removed the file, so the content here is the last version.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
                 Err(error) => {
                     self.aside(file, place, side, None);
@@ -88,7 +90,7 @@ impl MemoryRoot {
         self.rest(file, place, side, draft.hash)
     }
 
-    /// What is left after putting back: our own bytes, or what others overwrote.
+    /// Handles the content that is left after putting back: our own bytes, or content that others overwrote.
     fn rest(
         &self,
         file: &DirectoryFile,
@@ -101,7 +103,7 @@ impl MemoryRoot {
                 self.aside(file, place, side, Some(ours));
                 Ok(Vec::new())
             }
-            // Returned now, and again by `settle`, in case the caller could not store it the first time.
+            // `settle` returns it again, in case the caller cannot store it now.
             Ok(Some(content)) => {
                 self.aside(file, place, side, None);
                 Ok(vec![content])
@@ -111,7 +113,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Our own bytes are kept aside too, because someone may have opened them while they were in place.
+    /// Keeps a hidden file for a moment. This includes our own bytes, which someone may have opened while they were in
+    /// place.
     pub(crate) fn aside(
         &self,
         file: &DirectoryFile,
@@ -124,11 +127,11 @@ impl MemoryRoot {
     }
 }
 
-/// Identifies an entry.
+/// Identifies an entry, to notice a replacement.
 #[derive(PartialEq, Eq)]
 enum EntryMark {
     Hash(Hash),
-    /// Not a regular file, or unreadable.
+    /// An entry that is not a regular file, or cannot be read.
     Entry(Inode),
     Nothing,
 }

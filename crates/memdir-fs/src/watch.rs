@@ -1,8 +1,8 @@
-//! Watches all memory directories for changes; sleeps while nothing happens.
+//! Watches all memory directories for changes. Uses no CPU while nothing happens.
 //!
-//! Folders are watched, never files, because a save by renaming replaces the file. When folders come or go, the
-//! watches are set up again and everything counts as changed, because changes in a new folder before it is watched
-//! are not reported.
+//! Folders are watched, never files, because a save by renaming replaces the file. When folders are added or removed,
+//! the watches are set up again and everything counts as changed, because changes in a new folder are not reported
+//! before it is watched.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,8 +26,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `on_change` is called on the watch's own thread with the path of a directory as it was added. Changes while it
-    /// runs are collected for the next call.
+    /// Starts a watch. It calls `on_change` on its own thread, with a directory's path as passed to [`Self::add`].
+    /// Changes during a call are collected for the next one.
     pub fn start(on_change: impl FnMut(&Path, Dirty) + Send + 'static) -> io::Result<Self> {
         Self::start_on(system, on_change)
     }
@@ -50,8 +50,8 @@ impl Watch {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Watches a directory, which need not exist yet if its parent does. Then everything in it is reported as changed,
-    /// so that nothing is missed between a listing and the watch. Adding it again looks for its folders again.
+    /// Watches a directory, which need not exist if its parent does. Everything in it is reported as changed at first,
+    /// so that no change is missed before the watch starts. Adding the directory again looks for its folders again.
     pub fn add(&self, path: &Path, scope: Scope, follow: Follow) {
         let mut state = self.shared.lock();
         if let Some(root) = state.roots.iter_mut().find(|root| root.path == path) {
@@ -85,7 +85,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.wake.notify_one();
-        // `on_change` may drop the watch, and a thread cannot wait for itself.
+        // `on_change` may drop the watch, and its thread cannot wait for itself.
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -103,7 +103,7 @@ impl std::fmt::Debug for Watch {
 pub(crate) type System = Box<dyn notify::Watcher + Send>;
 
 fn system(shared: Arc<WatchState>) -> notify::Result<System> {
-    // Links are not followed: with a link to a parent, notify would watch the whole file system.
+    // Do not follow links: because of a link to a parent, notify could watch the whole file system.
     let config = Config::default().with_follow_symlinks(false);
     let take = move |event: notify::Result<Event>| shared.take_in(event);
     Ok(Box::new(<RecommendedWatcher as notify::Watcher>::new(take, config)?))
@@ -157,7 +157,7 @@ impl WatchState {
 }
 
 struct WatchWork {
-    /// Each as it was when the work was taken.
+    /// Changed directories, as they were when the work was taken.
     changed: Vec<(Watched, Pending)>,
     forgotten: Vec<PathBuf>,
 }
@@ -184,7 +184,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
     }
 
-    /// Waits for something to do, and a moment longer for related events. `None` if stopped.
+    /// Waits for work, and a moment longer for related events. Returns `None` when stopped.
     fn next(&self) -> Option<WatchWork> {
         let mut state = self.shared.lock();
         let polled_at = Instant::now() + POLL;
@@ -217,7 +217,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
-    /// Watches every folder again, until no new one turns up. This also finds a folder that was replaced by another
+    /// Watches every folder again until no new one is found. This also finds a folder that was replaced by another one
     /// with the same name.
     fn watch_anew(&mut self, root: &Watched) {
         let others = self.asked_by_others(&root.path);
@@ -241,7 +241,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
             }
         }
         if !all && !root.polled {
-            tracing::warn!(path = %root.path.display(), "memory is looked through every 2 seconds: \
+            tracing::warn!(path = %root.path.display(), "memory is scanned every 2 seconds: \
                 the system has no watches left (on Linux, raise fs.inotify.max_user_watches)");
         }
         self.keep(root, asked, !all);
@@ -253,7 +253,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         others.flat_map(|root| root.asked.iter().cloned()).collect()
     }
 
-    /// Another directory may have missed events while a shared folder was not watched.
+    /// Stores a directory's watches. Other directories that share a folder may have missed events, so they are checked
+    /// too.
     fn keep(&self, root: &Watched, asked: BTreeSet<PathBuf>, polled: bool) {
         let mut state = self.shared.lock();
         for other in state.roots.iter_mut().filter(|other| other.path != root.path) {
@@ -263,12 +264,12 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
         match state.roots.iter_mut().find(|kept| kept.path == root.path) {
             Some(kept) => (kept.asked, kept.polled) = (asked, polled),
-            // It was removed meanwhile.
+            // The directory was removed from the watch meanwhile.
             None => state.forgotten.extend(asked),
         }
     }
 
-    /// `false` if the path exists but the system cannot watch it.
+    /// Watches a path. Returns `false` if it exists but the system cannot watch it.
     fn watch(&mut self, path: &Path) -> bool {
         let Some(system) = &mut self.system else { return false };
         match system.watch(path, RecursiveMode::NonRecursive) {
@@ -277,7 +278,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
     }
 
-    /// Errors are ignored: the path may be gone, and its watch with it.
+    /// Stops watching a path. Errors are ignored: the path, and so its watch, may no longer exist.
     fn unwatch(&mut self, path: &Path) {
         if let Some(system) = &mut self.system {
             let _ = system.unwatch(path);
@@ -285,7 +286,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
     }
 }
 
-/// The directory with its folders, and its parent, which reports when the directory comes or goes.
+/// Returns the directory, its folders, and its parent, which reports when the directory is created or removed.
 fn folders(root: &Watched) -> BTreeSet<PathBuf> {
     let mut found: BTreeSet<PathBuf> = root.path.parent().map(Path::to_owned).into_iter().collect();
     if let Ok(Some(memory)) = MemoryRoot::open(&root.path, root.scope, root.follow) {

@@ -1,8 +1,8 @@
 //! Writes by compare-and-swap: if the replaced content was not the expected one, it is put back.
 //!
-//! The new text is in a hidden file on disk before anything changes. Then both files are exchanged in one step, so
-//! that the old content can be compared. If someone saved something else meanwhile, it is put back and the write
-//! fails. Comparing first and then renaming would overwrite what is saved in between.
+//! The new text is written to a hidden file first. Then both files exchange names in one step, and the old content is
+//! compared. If someone saved something else meanwhile, it is put back and the write fails. Comparing first and then
+//! renaming would overwrite a save in between.
 
 pub use bethink_memdir::Expected;
 use bethink_memdir::Hash;
@@ -17,16 +17,16 @@ use crate::read::content;
 use crate::root::MemoryRoot;
 use crate::undo::MovedAside;
 
-/// How a write or a removal ended.
+/// The outcome of a write or a removal.
 #[derive(Debug)]
 #[must_use = "a conflict is not an error, but nothing was written"]
 pub enum Replaced {
-    /// The file already has these bytes, whatever was expected.
+    /// The file already has these bytes.
     Same {
         hash: Hash,
         stat: Stat,
     },
-    /// Written and on disk. `before` is the previous content.
+    /// The text is written and on disk. `before` is the previous content.
     Done {
         hash: Hash,
         stat: Stat,
@@ -43,14 +43,14 @@ pub enum Replaced {
 /// The file does not have the expected content. Nothing was written.
 #[derive(Debug)]
 pub struct Conflict {
-    /// `None` if the file is gone or unreadable.
+    /// `None` if the file does not exist or cannot be read.
     pub current: Option<FileContent>,
-    /// Versions that others saved and overwrote while this write was undone. Worth keeping as versions.
+    /// Contents that others saved and overwrote while this write was undone. The caller should keep them as versions.
     pub displaced: Vec<FileContent>,
 }
 
 impl MemoryRoot {
-    /// Compare-and-swap on the content's hash. Creates missing folders.
+    /// Replaces the file if it has the expected content. Creates missing folders.
     pub fn replace(
         &self,
         file: &DirectoryFile,
@@ -107,7 +107,7 @@ impl MemoryRoot {
             Ok(()) => self.done(&place, &draft, None),
             Err(error) => {
                 draft.discard(&place);
-                // Someone created the file first.
+                // Someone else created the file first.
                 if error.kind() == std::io::ErrorKind::AlreadyExists {
                     return Ok(not_written(self.read(file)?, bytes));
                 }
@@ -142,7 +142,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Compares after the exchange: the new text is in place, and the draft's name has the old content.
+    /// Compares after the exchange, when the new text is in place and the draft's name has the old content.
     fn compare(
         &self,
         file: &DirectoryFile,
@@ -163,8 +163,8 @@ impl MemoryRoot {
         }
     }
 
-    /// For file systems without exchange: moves the file away, compares, and moves the new one into place. In between,
-    /// readers find no file, and a crash leaves it under its hidden name.
+    /// Replaces the file on file systems without exchange: moves it away, compares, and moves the new one into place.
+    /// In between, readers find no file, and a crash leaves it under its hidden name.
     fn put_over_slowly(
         &self,
         file: &DirectoryFile,
@@ -198,7 +198,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Finishes when the file is on disk and its path still leads there.
+    /// Finishes a write: flushes the folder, and checks that the path still leads to the file.
     fn done(
         &self,
         place: &Place,
@@ -210,7 +210,7 @@ impl MemoryRoot {
         Ok(Replaced::Done { hash: draft.hash, stat: draft.stat(place)?, before })
     }
 
-    /// Returns the displaced content in any case.
+    /// The outcome of a write that was undone, with the content that it displaced.
     fn lost(
         &self,
         file: &DirectoryFile,
@@ -224,7 +224,7 @@ impl MemoryRoot {
     }
 }
 
-/// The result if the current content differs, or is already the same.
+/// The outcome if the current content is not the expected one, or already the new one.
 fn not_written(current: Option<FileContent>, bytes: &[u8]) -> Replaced {
     match current {
         Some(now) if now.bytes == bytes => Replaced::Same { hash: now.hash, stat: now.stat },
