@@ -1,16 +1,16 @@
-//! Index terms of a message, by who said it.
+//! Index terms of a message, by speaker.
 
 use bethink_transcript::{BlockKind, Message, Role, json};
 
 use crate::terms::Analyzer;
 
-/// Terms separated by spaces, as [`analyze`](crate::analyze) gives them.
+/// A message's terms, separated by spaces, as [`analyze`](crate::analyze) returns them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     pub user: String,
-    /// What the assistant said and thought.
+    /// The assistant's text and thinking.
     pub assistant: String,
-    /// Tool names and the values of their input; the names of input members are the same each time.
+    /// Tool names and the values of their input. Names of input members are left out, because they are always the same.
     pub tool_input: String,
     pub tool_result: String,
 }

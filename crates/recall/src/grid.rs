@@ -1,15 +1,17 @@
-//! Messages of several sessions with consecutive indexes.
+//! Numbers the messages of several sessions consecutively, and divides them into stretches.
+//!
+//! A stretch is a part of a session without a long pause.
 
 use std::ops::Range;
 
 use crate::rank::SessionExtent;
 
-/// The longest stretch, in messages: work without a pause is split into parts of about a screenful of turns.
+/// Maximum length of a stretch, in messages. A longer one is split into parts.
 const LONGEST: usize = 64;
 
-/// Indexes of messages, one session after the other.
+/// Maps messages to indexes, one session after the other.
 pub(crate) struct Grid {
-    /// Where each session begins, and at the end where all end.
+    /// Index of each session's first message, and then the number of messages.
     starts: Vec<usize>,
 }
 
@@ -29,7 +31,7 @@ impl Grid {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// `None` if there is no such message.
+    /// Returns a message's index, or `None` if the message does not exist.
     pub(crate) fn index(&self, session: u32, seq: u32) -> Option<usize> {
         let start = *self.starts.get(session as usize)?;
         let end = *self.starts.get(session as usize + 1)?;
@@ -43,7 +45,7 @@ impl Grid {
         (u32::try_from(session).unwrap_or(u32::MAX), u32::try_from(seq).unwrap_or(u32::MAX))
     }
 
-    /// Stretches from where they begin, in ascending order; a session begins one anyway.
+    /// Makes stretches that begin at these indexes, in ascending order, and at the beginning of each session.
     pub(crate) fn stretches(&self, begins: impl Iterator<Item = usize>) -> Stretches {
         let mut bounds = vec![0];
         let mut begins = begins.peekable();
@@ -57,7 +59,7 @@ impl Grid {
     }
 }
 
-/// Ends the last stretch here, in parts if it is too long.
+/// Ends the last stretch at `end`, and splits it if it is too long.
 fn bound(bounds: &mut Vec<usize>, end: usize) {
     let Some(&start) = bounds.last() else { return };
     let length = end.saturating_sub(start);
@@ -85,9 +87,9 @@ impl Stretches {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// Number of the stretch that contains `at`, which is not before stretch `from`.
+    /// Returns the number of the stretch that contains `at`; it is `from` or a later one.
     pub(crate) fn of(&self, at: usize, from: usize) -> usize {
-        // Usually the same or the next one; after a gap, any.
+        // It is usually `from` or the next one.
         (from..from + 2)
             .find(|number| self.bounds.get(number + 1).is_some_and(|end| at < *end))
             .unwrap_or_else(|| self.bounds.partition_point(|bound| *bound <= at).saturating_sub(1))

@@ -1,7 +1,7 @@
-//! Search in history and memory: index terms of messages, parsing of questions, ranking, snippets; and the topics
-//! of a memory directory that a question is about.
+//! Search in history and memory: index terms of messages, parsing of questions, ranking, snippets, and choosing the
+//! topics of a memory directory that a question is about.
 //!
-//! Owns the text analysis, which must be the same for messages and questions, and the ranking. The store knows where
+//! This crate analyzes text, in the same way for messages and questions, and ranks messages. The store finds where
 //! terms occur, and the daemon decides what to do with a hit.
 //!
 //! Reading order: `stem` → [`terms`] → [`fields`] → [`marks`] ([`days`]) → [`question`]
@@ -26,7 +26,7 @@ pub use bethink_days as days;
 pub use fields::{Fields, fields};
 pub use query::query_terms;
 pub use question::Question;
-pub use rank::{Evidence, Occurrence, Ranked, SessionExtent, rank};
+pub use rank::{Evidence, Ranked, SessionExtent, rank};
 pub use snippet::{highlights, snippet};
 pub use terms::{Analyzer, analyze};
 pub use weights::Weights;

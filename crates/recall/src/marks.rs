@@ -1,28 +1,28 @@
-//! Marks: terms for what is known about a message but not said in it: the speaker, whether it asks something,
+//! Marks: index terms for properties of a message that its text does not state: the speaker, whether it asks something,
 //! whether a stretch begins, its tool, path and day.
 //!
-//! A mark contains a colon, which no term of a text does.
+//! A mark contains a colon. Terms of a text do not.
 
 use bethink_transcript::{BlockKind, Message, Role, UnixMicros, json};
 
 use bethink_days::{Day, day_of, stamped_day};
 use bethink_names::words::{LETTER, NameWord, for_each_word};
 
-/// A stretch begins here: after a pause, or with another time stamp.
+/// Marks the first message of a stretch: after a pause, or with another time stamp.
 pub const BEGINS: &str = ":begins";
-/// It contains a question, and something after it.
+/// Marks a message that contains a question and text after it.
 pub const ASKS: &str = ":asks";
-/// It ends with a question: the answer is elsewhere.
+/// Marks a message that ends with a question, so that the answer is in another message.
 pub const ENDS_ASKING: &str = ":ends-asking";
-/// It says when something was.
+/// Marks a message that states when something was.
 pub const TELLS_WHEN: &str = ":when";
 
-/// A pause that ends a stretch: half an hour, as sessions of web visitors have been cut for decades.
+/// A pause that ends a stretch, in microseconds: half an hour, as in web analytics.
 const PAUSE_MICROS: i64 = 30 * 60 * 1_000_000;
-/// Longest name of a speaker at the start of a turn, in bytes and words.
+/// Maximum length of a speaker's name at the start of a turn, in bytes and in words.
 const SPEAKER_BYTES: usize = 40;
 const SPEAKER_WORDS: usize = 3;
-/// How many parts of a path are marked, from its end.
+/// Maximum number of a path's components that are marked, counted from its end.
 const PATH_PARTS: usize = 12;
 /// Members of a tool's input that name a file or folder.
 const PATH_MEMBERS: [&str; 6] = ["file_path", "path", "notebook_path", "filename", "file", "cwd"];
@@ -35,7 +35,7 @@ pub fn by_speaker(name: &str) -> String {
     format!(":by:{name}")
 }
 
-/// A call of the tool, and its result.
+/// Marks a call of a tool, and its result.
 pub fn by_tool(name: &str) -> String {
     format!(":tool:{}", clean(name))
 }
@@ -48,12 +48,12 @@ pub fn by_day(day: Day) -> String {
     format!(":day:{}", day.0)
 }
 
-/// The parts of a path in a question or in a tool call.
+/// Returns a path's components.
 pub fn path_parts(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").take(PATH_PARTS)
 }
 
-/// Whether `path` contains the parts of `asked` next to each other, such as `crates/store` or `store/src`.
+/// Whether `path` contains all components of `asked` in sequence, such as `crates/store` or `store/src`.
 pub fn path_holds(path: &str, asked: &str) -> bool {
     let parts: Vec<String> = path_parts(path).map(clean).collect();
     let asked: Vec<String> = path_parts(asked).map(clean).collect();
@@ -77,12 +77,12 @@ fn for_each_path(input: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Marks of a message, separated by spaces. `before` is the previous message: results are marked like their calls,
-/// and it determines whether a stretch begins.
+/// Returns a message's marks, separated by spaces. `before` is the previous message: tool results are marked like their
+/// calls, and the time since then determines whether a stretch begins.
 pub fn marks(message: &Message, before: Option<&Message>) -> String {
     let mut marks = vec![by_role(message.role), by_day(day_of(message.created_at))];
     let said = said(message);
-    // A copied chat contains its own day; the message's time is when it was copied.
+    // A copied chat contains its own time stamp; the message's time is when it was copied.
     marks.extend(leading_stamp(&said).and_then(stamped_day).map(by_day));
     if before.is_none_or(|before| begins(message, &said, before)) {
         marks.push(BEGINS.to_owned());
@@ -103,7 +103,7 @@ fn begins(message: &Message, said: &str, before: &Message) -> bool {
     stamp.is_some() && stamp != leading_stamp(&self::said(before))
 }
 
-/// All text from a person or the assistant, without thinking.
+/// Returns all text from a person or the assistant, without thinking.
 fn said(message: &Message) -> String {
     let mut said = String::new();
     for block in message.blocks.iter().filter(|block| matches!(block.kind, BlockKind::Text)) {
@@ -113,7 +113,7 @@ fn said(message: &Message) -> String {
     said
 }
 
-/// A bracket at the start, where chats have their time stamp.
+/// Returns the text in brackets at the start, where copied chats have their time stamp.
 fn leading_stamp(said: &str) -> Option<&str> {
     let inside = said.strip_prefix('[')?;
     let end = inside.bytes().take(64).position(|byte| byte == b']')?;
@@ -179,7 +179,7 @@ fn mark_tools(message: &Message, before: Option<&Message>, marks: &mut Vec<Strin
     }
 }
 
-/// Lower case, without spaces, which would end the mark.
+/// Converts to lower case, without spaces, which would end the mark.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_whitespace() { '_' } else { c })

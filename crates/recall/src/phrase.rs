@@ -1,4 +1,4 @@
-//! Scores for words that occur together as in the question.
+//! Scores messages that contain neighbouring words or phrases of the question.
 
 use crate::terms::for_each_term;
 
@@ -8,7 +8,7 @@ const PAIR: f32 = 0.9;
 /// Score for each phrase of a question that a message contains verbatim: about that of a rare word.
 const PHRASE: f32 = 4.0;
 
-/// The additional score of a message for words that are neighbours as in the question.
+/// Returns a message's additional score for words that are neighbours as in the question.
 pub fn together(text: &str, terms: &[String]) -> f32 {
     let mut found = vec![false; terms.len()];
     let mut before: Option<usize> = None;
@@ -24,7 +24,7 @@ pub fn together(text: &str, terms: &[String]) -> f32 {
     found.iter().filter(|found| **found).map(|_| PAIR).sum()
 }
 
-/// Quoted phrases of a question, in lower case, which must be found verbatim.
+/// Returns a question's quoted phrases, in lower case. They must be found verbatim.
 pub fn quoted(question: &str) -> Vec<String> {
     let parts: Vec<&str> = question.split('"').collect();
     // A quote that is not closed is ignored.
@@ -37,7 +37,7 @@ pub fn holds(text: &str, phrases: &[String]) -> bool {
     phrases.len() == count_held(text, phrases)
 }
 
-/// The additional score of a message for the phrases it contains.
+/// Returns a message's additional score for the phrases that it contains.
 pub fn held(text: &str, phrases: &[String]) -> f32 {
     count_held(text, phrases) as f32 * PHRASE
 }

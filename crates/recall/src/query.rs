@@ -1,15 +1,15 @@
-//! Terms of a question.
+//! Chooses the terms of a question to search for.
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// The most terms to search for: of a pasted log, only the rarest words count.
+/// Maximum number of terms to search for. Of a pasted log, only the rarest words count.
 pub const MAX_QUERY_TERMS: usize = 12;
 
-/// The distinct terms of a question that look rarest, in its order; none if it has only stop words.
+/// Returns the distinct terms of a question that are probably the rarest, in its order; none if it has only stop words.
 pub fn query_terms(question: &str) -> Vec<String> {
     let mut terms: Vec<(String, usize)> = Vec::new();
     for_each_shaped_term(question, |term, shape, _| {
-        // Bounded well above what is kept, so that a pasted file does not take quadratic time.
+        // The limit is well above the number that is kept. It prevents quadratic time for a pasted file.
         if terms.len() < 64 * MAX_QUERY_TERMS && !terms.iter().any(|(seen, _)| seen == term) {
             terms.push((term.to_owned(), rarity(term, shape)));
         }
@@ -21,7 +21,7 @@ pub fn query_terms(question: &str) -> Vec<String> {
     order.into_iter().map(|i| std::mem::take(&mut terms[i].0)).collect()
 }
 
-/// Guessed without an index: whole names are rarer than words, long words rarer than short ones.
+/// Guesses how rare a term is: whole names are rarer than words, long words rarer than short ones.
 fn rarity(term: &str, shape: TermShape) -> usize {
     let shape = match shape {
         TermShape::Plain => 0,

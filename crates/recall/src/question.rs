@@ -1,36 +1,36 @@
-//! Parses a question.
+//! Parses a question: what to look up, and how to rank the results.
 
 use crate::phrase::quoted;
 use crate::query::query_terms;
 use bethink_names::words::for_each_word;
 
-/// A query with at most this many words is keywords rather than a question.
+/// A query with at most this many words consists of keywords and is not a question.
 const KEYWORDS: usize = 2;
-/// How many leading letters words of one family share, and how much their lengths may differ.
+/// Minimum number of leading letters that words of a family share, and maximum difference of their lengths, in bytes.
 const FAMILY_BYTES: usize = 5;
 pub const FAMILY_SPREAD: usize = 4;
-/// After `what` or `which` these only ask (`what kind of`). Elsewhere they are ordinary words, so they cannot be stop
-/// words of the index.
+/// Words that mean nothing after `what` or `which` (`what kind of`). Elsewhere they are ordinary words, so they cannot
+/// be stop words of the index.
 const KINDS: [&str; 8] = ["kind", "kinds", "sort", "sorts", "type", "types", "way", "ways"];
-/// How many words of a question may name a speaker.
+/// Maximum number of a question's words that are looked up as names of speakers.
 const MOST_NAMES: usize = 16;
 
-/// A question: what to look up, and how to weigh what is found.
+/// A parsed question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     pub terms: Vec<String>,
-    /// Beginnings that other words share with a term, with the term's number.
+    /// Prefixes that other words may share with a term, with the term's number.
     pub families: Vec<(usize, String)>,
     /// Quoted phrases, in lower case.
     pub phrases: Vec<String>,
-    /// A hit must contain the phrases. In a full question they are titles and names, which may be worded
-    /// differently, so hits with them only come first.
+    /// Whether a hit must contain the phrases. In a full question they are titles and names, which a message may word
+    /// differently; then hits with the phrases are only ranked higher.
     pub needs_phrases: bool,
-    /// Its words in lower case: one of them may be the name of a speaker.
+    /// The question's words in lower case. One of them may be the name of a speaker.
     pub words: Vec<String>,
-    /// A few words rather than a sentence: find messages that contain them.
+    /// Whether it is a few words rather than a sentence, so that hits must contain them.
     pub is_keywords: bool,
-    /// Whether it asks when something was, or how long it took.
+    /// Whether the question asks when something was, or how long it took.
     pub asks_when: bool,
 }
 
@@ -71,7 +71,7 @@ impl Question {
     }
 }
 
-/// The question without words that only ask, which are not search terms.
+/// Removes words that only form the question, such as `what kind of`.
 fn without_frame(question: &str) -> String {
     let mut out = String::with_capacity(question.len());
     let mut copied = 0;
@@ -88,13 +88,13 @@ fn without_frame(question: &str) -> String {
     out
 }
 
-/// Whether the sentence itself asks, not only its quotes.
+/// Whether there is a question outside the quotes.
 fn asks_around_quotes(text: &str, asks: bool) -> bool {
     let asked_outside = text.split('"').step_by(2).any(|outside| outside.contains('?'));
     asked_outside || (asks && !text.contains('?') && !text.trim_start().starts_with('"'))
 }
 
-/// `paint` of `painting` and `painter`. Names with digits and other scripts have no families.
+/// Returns prefixes of the terms, such as `paint` of `painting`. Names with digits, and other scripts, have none.
 fn families(terms: &[String]) -> Vec<(usize, String)> {
     let is_plain = |term: &&String| term.bytes().all(|byte| byte.is_ascii_lowercase());
     let start = |term: &String| Some(term.get(..FAMILY_BYTES)?.to_owned());

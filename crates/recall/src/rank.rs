@@ -1,67 +1,59 @@
-//! Ranks messages for a question, from where its terms occur.
+//! Ranks messages for a question by the places where its terms occur.
 //!
-//! A message's score combines its own words (BM25), a share of its neighbours' scores, a larger one after a
-//! question, and a share of the stretch around it, which is scored like one long message. To this it adds evidence
-//! for the kind of question: the speaker it asks about, or words of time if it asks when. This structure matters
-//! more than tuning: the constants are at broad optima, and were validated on other conversations.
+//! A message's score is the sum of its own words' score (BM25), a share of its neighbours' scores, which is larger
+//! after a question, and a share of the score of its stretch, which is scored like one long message. Other evidence
+//! depends on the question: the speaker it asks about, or time expressions if it asks when. The result does not depend
+//! on exact constants; they were validated on other conversations.
 //!
-//! The work is linear in the number of postings and messages; no message is read.
+//! The time is linear in the number of postings and messages. No message is read.
+
+use bethink_store::{Counts, Posting};
 
 use crate::grid::{Grid, Stretches};
 use crate::weights::Weights;
 
-/// A speaker with fewer than one in this many messages does not count as a participant.
+/// A speaker counts as a participant who wrote at least one in this many messages.
 const PARTY: usize = 50;
-/// Tool output counts less than what was said, because it is rarely about one thing.
-const FIELDS: [f32; 4] = [1.0, 1.0, 0.9, 0.7];
-/// The share of a question's weight that some place must contain, or nothing fits because its rare words are
-/// missing. One in sixty questions with an answer falls below it, and half of those from other conversations.
+/// Weights of user's words, assistant's words, tool input and tool results. Tool text is rarely about one thing.
+const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
+/// Minimum share of a question's weight that the words at some place must have. Otherwise nothing is found, because the
+/// question's rare words do not occur. This rejects half of the questions about other conversations, and one in sixty
+/// that have an answer.
 const FITS: f32 = 0.2;
-
-/// A posting as the ranking uses it.
-#[derive(Clone, Copy, Debug)]
-pub struct Occurrence {
-    pub session: u32,
-    pub seq: u32,
-    /// In user's words, assistant's words, tool input and tool result.
-    pub counts: [u8; 4],
-    /// Terms of the message.
-    pub length: f32,
-}
 
 #[derive(Clone, Copy, Debug)]
 pub struct SessionExtent {
-    /// The highest seq in it.
+    /// The session's highest seq.
     pub last: u32,
-    /// The number of indexed messages, and of their terms.
+    /// Numbers of indexed messages and of their terms.
     pub messages: u64,
     pub terms: u64,
 }
 
-/// The postings for a question. Lists are sorted by session and seq; `None` means that a list was too long to read,
-/// and is ignored.
+/// The postings for a question. Each list is sorted by session and seq. A list that is `None` was too long to read, and
+/// is ignored.
 #[derive(Debug)]
-pub struct Evidence<'a, P> {
+pub struct Evidence<'a> {
     pub sessions: &'a [SessionExtent],
-    pub terms: Vec<Option<&'a [P]>>,
-    /// For other words with the same beginning as a term.
-    pub families: Vec<&'a [P]>,
-    pub begins: &'a [P],
-    pub asks: &'a [P],
-    pub ends_asking: &'a [P],
-    /// Messages that say when something was, if the question asks that.
-    pub tells_when: &'a [P],
-    /// For each word that may name a speaker.
-    pub speakers: Vec<&'a [P]>,
+    pub terms: Vec<Option<&'a [Posting]>>,
+    /// Postings of other words with the same prefix as a term.
+    pub families: Vec<&'a [Posting]>,
+    pub begins: &'a [Posting],
+    pub asks: &'a [Posting],
+    pub ends_asking: &'a [Posting],
+    /// Messages that state when something was, if the question asks that.
+    pub tells_when: &'a [Posting],
+    /// Messages by each speaker that a word of the question may name.
+    pub speakers: Vec<&'a [Posting]>,
     /// Messages of the named days.
-    pub days: Vec<&'a [P]>,
-    /// Messages of each day of the following week, in order: if a named day has none, the first day that has some may
-    /// be about it.
-    pub days_after: Vec<&'a [P]>,
-    /// A hit must contain a word itself, not just be next to a message that does.
+    pub days: Vec<&'a [Posting]>,
+    /// Messages of each day of the following week, in order. If there are none of a named day, the next messages may be
+    /// about it.
+    pub days_after: Vec<&'a [Posting]>,
+    /// Whether a hit must contain a word itself. Otherwise it may be next to a message that does.
     pub literal: bool,
-    /// A hit must be in one list of each of these.
-    pub filters: Vec<Vec<&'a [P]>>,
+    /// Groups of lists. A hit must be in one list of each group.
+    pub filters: Vec<Vec<&'a [Posting]>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,24 +64,18 @@ pub struct Ranked {
     pub score: f32,
 }
 
-/// The best messages, best first; none if nothing fits.
-pub fn rank<P>(
-    evidence: &Evidence<'_, P>,
-    read: impl Fn(&P) -> Occurrence,
-    weights: &Weights,
-    limit: usize,
-) -> Vec<Ranked> {
-    Ranking { evidence, grid: Grid::new(evidence.sessions), read, weights }.best(limit)
+/// Returns the best messages, best first; none if nothing fits.
+pub fn rank(evidence: &Evidence<'_>, weights: &Weights, limit: usize) -> Vec<Ranked> {
+    Ranking { evidence, grid: Grid::new(evidence.sessions), weights }.best(limit)
 }
 
-struct Ranking<'a, P, R> {
-    evidence: &'a Evidence<'a, P>,
+struct Ranking<'a> {
+    evidence: &'a Evidence<'a>,
     grid: Grid,
-    read: R,
     weights: &'a Weights,
 }
 
-impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
+impl Ranking<'_> {
     fn best(&self, limit: usize) -> Vec<Ranked> {
         if limit == 0 || self.grid.len() == 0 {
             return Vec::new();
@@ -122,20 +108,16 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         best_of(found, limit).into_iter().map(ranked).collect()
     }
 
-    fn at(&self, posting: &P) -> Option<(usize, Occurrence)> {
-        let occurrence = (self.read)(posting);
-        Some((self.grid.index(occurrence.session, occurrence.seq)?, occurrence))
+    fn at(&self, posting: &Posting) -> Option<usize> {
+        self.grid.index(posting.session, posting.seq)
     }
 
-    fn places(&self, list: &[P]) -> impl Iterator<Item = usize> {
-        list.iter().filter_map(|posting| self.at(posting).map(|(at, _)| at))
+    fn places(&self, list: &[Posting]) -> impl Iterator<Item = usize> {
+        list.iter().filter_map(|posting| self.at(posting))
     }
 
-    /// Whether each message is in one of the lists.
-    fn marked<'b>(&self, lists: impl IntoIterator<Item = &'b [P]>) -> Vec<bool>
-    where
-        P: 'b,
-    {
+    /// Returns for each message whether it is in one of the lists.
+    fn marked<'b>(&self, lists: impl IntoIterator<Item = &'b [Posting]>) -> Vec<bool> {
         let mut marked = vec![false; self.grid.len()];
         for list in lists {
             self.places(list).for_each(|at| marked[at] = true);
@@ -143,7 +125,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         marked
     }
 
-    /// The score of each message's own words, and the weight of each term.
+    /// Returns the score of each message's own words, and the weight of each term.
     fn own(&self) -> (Vec<f32>, Vec<f32>) {
         let sessions = self.evidence.sessions;
         let messages = to_float(sessions.iter().map(|session| session.messages).sum()).max(1.0);
@@ -163,20 +145,21 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         (scores, weights)
     }
 
-    fn add(&self, scores: &mut [f32], list: &[P], weight: f32, mean: f32) {
+    fn add(&self, scores: &mut [f32], list: &[Posting], weight: f32, mean: f32) {
         let Weights { repeats, length, .. } = *self.weights;
         for posting in list {
-            let Some((at, occurrence)) = self.at(posting) else { continue };
-            let often = frequency(&occurrence);
-            let damped = repeats * (1.0 - length + length * occurrence.length / mean);
+            let Some(at) = self.at(posting) else { continue };
+            let often = frequency(posting.counts);
+            let terms = Posting::length_of(posting.length);
+            let damped = repeats * (1.0 - length + length * terms / mean);
             scores[at] += weight * often * (repeats + 1.0) / (often + damped);
         }
     }
 
-    /// Whether some message with its neighbours contains enough of the question.
+    /// Whether the words of some message and its neighbours have at least [`FITS`] of the question's weight.
     fn fits(&self, weights: &[f32]) -> bool {
         let whole: f32 = weights.iter().sum();
-        let mut lists: Vec<(f32, &[P])> = weights
+        let mut lists: Vec<(f32, &[Posting])> = weights
             .iter()
             .zip(&self.evidence.terms)
             .filter_map(|(weight, list)| Some((*weight, (*list)?)))
@@ -204,7 +187,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         false
     }
 
-    /// The score of each stretch, as if it were one message.
+    /// Returns the score of each stretch as if it were one message.
     fn around(&self, stretches: &Stretches) -> Vec<f32> {
         let Weights { stretch_repeats: repeats, stretch_length, family, .. } = *self.weights;
         let count = to_float(stretches.len() as u64);
@@ -216,11 +199,11 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
             let mut found: Vec<(usize, f32)> = Vec::new();
             let mut number = 0;
             for posting in list {
-                let Some((at, occurrence)) = self.at(posting) else { continue };
+                let Some(at) = self.at(posting) else { continue };
                 number = stretches.of(at, number);
                 match found.last_mut() {
-                    Some((last, often)) if *last == number => *often += frequency(&occurrence),
-                    _ => found.push((number, frequency(&occurrence))),
+                    Some((last, often)) if *last == number => *often += frequency(posting.counts),
+                    _ => found.push((number, frequency(posting.counts))),
                 }
             }
             let weight = share * rarity(count, to_float(found.len() as u64));
@@ -233,7 +216,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         scores
     }
 
-    fn days(&self) -> Vec<&[P]> {
+    fn days(&self) -> Vec<&[Posting]> {
         let Evidence { days, days_after, .. } = self.evidence;
         match days.iter().all(|day| day.is_empty()) {
             true => days_after.iter().find(|day| !day.is_empty()).copied().into_iter().collect(),
@@ -263,7 +246,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
 struct Extras {
     asks: Vec<bool>,
     added: Vec<(f32, Vec<bool>)>,
-    /// Which messages may be hits; all if `None`.
+    /// For each message, whether the filters allow it; `None` without filters.
     allowed: Option<Vec<bool>>,
 }
 
@@ -273,7 +256,7 @@ impl Extras {
     }
 }
 
-/// A message's own score plus the shares of its neighbours in the stretch.
+/// Returns a message's own score plus shares of its neighbours' scores in the stretch.
 fn near(
     weights: &Weights,
     own: &[f32],
@@ -291,13 +274,13 @@ fn near(
         + weights.second_before * before(2)
 }
 
-/// Inverse document frequency, never negative.
+/// Returns the inverse document frequency, which is never negative here.
 fn rarity(of: f32, found: f32) -> f32 {
     (1.0 + (of - found + 0.5).max(0.0) / (found + 0.5)).ln()
 }
 
-fn frequency(occurrence: &Occurrence) -> f32 {
-    occurrence.counts.iter().zip(FIELDS).map(|(count, weight)| f32::from(*count) * weight).sum()
+fn frequency(counts: Counts) -> f32 {
+    (0..).zip(FIELDS).map(|(field, weight)| f32::from(counts.of(field)) * weight).sum()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "seven digits are enough for a score")]
@@ -305,7 +288,7 @@ fn to_float(number: u64) -> f32 {
     number as f32
 }
 
-/// The best hits, best first; among equals the older, which has the lower index.
+/// Returns the best hits, best first. Of equal ones, the older comes first.
 fn best_of(mut found: Vec<(usize, f32)>, limit: usize) -> Vec<(usize, f32)> {
     let order = |one: &(usize, f32), other: &(usize, f32)| {
         other.1.total_cmp(&one.1).then(one.0.cmp(&other.0))

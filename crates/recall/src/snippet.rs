@@ -1,14 +1,14 @@
-//! The part of a text that shows why it was found.
+//! Snippets: the part of a text that shows why it was found.
 
 use std::ops::Range;
 
 use crate::terms::for_each_term;
 
-/// Marks text that was left out.
+/// Replaces text that was left out.
 const GAP: char = '…';
 
-/// The part of at most `max_chars` characters that contains the most of `terms`, on one line, without control
-/// characters, cut between words. The beginning of the text if no term occurs.
+/// Returns the part of a text with the most of `terms`, of at most `max_chars` characters, on one line, without control
+/// characters, cut between words. If no term occurs, returns the beginning of the text.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     let flat = flatten(text);
     let starts: Vec<usize> = flat.char_indices().map(|(at, _)| at).collect();
@@ -31,7 +31,7 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     cut(&flat, byte_at(window.start)..byte_at(window.end), byte_at(best.0)..byte_at(best.1))
 }
 
-/// The ranges of words with these terms, in characters, in order and without overlaps.
+/// Returns the ranges of words with these terms, in characters, in order and without overlaps.
 pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for_each_term(text, |term, range| {
@@ -57,7 +57,8 @@ struct SnippetHit {
     end: usize,
 }
 
-/// The range from the first to the last hit of the part with the most different terms, then the most hits.
+/// Finds the part with the most different terms, or else the most hits. Returns the range from its first to its last
+/// hit.
 fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
     let mut best = ((0, 0), (0, 0));
     let mut first = 0;
@@ -77,7 +78,7 @@ fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
     best.1
 }
 
-/// The most hits considered in one part: with more it is a list of the same words.
+/// Maximum number of hits in a part that are considered.
 const MAX_COUNTED: usize = 32;
 
 /// Distributes the remaining room to both sides.
@@ -87,7 +88,7 @@ fn widen((start, end): (usize, usize), room: usize, length: usize) -> Range<usiz
     from..(from + room).min(length)
 }
 
-/// Cuts at spaces, or at least between words, but never into the hits.
+/// Cuts at spaces, or at least between words, but never inside the range of the hits.
 fn cut(text: &str, window: Range<usize>, hits: Range<usize>) -> String {
     let (mut start, mut end) = (window.start, window.end);
     let is_gap = |c: char| !c.is_alphanumeric();
@@ -121,7 +122,7 @@ fn cut(text: &str, window: Range<usize>, hits: Range<usize>) -> String {
     out
 }
 
-/// One line: white space folded, control characters and terminal escapes removed.
+/// Makes one line: collapses white space, and removes control characters and terminal escapes.
 fn flatten(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
-//! English words to stems, so that `painting` finds `painted`.
+//! Reduces English words to stems, so that `painting` finds `painted`.
 //!
 //! The rules are Porter's second set (https://snowballstem.org/algorithms/english/stemmer.html).
-//! Irregular forms (`went`, `children`) are in a small table. A name composed of words is stemmed like the word
-//! that someone types for it in lower case.
+//! Irregular forms (`went`, `children`) are in a small table. A compound name is stemmed like the same letters in lower
+//! case.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Stems that the current rules would form differently; existing indexes contain these.
+/// Words whose stems in existing indexes differ from those that the current rules produce.
 #[rustfmt::skip]
 const PINNED: [(&str, &str); 13] = [
     ("andes", "and"), ("atlas", "atla"), ("cosmos", "cosmo"), ("earring", "ear"),
@@ -18,7 +18,7 @@ const PINNED: [(&str, &str); 13] = [
     ("howe", "how"), ("idly", "id"), ("singly", "sing"), ("skies", "ski"), ("sky", "ski"),
 ];
 
-/// Stems of words that the rules do not know or get wrong. Each line of the file is a word with its irregular forms.
+/// Stems of words for which the rules are wrong. Each line of the file is a word with its irregular forms.
 static KNOWN: LazyLock<HashMap<&str, Cow<'_, str>>> = LazyLock::new(|| {
     let lines = include_str!("stem/irregular.txt").lines();
     let irregular = lines
@@ -27,7 +27,7 @@ static KNOWN: LazyLock<HashMap<&str, Cow<'_, str>>> = LazyLock::new(|| {
     irregular.chain(PINNED.map(|(word, stem)| (word, Cow::Borrowed(stem)))).collect()
 });
 
-/// The stem of a word in lower-case ASCII letters; anything else is returned unchanged.
+/// Returns the stem of a word in lower-case ASCII letters. Any other text is returned unchanged.
 pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     // The `s` of `analysis` and `redis` is not a plural.
     let is_bare = word.len() < 3 || word.ends_with("is");

@@ -1,15 +1,15 @@
-//! Words that say nothing about a text, in English.
+//! English stop words: they say nothing about the subject of a text.
 
 use std::sync::LazyLock;
 
-/// In lower case, before stemming.
+/// The stop words, in lower case, before stemming.
 const STOP: &str = include_str!("stop.txt");
 
 const LONGEST: usize = 8;
 
 const BUCKETS: usize = 1024;
 
-/// A hash table of its own, because every word of every text is looked up here.
+/// A custom hash table, for speed: every word of every text is looked up here.
 static TABLE: LazyLock<[&str; BUCKETS]> = LazyLock::new(|| {
     let mut table = [""; BUCKETS];
     for word in STOP.split_whitespace() {

@@ -10,21 +10,21 @@ use bethink_names::words::{
     CLASS, DIGIT, LETTER, LOWER, NameWord, UNDERSCORE, UPPER, WIDE, for_each_word, is_blob, is_hex,
 };
 
-/// How often one term counts in one field of one message: a fourth mention says nothing new, and logs would
-/// otherwise fill the index.
+/// Maximum number of times that a term is counted per field of a message. A fourth mention says nothing new, and logs
+/// would fill the index.
 pub const MAX_REPEATS: u8 = 3;
 
-/// Shortest term, except in scripts where one letter is a word.
+/// Minimum length of a term, in bytes. Scripts in which one letter is a word are exempt.
 const MIN_TERM_BYTES: usize = 2;
 
-/// Index terms of a text, in order, separated by spaces.
+/// Returns a text's index terms, in order, separated by spaces.
 pub fn analyze(text: &str) -> String {
     let mut analyzer = Analyzer::default();
     analyzer.add(text);
     analyzer.finish()
 }
 
-/// Gathers the terms of one field, which may consist of several texts.
+/// Collects the terms of a field, which may consist of several texts.
 #[derive(Debug, Default)]
 pub struct Analyzer {
     out: String,
@@ -51,17 +51,17 @@ impl Analyzer {
     }
 }
 
-/// How a term came about, which hints at how rare it is.
+/// How a term was made from a word, which hints at how rare the term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TermShape {
     Plain,
-    /// One of the words that a name is put together from.
+    /// A part of a compound name.
     Part,
-    /// A whole name, joined.
+    /// A whole compound name.
     Joined,
 }
 
-/// Every term of a text with the range of the word that it comes from, stop words left out.
+/// Calls `each` with every term of a text, except stop words, and the range of its word.
 pub(crate) fn for_each_term(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
     for_each_shaped_term(text, |term, _, range| each(term, range));
 }
@@ -85,13 +85,13 @@ pub(crate) fn for_each_shaped_term(
             buffer.clear();
             push_lower(&mut buffer, &text[left.clone()]);
             push_lower(&mut buffer, &text[range.clone()]);
-            // Not stripped: the end of a file's name is no ending.
+            // Do not strip endings: a file extension is not one.
             each(&buffer, TermShape::Joined, left.start..range.end);
         }
     });
 }
 
-/// `lib` and `rs` of `lib.rs`: two words with one dot between them, neither a number.
+/// Whether two words are like `lib` and `rs` of `lib.rs`: with one dot between them, and neither a number.
 fn is_dotted(text: &str, left: &Range<usize>, right: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     left.end + 1 == right.start
@@ -108,7 +108,7 @@ fn word_terms(
 ) {
     let source = &text[word.range.clone()];
     if word.classes == LOWER {
-        // Most of all text: nothing to convert, nothing to split.
+        // The most common case: there is nothing to convert or split.
         if source.len() >= MIN_TERM_BYTES && !is_stop(source) {
             each(&stem(source), TermShape::Plain, word.range.clone());
         }
@@ -125,7 +125,7 @@ fn word_terms(
             plain_term(&text[part.clone()], TermShape::Part, part, buffer, each);
         });
     }
-    // The one part of `__init__` is all of it.
+    // The only part of `__init__` is the whole name.
     if parts != 1 {
         let shape = if parts == 0 { TermShape::Plain } else { TermShape::Joined };
         plain_term(source, shape, word.range.clone(), buffer, each);
@@ -146,7 +146,8 @@ fn plain_term(
     }
 }
 
-/// Words with letters beyond ASCII; a stretch without spaces gives each pair of neighbours.
+/// Returns terms of words with other than ASCII letters. In scripts without spaces, each pair of neighbouring letters
+/// is a term.
 fn wide_terms(
     source: &str,
     start: usize,
@@ -171,7 +172,7 @@ fn wide_terms(
     }
 }
 
-/// Has an inner capital, an underscore, or letters and digits: worth its parts as well as itself.
+/// Whether a word is a compound name: it has an inner capital, an underscore, or both letters and digits.
 fn is_put_together(word: &[u8], classes: u8) -> bool {
     match classes {
         LOWER | UPPER | DIGIT => false,
@@ -181,7 +182,7 @@ fn is_put_together(word: &[u8], classes: u8) -> bool {
     }
 }
 
-/// Parts between underscores, at a capital, and between letters and digits.
+/// Splits a compound name at underscores, capitals, and between letters and digits.
 fn for_each_part(word: &[u8], mut each: impl FnMut(Range<usize>)) {
     let class = |at: usize| word.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut start = 0;
@@ -201,12 +202,12 @@ fn for_each_part(word: &[u8], mut each: impl FnMut(Range<usize>)) {
     }
 }
 
-/// The `s` of `URLs`.
+/// Whether it is the `s` of a plural such as `URLs`.
 fn is_plural(word: &[u8], at: usize) -> bool {
     word[at] == b's' && word.get(at + 1).is_none_or(|byte| CLASS[*byte as usize] != LOWER)
 }
 
-/// Appends the word in lower case, its underscores left out.
+/// Appends the word in lower case, without underscores.
 fn push_lower(buffer: &mut String, source: &str) {
     if !source.is_ascii() {
         return buffer.extend(source.chars().filter(|c| *c != '_').flat_map(char::to_lowercase));
@@ -216,8 +217,7 @@ fn push_lower(buffer: &mut String, source: &str) {
     buffer[start..].make_ascii_lowercase();
 }
 
-/// Eight bytes a step; a collision merges the counts of two terms of one message, which costs nothing
-/// that anyone would notice.
+/// Hashes eight bytes per step. A collision only merges the counts of two terms of one message.
 fn hash(term: &[u8]) -> u64 {
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut hash = term.len() as u64;

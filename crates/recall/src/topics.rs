@@ -1,7 +1,7 @@
 //! Finds the topics of a memory directory that a question is about, if any.
 //!
-//! Owns the catalog of a directory (postings, no text), the ranking with its threshold, the rule about recently used
-//! tools, and the list from which a model chooses. Files, ages and the use of a pick belong to others.
+//! This module has the catalog of a directory (postings without text), the ranking with its threshold, the rule about
+//! recently used tools, and the list from which a model chooses.
 
 mod ask;
 pub mod card;

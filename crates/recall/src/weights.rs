@@ -1,10 +1,10 @@
-//! How much each kind of evidence counts.
+//! The weight of each kind of evidence.
 
-/// Constants of the ranking, fitted by `figures --only ranking`, which also validates each conversation with
-/// constants fitted on the others; they are at broad optima.
+/// Constants of the ranking, fitted by `figures --only ranking`, which also validates each conversation with constants
+/// fitted on the others. Small changes of them make little difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
-    /// How soon repetitions of a word stop counting in a message, and in a stretch (`k1` of BM25).
+    /// How soon repetitions of a word stop counting, in a message and in a stretch (`k1` of BM25).
     pub repeats: f32,
     pub stretch_repeats: f32,
     /// How much length matters (`b` of BM25) for a message, in terms, and for a stretch, in messages.
@@ -12,19 +12,19 @@ pub struct Weights {
     pub stretch_length: f32,
     /// Weight of the stretch relative to the message.
     pub stretch: f32,
-    /// Weight of a word that only has the same beginning.
+    /// Weight of a word that only has the same prefix.
     pub family: f32,
     /// Shares of the scores of the message after, before, the second after, and the second before.
     pub next: f32,
     pub before: f32,
     pub second_next: f32,
     pub second_before: f32,
-    /// Factor for the share of the message before if it asks something: this may be the answer.
+    /// Increase of the previous message's share if that message asks something, because this one may be the answer.
     pub answers: f32,
-    /// Added to messages of the speaker that the question is about, in units of a term's weight, which is about 1 for a
+    /// Added to messages by the speaker that the question is about. The unit is a term's weight, which is about 1 for a
     /// term in a third of all messages and 6 for one in a few hundred.
     pub speaker: f32,
-    /// Added to a message that says when, if the question asks that.
+    /// Added to a message that states a time, if the question asks when.
     pub when: f32,
     /// Added to messages of a named day: as much as a rare word, because people name a day on purpose.
     pub named_day: f32,

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use bethink_api as api;
 use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
-use bethink_recall::{Evidence, Occurrence, Question, Ranked, SessionExtent, Weights, marks};
+use bethink_recall::{Evidence, Question, Ranked, SessionExtent, Weights, marks};
 use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
-use bethink_store::{Family, IndexLookup, Posting, SearchScope, StoredMessage, TermPlaces};
+use bethink_store::{Family, IndexLookup, SearchScope, StoredMessage, TermPlaces};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
 use crate::SearchService;
@@ -376,7 +376,7 @@ impl TermPlan {
             literal: self.literal,
             filters,
         };
-        bethink_recall::rank(&evidence, occurrence, &Weights::default(), limit)
+        bethink_recall::rank(&evidence, &Weights::default(), limit)
     }
 }
 
@@ -387,13 +387,4 @@ fn families(question: &Question) -> Vec<Family> {
         Some(Family { start: start.clone(), except: term.clone(), lengths })
     };
     question.families.iter().filter_map(family).collect()
-}
-
-fn occurrence(posting: &Posting) -> Occurrence {
-    Occurrence {
-        session: posting.session,
-        seq: posting.seq,
-        counts: [0, 1, 2, 3].map(|field| posting.counts.of(field)),
-        length: Posting::length_of(posting.length),
-    }
 }

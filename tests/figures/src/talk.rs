@@ -7,9 +7,7 @@ use std::path::Path;
 use bethink_recall::days::{DAYS_AFTER, Day, named_days};
 use bethink_recall::marks::{self, marks};
 use bethink_recall::question::FAMILY_SPREAD;
-use bethink_recall::{
-    Evidence, Occurrence, Question, Ranked, SessionExtent, Weights, fields, phrase, rank,
-};
+use bethink_recall::{Evidence, Question, Ranked, SessionExtent, Weights, fields, phrase, rank};
 use bethink_store::{Counts, Posting};
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
@@ -211,7 +209,7 @@ impl Talk {
             literal: asked.question.is_keywords,
             filters: Vec::new(),
         };
-        let mut ranked = rank(&evidence, occurrence, weights, HITS + SECOND_LOOK);
+        let mut ranked = rank(&evidence, weights, HITS + SECOND_LOOK);
         let turn = |hit: &Ranked| &self.turns[hit.seq as usize - 1];
         let Question { terms, phrases, needs_phrases, .. } = &asked.question;
         ranked.retain(|hit| !needs_phrases || phrase::holds(&turn(hit).text, phrases));
@@ -269,13 +267,4 @@ fn message(seq: u32, role: &str, text: &str) -> Message {
         created_at: UnixMicros(0),
     };
     Message::parse(meta, raw, MessageSource::Client).expect("a message")
-}
-
-fn occurrence(posting: &Posting) -> Occurrence {
-    Occurrence {
-        session: posting.session,
-        seq: posting.seq,
-        counts: [0, 1, 2, 3].map(|field| posting.counts.of(field)),
-        length: Posting::length_of(posting.length),
-    }
 }

@@ -12,21 +12,20 @@ impl Talk {
         Self { turns: turns.to_vec(), begins: vec![1], literal: false }
     }
 
-    fn with(&self, is: impl Fn(&str) -> bool) -> Vec<Occurrence> {
+    fn with(&self, is: impl Fn(&str) -> bool) -> Vec<Posting> {
         (1..)
             .zip(&self.turns)
             .filter(|(_, turn)| is(turn))
-            .map(|(seq, turn)| Occurrence {
+            .map(|(seq, turn)| Posting {
                 session: 0,
                 seq,
-                counts: [1, 0, 0, 0],
-                #[allow(clippy::cast_precision_loss, reason = "a few words")]
-                length: turn.split(' ').count() as f32,
+                counts: Counts(1),
+                length: Posting::length_code(turn.split(' ').count()),
             })
             .collect()
     }
 
-    fn words(&self, word: &str) -> Vec<Occurrence> {
+    fn words(&self, word: &str) -> Vec<Posting> {
         self.with(|turn| turn.trim_end_matches('?').split([' ', ':']).any(|one| one == word))
     }
 
@@ -57,10 +56,7 @@ impl Talk {
             literal: self.literal,
             filters: Vec::new(),
         };
-        rank(&evidence, |occurrence| *occurrence, &Weights::default(), 10)
-            .iter()
-            .map(|hit| hit.seq)
-            .collect()
+        rank(&evidence, &Weights::default(), 10).iter().map(|hit| hit.seq).collect()
     }
 
     fn best(&self, question: &str) -> Option<u32> {
@@ -137,7 +133,7 @@ fn a_filter_leaves_only_its_messages() {
     let talk = Talk::new(&["kelp", "kelp", "kelp", "x"]);
     let kelp = talk.words("kelp");
     let sessions = [SessionExtent { last: 4, messages: 4, terms: 4 }];
-    let ask = |filters: Vec<Vec<&[Occurrence]>>| {
+    let ask = |filters: Vec<Vec<&[Posting]>>| {
         let evidence = Evidence {
             sessions: &sessions,
             terms: vec![Some(&kelp[..])],
@@ -152,10 +148,8 @@ fn a_filter_leaves_only_its_messages() {
             literal: false,
             filters,
         };
-        let mut seqs: Vec<u32> = rank(&evidence, |occurrence| *occurrence, &Weights::default(), 10)
-            .iter()
-            .map(|hit| hit.seq)
-            .collect();
+        let mut seqs: Vec<u32> =
+            rank(&evidence, &Weights::default(), 10).iter().map(|hit| hit.seq).collect();
         seqs.sort_unstable();
         seqs
     };
@@ -169,7 +163,7 @@ fn a_named_day_comes_first_and_else_the_first_day_after() {
     let talk = Talk::new(&["kelp", "kelp", "kelp", "kelp", "x", "x"]);
     let kelp = talk.words("kelp");
     let sessions = [SessionExtent { last: 6, messages: 6, terms: 6 }];
-    let best = |days: Vec<&[Occurrence]>, days_after: Vec<&[Occurrence]>| {
+    let best = |days: Vec<&[Posting]>, days_after: Vec<&[Posting]>| {
         let evidence = Evidence {
             sessions: &sessions,
             terms: vec![Some(&kelp[..])],
@@ -184,7 +178,7 @@ fn a_named_day_comes_first_and_else_the_first_day_after() {
             literal: false,
             filters: Vec::new(),
         };
-        rank(&evidence, |occurrence| *occurrence, &Weights::default(), 1)[0].seq
+        rank(&evidence, &Weights::default(), 1)[0].seq
     };
     let none = &kelp[..0];
     assert_eq!(best(vec![none], vec![none, &kelp[1..2], &kelp[2..3]]), 2);
@@ -195,7 +189,7 @@ fn a_named_day_comes_first_and_else_the_first_day_after() {
 #[test]
 fn a_place_that_is_not_there_is_passed_by() {
     let sessions = [SessionExtent { last: 1, messages: 1, terms: 1 }];
-    let beyond = [Occurrence { session: 9, seq: 1, counts: [3; 4], length: 1.0 }];
+    let beyond = [Posting { session: 9, seq: 1, counts: Counts(255), length: 8 }];
     let evidence = Evidence {
         sessions: &sessions,
         terms: vec![Some(&beyond[..]), None],
@@ -210,7 +204,7 @@ fn a_place_that_is_not_there_is_passed_by() {
         literal: false,
         filters: Vec::new(),
     };
-    assert_eq!(rank(&evidence, |occurrence| *occurrence, &Weights::default(), 10), []);
-    let nothing = Evidence::<Occurrence> { sessions: &[], ..evidence };
-    assert_eq!(rank(&nothing, |occurrence| *occurrence, &Weights::default(), 10), []);
+    assert_eq!(rank(&evidence, &Weights::default(), 10), []);
+    let nothing = Evidence { sessions: &[], ..evidence };
+    assert_eq!(rank(&nothing, &Weights::default(), 10), []);
 }

@@ -1,4 +1,4 @@
-//! A question as words, each with its information.
+//! Splits a question into words, each with the information that it carries.
 
 use super::Field;
 use super::catalog::Catalog;
@@ -6,7 +6,7 @@ use super::kin::{MISSPELT, kin, neighbours};
 use super::weights::{
     COMMON, FULL_WORDS, HABITUAL, HEAD_BYTES, IMAGINED_TOPICS, MOST_WORDS, TAIL_BYTES, UNKNOWN,
 };
-use super::words::telling;
+use super::words::general_information;
 use crate::stem::stem;
 use crate::terms::{TermShape, for_each_shaped_term};
 use bethink_names::is_plain;
@@ -15,17 +15,17 @@ use bethink_names::words::for_each_word;
 #[derive(Clone, Debug)]
 pub(crate) struct QuestionWord {
     pub(crate) asked: String,
-    /// As the question spells it.
+    /// The word as spelled in the question.
     pub(crate) written: String,
-    /// Terms of the catalog that match it, with how well. Empty if it occurs nowhere.
+    /// Terms of the catalog that match the word, and how well they match, up to 1. Empty if it occurs nowhere.
     pub(crate) terms: Vec<(u32, f32)>,
-    /// Its information: 0 is none, 1 is that of a word in no topic.
+    /// How much information the word carries: 0 is none, 1 is that of a word that occurs in no topic.
     pub(crate) information: f32,
-    /// Its share of the question; all shares sum to 1.
+    /// The word's share of the question's information. All shares sum to 1.
     pub(crate) share: f32,
 }
 
-/// The informative words of a question, the most informative first.
+/// Returns a question's informative words, the most informative first.
 pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
     let mut words: Vec<QuestionWord> = Vec::new();
     for text in ends(question) {
@@ -54,7 +54,7 @@ pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
     words
 }
 
-/// Neighbouring words joined: `roll back` may be written `rollback`.
+/// Joins neighbouring words: `roll back` may be written `rollback`.
 fn joined(text: &str) -> Vec<String> {
     let mut before = String::new();
     let mut joined = Vec::new();
@@ -68,7 +68,7 @@ fn joined(text: &str) -> Vec<String> {
     joined
 }
 
-/// The parts of a long text that usually contain the question: its beginning and its end.
+/// Returns the parts of a long text that usually contain the question: its beginning and its end.
 fn ends(question: &str) -> Vec<&str> {
     if question.len() <= HEAD_BYTES + TAIL_BYTES {
         return vec![question];
@@ -84,36 +84,37 @@ fn word(catalog: &Catalog, term: &str, written: &str, shape: TermShape) -> Optio
         // Its parts are already words of the question.
         return None;
     }
-    let telling = telling(term);
-    if telling == 0.0 {
+    let general = general_information(term);
+    if general == 0.0 {
         return None;
     }
     let mut terms: Vec<(u32, f32)> = exact.map(|number| (number, 1.0)).into_iter().collect();
     let others = kin(term).iter().filter_map(|(other, worth)| Some((catalog.find(other)?, *worth)));
     terms.extend(others);
-    if terms.is_empty() && telling > COMMON {
+    if terms.is_empty() && general > COMMON {
         terms.extend(neighbours(catalog, term).into_iter().map(|number| (number, MISSPELT)));
     }
     let information = match terms.first() {
         Some((number, _)) => {
-            telling.min(most(catalog, *number, telling)) * rarity(catalog, *number)
+            general.min(in_catalog(catalog, *number, general)) * rarity(catalog, *number)
         }
-        None => telling * UNKNOWN,
+        None => general * UNKNOWN,
     };
     let (asked, written) = (term.to_owned(), written.to_owned());
     Some(QuestionWord { asked, written, terms, information, share: 0.0 })
 }
 
-/// What people have rules for is a subject where a topic is named after it, else a word like others of work.
-fn most(catalog: &Catalog, number: u32, telling: f32) -> f32 {
+/// Returns the general information of a term. A habitual word, such as "commit", counts in full if a topic is named
+/// after it.
+fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     let is_subject = || {
         let mut postings = catalog.postings[number as usize].iter();
         postings.any(|posting| posting.mark.fields & Field::Name as u8 != 0)
     };
-    if telling == HABITUAL && !is_subject() { COMMON } else { telling }
+    if general == HABITUAL && !is_subject() { COMMON } else { general }
 }
 
-/// The information in the fact that a topic contains this term: 0 if all do, 1 if none does.
+/// Returns how much information a term's occurrence in a topic carries: 0 if all topics contain it, 1 if none does.
 pub(crate) fn rarity(catalog: &Catalog, number: u32) -> f32 {
     let all = catalog.len() as f32 + IMAGINED_TOPICS + 1.0;
     let holding = catalog.postings[number as usize].len() as f32 + 1.0;

@@ -1,16 +1,16 @@
-//! A topic as the catalog stores it: terms, the parts they occur in, and the passages that share them.
+//! Reduces a topic to what the catalog stores: its terms, and the parts and passages that contain them.
 
 use std::collections::HashMap;
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// How many passages of a body are distinguished, besides the header. A posting has that many bits.
+/// Maximum number of passages that are distinguished in a body. With the header, they are the bits of a posting.
 const PASSAGES: usize = 15;
 /// Minimum size of a passage in bytes: about a paragraph.
 const PASSAGE_BYTES: usize = 280;
-/// Longer bold text is not a title but an emphasized sentence.
+/// Maximum length of bold text that counts as a title, in bytes. Longer text is an emphasized sentence.
 const TITLE_BYTES: usize = 60;
-/// How many bytes of a body are indexed: a topic as long as a book is about its beginning.
+/// Maximum number of bytes of a body that are indexed, from its beginning.
 const MOST_BODY_BYTES: usize = 64 * 1024;
 
 /// Parts of a topic, as bits of a posting.
@@ -29,31 +29,30 @@ impl Field {
         [Field::Name, Field::Description, Field::Heading, Field::Identifier, Field::Body];
 }
 
-/// The metadata of a topic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Card<'a> {
-    /// The file name without `.md`.
+    /// The file's name without `.md`.
     pub name: &'a str,
-    /// The name in its front matter, if any.
+    /// The name in the front matter, or empty.
     pub title: &'a str,
     pub description: &'a str,
 }
 
-/// The occurrences of one term in one topic.
+/// A term's occurrences in a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TermMark {
     /// Bits of [`Field`].
     pub(crate) fields: u8,
-    /// Mentions in the body, 255 at most.
+    /// Number of mentions in the body, at most 255.
     pub(crate) mentions: u8,
-    /// Bit 0 is the header, the others are passages of the body in order.
+    /// Passages with the term: bit 0 is the header, the others are passages of the body in order.
     pub(crate) passages: u16,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct TopicTerms {
     pub(crate) marks: HashMap<String, TermMark>,
-    /// Number of terms in its body, with repetitions.
+    /// Number of terms in the body, with repetitions.
     pub(crate) length: u32,
 }
 
@@ -95,7 +94,7 @@ impl TopicTerms {
     }
 }
 
-/// How many bytes at the start of a line are prominent: all of a heading, or bold words that people use instead.
+/// Returns the number of prominent bytes at the start of a line: a whole heading, or bold words used as one.
 fn prominent_bytes(line: &str) -> usize {
     let text = line.trim_start_matches([' ', '\t', '>']);
     let text = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).unwrap_or(text);

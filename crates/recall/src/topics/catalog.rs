@@ -1,4 +1,4 @@
-//! The topics of a directory as postings, without their text.
+//! The topics of a memory directory as postings, without their text.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use bethink_memdir::MemoryKind;
 
 use super::card::{Card, TermMark, terms};
 use super::tools::manual;
-use super::words::telling;
+use super::words::general_information;
 use crate::terms::for_each_term;
 
-/// A topic's number, assigned by the owner of the topics.
+/// A topic's number, assigned by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicId(pub u32);
 
-/// Where one term occurs in one topic. Eight bytes, because a directory of 100,000 topics has millions.
+/// A term's occurrences in a topic. It has only eight bytes, because a directory of 100,000 topics has millions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TopicPosting {
     pub(crate) slot: u32,
@@ -23,26 +23,26 @@ pub(crate) struct TopicPosting {
 #[derive(Debug)]
 pub(crate) struct CatalogTopic {
     pub(crate) id: TopicId,
-    /// Number of terms in its body, with repetitions.
+    /// Number of terms in the body, with repetitions.
     pub(crate) length: u32,
-    /// Terms of its file name, and of its title.
+    /// Terms of the file's name, and of the title.
     pub(crate) names: [Box<[u32]>; 2],
-    /// Its name and description, if it only explains how something is used.
+    /// Name and description, if the topic only explains how something is used.
     pub(crate) manual: Option<Box<str>>,
     pub(crate) is_gone: bool,
 }
 
-/// Terms of all topics of a project, in memory.
+/// The terms of all topics of a project, in memory.
 #[derive(Debug, Default)]
 pub struct Catalog {
     ids: HashMap<TopicId, u32>,
     pub(crate) topics: Vec<CatalogTopic>,
     terms: HashMap<Box<str>, u32>,
-    /// By term number, then by slot.
+    /// Postings of each term, by number; in order of slots.
     pub(crate) postings: Vec<Vec<TopicPosting>>,
-    /// The general information of each term, by number.
-    telling: Vec<f32>,
-    /// Terms in alphabetical order with their numbers, to look up words that occur nowhere.
+    /// Information of each term in any directory, by number.
+    general: Vec<f32>,
+    /// Terms in alphabetical order with their numbers, to find terms similar to a word that occurs nowhere.
     vocabulary: Vec<(Box<str>, u32)>,
     gone: usize,
 }
@@ -68,7 +68,7 @@ impl Catalog {
         });
     }
 
-    /// Removes a topic, which is never picked from now on. Call [`Catalog::settle`] after a batch.
+    /// Removes a topic, so that it is no longer picked. Call [`Catalog::settle`] after a batch.
     pub fn remove(&mut self, id: TopicId) {
         if let Some(slot) = self.ids.remove(&id) {
             self.topics[slot as usize].is_gone = true;
@@ -76,8 +76,8 @@ impl Catalog {
         }
     }
 
-    /// Drops what was removed, and updates the vocabulary. One pass over all postings, so that a batch of changes costs
-    /// as much as one; until then, words of removed topics count as more common than they are.
+    /// Drops removed topics and updates the vocabulary, in one pass over all postings for a whole batch of changes.
+    /// Until then, words of removed topics count as more common than they are.
     pub fn settle(&mut self) {
         if self.gone > 0 {
             self.sweep();
@@ -102,17 +102,17 @@ impl Catalog {
         self.ids.get(&id).copied()
     }
 
-    pub(crate) fn telling(&self, number: u32) -> f32 {
-        self.telling[number as usize]
+    pub(crate) fn general_information(&self, number: u32) -> f32 {
+        self.general[number as usize]
     }
 
-    /// The number of a term that occurs in some topic.
+    /// Returns the number of a term, if it occurs in some topic.
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
         let number = *self.terms.get(term)?;
         (!self.postings[number as usize].is_empty()).then_some(number)
     }
 
-    /// Terms with this beginning, in alphabetical order.
+    /// Returns terms with this prefix, in alphabetical order.
     pub(crate) fn starting_with<'a>(
         &'a self,
         start: &'a str,
@@ -138,11 +138,11 @@ impl Catalog {
         let number = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
         self.terms.insert(term.into(), number);
         self.postings.push(Vec::new());
-        self.telling.push(telling(term));
+        self.general.push(general_information(term));
         number
     }
 
-    /// Closes the gaps: remaining topics move up in order, with their postings.
+    /// Removes empty slots: the remaining topics move up in order, with their postings.
     fn sweep(&mut self) {
         let mut places = Vec::with_capacity(self.topics.len());
         let mut living = 0_u32;
@@ -170,7 +170,7 @@ fn without_kind(name: &str) -> &str {
     rest.and_then(|rest| rest.strip_prefix(['_', '-'])).unwrap_or(name)
 }
 
-/// Frees the room that growth leaves in a list.
+/// Frees unused capacity of a list.
 fn shrink(postings: &mut Vec<TopicPosting>) {
     if postings.capacity() > postings.len() + postings.len() / 4 + 4 {
         postings.shrink_to(postings.len() + postings.len() / 16);

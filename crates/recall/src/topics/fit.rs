@@ -1,4 +1,4 @@
-//! How well a topic fits a question, from where the words occur.
+//! Scores how well a topic fits a question, by the places where the words occur.
 
 use super::Field;
 use super::ask::{QuestionWord, rarity};
@@ -10,20 +10,20 @@ use super::weights::{
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TopicFit {
-    /// Share of the question that the topic is about, judged by where the words occur.
+    /// Share of the question's information that the topic is about.
     pub(crate) covered: f32,
-    /// Share of the question in its best passage.
+    /// Share of the question's information in the topic's best passage.
     pub(crate) together: f32,
-    /// The same without the most informative word of that passage.
+    /// As `together`, without the most informative word of that passage.
     pub(crate) joint: f32,
-    /// Share of its name that occurs in the question.
+    /// Share of the topic's name that occurs in the question.
     pub(crate) named: f32,
-    /// Information covered, whatever the question's is.
+    /// Amount of information that the topic covers.
     pub(crate) evidence: f32,
 }
 
 impl TopicFit {
-    /// Has the same meaning in every directory: 1 is a topic with exactly the name in the question.
+    /// Returns a score with the same meaning in every directory: 1 is a topic with exactly the name in the question.
     pub(crate) fn score(&self) -> f32 {
         let evident = (self.evidence / FULL_EVIDENCE).min(1.0);
         let score = COVERED * self.covered
@@ -39,7 +39,7 @@ impl TopicFit {
     }
 }
 
-/// How likely a topic is about a word, from where it occurs: 0 to 1.
+/// Returns the probability that a topic is about a word, by the places where the word occurs.
 pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     let relative = 1.0 - LENGTH_SHARE + LENGTH_SHARE * length as f32 / PLAIN_LENGTH;
     let mentions = f32::from(posting.mark.mentions);
@@ -58,7 +58,7 @@ pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     1.0 - doubt
 }
 
-/// Scores one topic in detail: `matches` are the words of the question with their occurrences.
+/// Scores a topic in detail. `matches` are the words of the question with their occurrences.
 pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> TopicFit {
     let topic = &catalog.topics[slot as usize];
     let mut fit = TopicFit::default();
@@ -93,7 +93,7 @@ pub(crate) struct Match<'a> {
 fn named(catalog: &Catalog, name: &[u32], matches: &[Match<'_>]) -> f32 {
     let (mut said, mut whole) = (0.0, 0.0);
     for number in name {
-        let information = catalog.telling(*number) * rarity(catalog, *number);
+        let information = catalog.general_information(*number) * rarity(catalog, *number);
         whole += information;
         if let Some(found) = matches.iter().find(|found| found.number == *number) {
             said += information * found.worth;

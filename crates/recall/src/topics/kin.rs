@@ -1,4 +1,4 @@
-//! Related words: the question and the topic may use different words for the same thing.
+//! Finds related words: a question and a topic may use different words for the same thing.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,21 +7,21 @@ use super::catalog::Catalog;
 use super::words::WORDS;
 use crate::stem::stem;
 
-/// The same thing, abbreviated or spelled differently.
+/// How well a word matches an abbreviation or another spelling of it.
 pub(crate) const SHORT: f32 = 0.95;
-/// Nearly the same thing.
+/// How well a word matches one with nearly the same meaning.
 pub(crate) const NEAR: f32 = 0.6;
-/// One wrong letter, or an ending that the rules do not strip.
+/// How well a word matches one with a wrong letter, or with an ending that the rules do not strip.
 pub(crate) const MISSPELT: f32 = 0.7;
 
-/// How many leading letters words of a family share, and how many they may differ in at the end.
+/// Minimum number of leading letters that words of a family share, and maximum number of other letters at the end.
 const FAMILY_LETTERS: usize = 5;
 const FAMILY_SPREAD: usize = 4;
-/// Shorter words have too many neighbours one letter away.
+/// Minimum length of a word that may be misspelled: shorter ones have too many neighbours that differ in one letter.
 const MISSPELT_LETTERS: usize = 5;
 const MOST_NEIGHBOURS: usize = 4;
 
-/// Related terms, with how well they match.
+/// Returns related terms, and how well they match.
 pub(crate) fn kin(term: &str) -> &'static [(String, f32)] {
     KIN.get(term).map_or(&[], Vec::as_slice)
 }
@@ -44,7 +44,7 @@ static KIN: LazyLock<HashMap<String, Vec<(String, f32)>>> = LazyLock::new(|| {
     table
 });
 
-/// Terms of a catalog that an unknown word may mean.
+/// Returns terms of a catalog that an unknown word may mean.
 pub(crate) fn neighbours(catalog: &Catalog, term: &str) -> Vec<u32> {
     if !term.bytes().all(|byte| byte.is_ascii_lowercase()) || term.len() < MISSPELT_LETTERS {
         return Vec::new();

@@ -1,16 +1,16 @@
-//! The list from which a model chooses, and how its choice is parsed.
+//! The list of topics from which a model chooses, and the parser of its answer.
 
 use bethink_memdir::{MemoryKind, Name, Scope};
 
-/// The most topics shown to a model (specification, section 7).
+/// Maximum number of topics shown to a model (specification, section 7).
 pub const MOST_ROWS: usize = 200;
-/// The most topics it may choose (specification, section 7).
+/// Maximum number of topics that a model may choose (specification, section 7).
 pub const MOST_PICKS: usize = 5;
-/// Limit for a description, in characters.
+/// Maximum length of a description, in characters.
 const MOST_DESCRIPTION: usize = 200;
-/// Limit for the user's message, in characters: its beginning and its end are shown.
+/// Maximum length of the user's message, in characters. Of a longer one, the beginning and the end are shown.
 const MOST_QUESTION: usize = 4_000;
-/// The answer for "none fits".
+/// The answer if no topic fits.
 const NONE: &str = "none";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ManifestRow {
     pub scope: Scope,
     pub name: Name,
     pub kind: Option<MemoryKind>,
-    /// In words.
+    /// The age in words.
     pub age: String,
     pub description: String,
 }
@@ -37,7 +37,7 @@ pub struct UnknownTopic {
 }
 
 impl Manifest {
-    /// Keeps the first [`MOST_ROWS`]: the likeliest come first.
+    /// Keeps the first [`MOST_ROWS`] rows. The most likely must be first.
     pub fn new(mut rows: Vec<ManifestRow>) -> Self {
         rows.truncate(MOST_ROWS);
         Self { rows }
@@ -47,7 +47,7 @@ impl Manifest {
         &self.rows
     }
 
-    /// One line per topic: name, type, age and description.
+    /// Returns one line per topic: name, type, age and description.
     pub fn text(&self) -> String {
         self.rows.iter().map(line).collect()
     }
@@ -55,7 +55,7 @@ impl Manifest {
 
 pub const INSTRUCTION: &str = include_str!("instruction.md").trim_ascii_end();
 
-/// The question that follows the instruction.
+/// Returns the question that follows the instruction.
 pub fn question(manifest: &Manifest, said: &str, recent_tools: &[String]) -> String {
     let tools = match recent_tools {
         [] => String::new(),
@@ -68,7 +68,7 @@ pub fn question(manifest: &Manifest, said: &str, recent_tools: &[String]) -> Str
     )
 }
 
-/// The rows that an answer names, in its order, at most [`MOST_PICKS`]. Only names in the manifest count.
+/// Returns the rows that an answer names, in its order, at most [`MOST_PICKS`]. Other names are ignored.
 pub fn read_pick(answer: &str, manifest: &Manifest) -> Result<Vec<usize>, UnknownTopic> {
     let names = named(answer);
     let mut picks = Vec::new();
@@ -91,7 +91,7 @@ fn line(row: &ManifestRow) -> String {
     format!("{} ({kind}, {}): {description}\n", key(row), plain(&row.age))
 }
 
-/// The name of a private topic; one of the team's has its directory as a prefix.
+/// Returns a topic's name in the list. A team topic's name has its directory as a prefix.
 fn key(row: &ManifestRow) -> String {
     match row.scope {
         Scope::Private => plain(row.name.as_str()),
@@ -99,7 +99,7 @@ fn key(row: &ManifestRow) -> String {
     }
 }
 
-/// One line without characters that end the list or hide text.
+/// Makes one line without characters that could end the list or hide text.
 fn plain(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -119,7 +119,7 @@ fn shortened(said: &str) -> String {
     format!("{head}\n[…]\n{tail}")
 }
 
-/// Names in an answer: from its JSON array, else one per line.
+/// Returns the names in an answer: from its JSON array, or else one per line.
 fn named(answer: &str) -> Vec<String> {
     if let Some(array) = array(answer) {
         return array;

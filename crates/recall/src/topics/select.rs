@@ -10,7 +10,7 @@ use super::weights::{BESIDE_BEST, CLOSE_LOOK};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CatalogQuery<'a> {
     pub question: &'a str,
-    /// Names of recently used tools, whose usage need not be explained.
+    /// Names of recently used tools. Topics that only explain their usage are left out.
     pub recent_tools: &'a [String],
     pub exclude: &'a [TopicId],
     pub limit: usize,
@@ -24,13 +24,13 @@ pub struct Pick {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
-    /// Words as the question spells them, with the parts of the topic they occur in; the most informative first.
+    /// Words as spelled in the question, with the parts of the topic that contain them. The most informative are first.
     pub terms: Vec<(String, Vec<Field>)>,
-    /// 0 to 1, the same in every directory.
+    /// Score from 0 to 1, comparable between directories.
     pub score: f32,
 }
 
-/// Topics that a question is about, the best first; none if nothing fits.
+/// Returns the topics that a question is about, best first; none if nothing fits.
 pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
     let words = words(catalog, ask.question);
     let mut fits: Vec<(u32, TopicFit)> = candidates(catalog, &words)
@@ -47,7 +47,7 @@ pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
     fits.into_iter().map(|(slot, fit)| pick(catalog, &words, slot, &fit)).collect()
 }
 
-/// All topics with any match, the best first, without a threshold, for a model to choose from.
+/// Returns all topics with any match, best first, without a threshold, for a model to choose from.
 pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
     let words = words(catalog, ask.question);
     let slots = candidates(catalog, &words).into_iter();
@@ -55,7 +55,7 @@ pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
     wanted.map(|slot| catalog.topics[slot as usize].id).collect()
 }
 
-/// What this topic matches of a question, whether or not it would be picked.
+/// Explains which words of a question a topic matches, whether or not it would be picked.
 pub fn why(catalog: &Catalog, question: &str, id: TopicId) -> Option<Why> {
     let slot = catalog.slot(id)?;
     let words = words(catalog, question);
@@ -76,10 +76,10 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
         && !ask.recent_tools.iter().any(|tool| is_manual_of(topic.manual.as_deref(), tool))
 }
 
-/// Topics by how much of the question they cover, the most first.
+/// Returns topics by how much of the question they cover, the most first.
 ///
-/// The most informative words come first. Once the remaining words could not make a new topic fit, no further topics
-/// are added: the long lists of common words then only add to existing ones.
+/// The most informative words are looked up first. When the remaining words could not make a new topic fit, no more
+/// topics are added: the long lists of common words only add to the scores of those already found.
 fn candidates(catalog: &Catalog, words: &[QuestionWord]) -> Vec<u32> {
     let mut covered = vec![0.0_f32; catalog.topics.len()];
     let mut found: Vec<u32> = Vec::new();
@@ -117,7 +117,7 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
     left.is_enough()
 }
 
-/// Topics with a word, with how likely they are about it; only those already `found` unless it `admits` more.
+/// Returns topics with a word, and the probability that they are about it. Unless `admits`, only those in `found`.
 fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
     let mut answers = Vec::new();
     for (number, worth) in &word.terms {
@@ -140,7 +140,7 @@ fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) 
     answers
 }
 
-/// Looking up one topic in a list costs about as much as scanning this many.
+/// Looking up a topic in a list costs about as much as scanning this many postings.
 const SEARCH_COST: usize = 16;
 
 fn look_up(postings: &[TopicPosting], slot: u32) -> Option<&TopicPosting> {

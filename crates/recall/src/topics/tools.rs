@@ -1,13 +1,13 @@
-//! Whether a topic is the manual of a tool. An agent that has just used a tool knows how to use it, but warnings are
-//! still useful.
+//! Recognizes topics that are manuals of tools. An agent that has just used a tool knows how to use it, but warnings
+//! are still useful.
 
 use super::card::Card;
 use super::words::WORDS;
 
-/// How many bytes of a manual's name and description are kept.
+/// Maximum number of bytes of a manual's name and description that are kept.
 const MOST_BYTES: usize = 400;
 
-/// Name and description, in lower case, of a topic that only explains how something is used.
+/// Returns name and description, in lower case, of a topic that only explains how something is used.
 pub(super) fn manual(card: &Card<'_>, body: &str) -> Option<Box<str>> {
     let name = card.name.replace(['-', '_', '/'], " ");
     let head = format!(" {name} {} {} ", card.title, card.description).to_lowercase();
@@ -42,7 +42,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// `WebFetch` as people write it: in one word, or several.
+/// Spells a tool's name as people do: `WebFetch` in one word, or in several.
 fn spelt(tool: &str) -> [Vec<String>; 2] {
     let mut apart = String::new();
     for c in tool.chars() {

@@ -1,65 +1,66 @@
-//! The constants of the ranking, each with its reason.
+//! Constants of the ranking, with their reasons.
 //!
-//! Few and round on purpose: they were validated with other questions, on directories of different kinds.
+//! They are few, round numbers. They were validated with other questions, on directories of different kinds.
 
-/// The probability that a topic is about a word, for each part of the topic that contains it. People choose names and
-/// descriptions so that others find the topic; a body mentions much in passing.
+/// Probabilities that a topic is about a word in its name, and so on. People choose names and descriptions so that the
+/// topic is found; a body mentions much in passing.
 pub const NAME: f32 = 0.75;
 pub const DESCRIPTION: f32 = 0.7;
 pub const HEADING: f32 = 0.45;
-/// A name from code, which nobody mentions by chance.
+/// Probability for a name from code in the body, which is not mentioned by chance.
 pub const IDENTIFIER: f32 = 0.35;
-/// The maximum, for a word that the body repeats.
+/// Maximum probability for a word in the body, if it is repeated often.
 pub const BODY: f32 = 0.6;
 
-/// The number of mentions in an average body that give half of [`BODY`].
+/// Number of mentions in an average body that give half of [`BODY`].
 pub const HALF_MENTIONS: f32 = 1.0;
-/// The part of that which grows with the length of a body: a word mentioned once in three sentences is their subject,
-/// once in ten pages it is mentioned in passing.
+/// The share of [`HALF_MENTIONS`] that grows with the length of the body: a word that occurs once in three sentences is
+/// their subject, but not a word that occurs once in ten pages.
 pub const LENGTH_SHARE: f32 = 0.75;
 /// Number of terms in an average body.
 pub const PLAIN_LENGTH: f32 = 150.0;
 
-/// Number of imaginary topics added to the directory. With two real topics, how many contain a word says nothing; with
-/// thousands, these make no difference.
+/// Number of imaginary topics that are added to the directory. In a directory of two topics, the number with a word
+/// says little; in one of thousands, these make no difference.
 pub const IMAGINED_TOPICS: f32 = 30.0;
 
-/// Information of a common working word ("fix", "file"), compared with a specific one.
+/// Information of a word that is common at work ("fix", "file"), compared with a specific one.
 pub const COMMON: f32 = 0.35;
-/// A word for something that people have rules for ("commit", "test").
+/// Information of a word that people often have rules about ("commit", "test").
 pub const HABITUAL: f32 = 0.6;
-/// A number by itself.
+/// Information of a number.
 pub const NUMBER: f32 = 0.4;
-/// A word that occurs nowhere: it may be the subject of the question, or just a way of speaking.
+/// Information of a word that occurs in no topic. It may be the subject of the question, or just a phrase.
 pub const UNKNOWN: f32 = 0.7;
 
-/// How many words of a question count in full; the information of each further one is divided by its rank, because a
-/// long question is not about all of its words.
+/// Number of a question's words that count in full. The information of each further word is divided by its rank,
+/// because a long question is not about all of its words.
 pub const FULL_WORDS: usize = 5;
-/// The most words of a question that are looked up.
+/// Maximum number of a question's words that are looked up.
 pub const MOST_WORDS: usize = 32;
-/// How many bytes of a question are read from its beginning and its end: pasted text is usually in between.
+/// Number of bytes of a question that are read from its beginning and its end: pasted text is usually in between.
 pub const HEAD_BYTES: usize = 1_500;
 pub const TAIL_BYTES: usize = 700;
 
-/// Weights of the score. How much of the question a topic is about, judged by where the words occur.
+/// Weight in the score: how much of the question the topic is about.
 pub const COVERED: f32 = 0.25;
-/// How much of it is in one passage: words that belong together occur together.
+/// Weight in the score: how much of the question is in one passage, because related words occur together.
 pub const TOGETHER: f32 = 0.25;
-/// How much is in that passage besides its most informative word: one rare word may be chance, two hardly.
+/// Weight in the score: how much is in that passage besides its most informative word. One rare word may be a
+/// coincidence, two hardly.
 pub const JOINT: f32 = 0.2;
-/// How much of the topic's name occurs in the question.
+/// Weight in the score: how much of the topic's name occurs in the question.
 pub const NAMED: f32 = 0.1;
-/// How much information is covered, whatever its share of the question; [`FULL_EVIDENCE`] is about two rare words.
+/// Weight in the score: how much information is covered, up to [`FULL_EVIDENCE`], which is about two rare words.
 pub const EVIDENT: f32 = 0.3;
 pub const FULL_EVIDENCE: f32 = 1.5;
 
-/// The threshold: topics below it are not picked.
+/// Minimum score of a topic that is picked.
 pub const FITS: f32 = 0.32;
-/// The minimum information that must be covered: a question of common words fits everything.
+/// Minimum information that a topic must cover, because a question of common words would fit everything.
 pub const EVIDENCE: f32 = 0.25;
-/// A topic with less than this share of the best score is not picked.
+/// Minimum share of the best score that a topic must have to be picked.
 pub const BESIDE_BEST: f32 = 0.5;
 
-/// How many of the best-covered topics are scored in detail.
+/// Number of topics that are scored in detail: those that cover the most of the question.
 pub const CLOSE_LOOK: usize = 64;

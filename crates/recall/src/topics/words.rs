@@ -1,4 +1,4 @@
-//! The words of `words.toml`, and the information of words that people use in any context.
+//! The word lists of `words.toml`, and the information of words that people use in any context.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::weights::{COMMON, HABITUAL, NUMBER};
 use crate::stem::stem;
 
-/// Parsed at first use. The file is part of the program and covered by tests, so this cannot fail.
+/// The word lists, parsed at first use. The file is compiled in and covered by tests, so this cannot fail.
 pub(super) static WORDS: LazyLock<Words> =
     LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
 
-/// The lists are explained in the file.
+/// The word lists. The file explains them.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Words {
     said: String,
@@ -28,8 +28,8 @@ pub(super) struct Words {
     pub(super) beside: Vec<String>,
 }
 
-/// The information of a word compared with a specific one: 1 for most.
-pub(crate) fn telling(term: &str) -> f32 {
+/// Returns how informative a word is compared with a specific one: 1 for most words.
+pub(crate) fn general_information(term: &str) -> f32 {
     if term.bytes().all(|byte| byte.is_ascii_digit()) {
         return NUMBER;
     }
@@ -41,8 +41,8 @@ pub(crate) fn telling(term: &str) -> f32 {
 static TELLING: LazyLock<HashMap<String, f32>> = LazyLock::new(|| {
     let mut table = HashMap::new();
     let Words { work, habit, elsewhere, said, .. } = &*WORDS;
-    for (words, telling) in [(work, COMMON), (habit, HABITUAL), (elsewhere, 0.0), (said, 0.0)] {
-        table.extend(words.split_whitespace().map(|word| (stem(word).into_owned(), telling)));
+    for (words, information) in [(work, COMMON), (habit, HABITUAL), (elsewhere, 0.0), (said, 0.0)] {
+        table.extend(words.split_whitespace().map(|word| (stem(word).into_owned(), information)));
     }
     table
 });
@@ -54,9 +54,9 @@ mod tests {
     #[test]
     fn what_is_said_to_everybody_tells_nothing() {
         for word in ["thank", "pleas", "dank", "merci", "спасибо", "для"] {
-            assert_eq!(telling(word), 0.0, "{word}");
+            assert_eq!(general_information(word), 0.0, "{word}");
         }
-        assert_eq!(telling("fix"), COMMON);
-        assert_eq!(telling("fog"), 1.0);
+        assert_eq!(general_information("fix"), COMMON);
+        assert_eq!(general_information("fog"), 1.0);
     }
 }
