@@ -1,4 +1,4 @@
-//! A working copy of a directory: every edit becomes a step, and all steps together a plan.
+//! A working copy of a directory. It records each edit as a step, and all of them become the plan.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,10 +15,10 @@ use crate::plan::{DreamDropped, DreamNote, DreamPlan, DreamStep, Phase, PlannedC
 #[derive(Debug)]
 pub(crate) struct DreamBench {
     pub(crate) scope: Scope,
-    /// The phase that steps and notes belong to.
+    /// The current phase, for steps and notes.
     pub(crate) phase: Phase,
     index: Option<String>,
-    /// The topics as they were found.
+    /// The topics before the dream.
     pub(crate) found: BTreeMap<Name, String>,
     now_index: Option<String>,
     pub(crate) index_put_back: bool,
@@ -38,7 +38,7 @@ pub(crate) struct TopicState {
     pub(crate) body: Range<usize>,
     pub(crate) modified: UnixMicros,
     untouched: bool,
-    /// A person restored it: it is neither changed nor removed.
+    /// Whether a person restored it. Then it is neither changed nor removed.
     pub(crate) put_back: bool,
 }
 
@@ -54,34 +54,34 @@ impl TopicState {
         &self.text[self.body.clone()]
     }
 
-    /// Written by this daemon and not changed by anyone since, so a dream may rewrite it.
+    /// Whether this daemon wrote the topic and nobody has changed it since, so that a dream may rewrite it.
     pub(crate) fn is_own(&self) -> bool {
         let by_us = self.header.source.as_ref().is_some_and(|source| source.strategy != "person");
         by_us && self.untouched
     }
 
-    /// The day on which it was said in its session.
-    pub(crate) fn learnt(&self) -> Option<Date> {
+    /// Returns the day of its source.
+    pub(crate) fn learned(&self) -> Option<Date> {
         day(&self.header.source.as_ref()?.time)
     }
 
-    /// The whole file with another body.
+    /// Returns the whole file with another body.
     pub(crate) fn with_body(&self, body: &str) -> String {
         [&self.text[..self.body.start], body].concat()
     }
 }
 
-/// The day of an RFC 3339 time.
+/// Returns the day of an RFC 3339 time.
 pub(crate) fn day(time: &str) -> Option<Date> {
     time.get(..10)?.parse().ok()
 }
 
-/// The text with one header key changed, or unchanged if the key cannot be changed on its own.
+/// Changes a key of the header. Returns the text unchanged if the key cannot be changed by itself.
 pub(crate) fn with_header(text: String, change: HeaderChange<'_>) -> String {
     header::with(&text, &[change]).unwrap_or(text)
 }
 
-/// The beginning of a text, on one line.
+/// Returns the beginning of a text, on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= QUOTED_CHARS {
@@ -91,7 +91,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 impl DreamBench {
-    /// Files of the other scope are dropped here, so that no later step can reach them.
+    /// Opens a directory. Files of the other scope are left out, so that no step can change them.
     pub(crate) fn open(directory: &DreamDirectory) -> Self {
         let ours = |topic: &&DreamTopic| !is_foreign(directory.scope, &topic.name);
         let topics: Vec<&DreamTopic> = directory.topics.iter().filter(ours).collect();
@@ -125,7 +125,7 @@ impl DreamBench {
         self.pages.keys().cloned().collect()
     }
 
-    /// Writes a topic. An unchanged text adds no step.
+    /// Writes a topic. Adds a step, unless the text is unchanged.
     pub(crate) fn write(&mut self, name: &Name, text: String, what: &str, why: &str) {
         let old = self.pages.get(name);
         if old.is_some_and(|page| page.text == text) {
@@ -161,7 +161,7 @@ impl DreamBench {
         self.dropped.push(DreamDropped { file, text, why });
     }
 
-    /// Adds a note, but never the same one twice.
+    /// Adds a note, unless there is one with the same text.
     pub(crate) fn note(&mut self, text: String) {
         let note = DreamNote { phase: self.phase, text };
         if !self.notes.contains(&note) {
@@ -191,7 +191,7 @@ impl DreamBench {
     }
 }
 
-/// Whether it is a team file below the private directory.
+/// Whether the name is that of a team file, seen from the private directory.
 fn is_foreign(scope: Scope, name: &Name) -> bool {
     let folder = name.as_str().split_once('/').map(|(folder, _)| folder);
     scope == Scope::Private

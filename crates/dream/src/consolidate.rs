@@ -1,12 +1,12 @@
-//! The third phase: merges duplicates, dates relative days, and marks statements that later ones replaced.
+//! The third phase: merges duplicates, adds dates to relative days, and marks statements that later ones replace.
 //!
-//! A person's file is not changed, with two exceptions in which nothing is lost: a line that is repeated under
-//! one heading, and a topic whose every sentence is in another one.
+//! A person's file is not changed, with two exceptions in which nothing is lost: a line that is repeated under the same
+//! heading is removed, and so is a topic if another one has all of its sentences.
 
 mod contradict;
 mod dates;
-mod mend;
 mod merge;
+mod repair;
 mod repeated;
 mod statement;
 mod timeline;
@@ -21,8 +21,8 @@ pub(crate) use timeline::{Meant, meant};
 /// Repeats until nothing changes: a merged topic may duplicate a third one.
 pub(crate) fn consolidate(bench: &mut DreamBench) {
     bench.phase = Phase::Consolidate;
-    mend::mend(bench);
-    dates::tell_dates(bench);
+    repair::repair_headers(bench);
+    dates::add_dates(bench);
     for _ in 0..ROUNDS {
         let steps = bench.steps.len();
         repeated::drop_repeated(bench);

@@ -12,7 +12,7 @@ pub struct DreamDirectory {
     /// A person restored this index, so it is left as it is.
     pub index_put_back: bool,
     pub topics: Vec<DreamTopic>,
-    /// Existing topics that cannot be read: too large, not UTF-8. Index links to them are not dead.
+    /// Existing topics that cannot be read because they are too large or not UTF-8. Index links to them are not dead.
     pub unread: Vec<Name>,
 }
 
@@ -22,13 +22,14 @@ pub struct DreamTopic {
     /// The whole file, including front matter.
     pub text: String,
     pub modified: UnixMicros,
-    /// The file is as this daemon last wrote it. If a person has touched it, it is theirs, whatever its header says.
+    /// Whether only this daemon has written the file. Once a person has changed it, it is theirs, even if its header
+    /// names a source.
     pub untouched: bool,
-    /// A person restored this version, so it is left as it is: nothing is done again against their will.
+    /// Whether a person restored this version. Then it is left as it is.
     pub put_back: bool,
 }
 
-/// A topic that a session taught, with the text that its file would have, including the source.
+/// A topic that a session taught, with the whole text for its file, including the source.
 #[derive(Clone, Debug)]
 pub struct TaughtTopic {
     pub name: Name,

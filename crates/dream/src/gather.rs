@@ -1,4 +1,4 @@
-//! The second phase: adds what sessions taught and no topic says yet.
+//! The second phase: adds topics that sessions taught and that do not exist.
 
 use bethink_memdir::{Name, header};
 
@@ -8,7 +8,7 @@ use crate::directory::TaughtTopic;
 use crate::plan::Phase;
 use crate::text::said;
 
-/// Highest number in a topic's name; more topics of one name are no accident.
+/// Maximum number that is added to a topic's name.
 const MOST_OF_A_NAME: usize = 100;
 
 pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
@@ -23,7 +23,7 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
             &name,
             one.text.clone(),
             "a new topic",
-            "a session taught it, and no topic says it yet",
+            "a session taught it, and no other topic says it",
         );
     }
 }
@@ -36,7 +36,7 @@ fn is_known(bench: &DreamBench, body: &str) -> bool {
     })
 }
 
-/// The name, or the first free one of `name-2`, `name-3`, ….
+/// Returns the name if it is free, or else the first free one of `name-2`, `name-3`, ….
 fn free(bench: &DreamBench, name: &Name) -> Option<Name> {
     let is_free = |name: &Name| !bench.pages().contains_key(name) && !bench.unread.contains(name);
     let numbered = (2..MOST_OF_A_NAME).filter_map(|n| Name::parse(&format!("{name}-{n}")).ok());

@@ -1,9 +1,9 @@
-//! Consolidation: tidies a memory directory, as a plan that can be inspected first.
+//! Consolidation: plans how to tidy a memory directory. The plan can be inspected before it is applied.
 //!
-//! Owns the four phases, what may be changed in a directory, and how a model's edits are judged. Pure: files
-//! come in as text, a plan goes out; the time is an argument. A file that a person wrote or touched is only
-//! changed if nothing is lost; private and team directories never mix. Leaves to the daemon when to dream, the
-//! lock, and applying the plan, and headers and the index to `bethink-memdir`.
+//! This crate has the four phases, the rules for what may be changed, and the checks of a model's edits. It is pure: it
+//! takes files as text and the time as an argument, and returns a plan. A file that a person wrote or changed is only
+//! changed if nothing is lost, and private and team directories never mix. The daemon decides when to dream, takes the
+//! lock, and applies the plan; `bethink-memdir` handles headers and the index.
 //!
 //! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
 //! `text` and `links` below them; then, for a strategy that asks a model: [`model`].
@@ -27,14 +27,14 @@ use bench::DreamBench;
 pub use directory::{DreamDirectory, DreamTopic, TaughtTopic};
 pub use plan::{DreamPlan, Phase, PlannedChange, diff};
 
-/// The plan for a directory. After it was applied, a new plan is empty.
+/// Makes the plan for a directory. After the plan was applied, a new plan is empty.
 pub fn plan(directory: &DreamDirectory, taught: &[TaughtTopic], now: UnixMicros) -> DreamPlan {
     let mut bench = consolidated(directory, taught);
     prune::prune(&mut bench, now);
     bench.finish()
 }
 
-/// The directory after all phases except the last.
+/// Returns the directory after all phases except the last.
 fn consolidated(directory: &DreamDirectory, taught: &[TaughtTopic]) -> DreamBench {
     let mut bench = DreamBench::open(directory);
     orient::orient(&mut bench);

@@ -1,49 +1,49 @@
-//! All limits of a dream, with their reasons.
+//! Limits of a dream, with their reasons.
 
-/// Least share of common words of duplicate topics: below it, sentences begin to differ in a word that matters.
+/// Minimum share of common words of duplicate topics. With fewer, sentences begin to differ in words that matter.
 pub const SAME_WORDS: f64 = 0.8;
 
-/// A person's topic is only removed if it has at least this many sentences and another topic has them word for
-/// word: a stub with one common sentence is not a copy.
+/// Minimum number of sentences of a person's topic that is removed because another topic has all of them: a short topic
+/// with one common sentence is not a copy.
 pub const SAME_SENTENCES: usize = 2;
 
-/// Least words of a line that counts as a duplicate: `Done` may occur twice.
+/// Minimum number of words of a line that counts as a duplicate: `Done` may occur twice.
 pub const LINE_WORDS: usize = 5;
 
-/// Longest index line, in characters; longer ones are reported (specification, 7).
+/// Maximum length of an index line, in characters. Longer ones are reported (specification, section 7).
 pub const INDEX_LINE_CHARS: usize = 200;
 
-/// From this number on, and if there are not more topics than that, dead links suggest an incomplete directory
-/// (a checkout, a move) rather than deleted topics.
+/// If there are at least this many dead links, and no fewer than topics, the directory is probably incomplete, for
+/// example during a checkout, rather than the topics deleted.
 pub const MANY_DEAD: usize = 4;
 
-/// An editor may have just created an empty file; after a day it is a leftover.
+/// Age in microseconds from which an empty topic is removed. An editor may have just created a younger one.
 pub const EMPTY_MICROS: i64 = 86_400_000_000;
 
-/// Most rounds of consolidation: each one makes the directory smaller, so few are needed.
+/// Maximum number of rounds of consolidation. Each one makes the directory smaller, so few are needed.
 pub const ROUNDS: usize = 8;
 
-/// Most sentences of a directory that a model may reword in one dream, in percent: consolidation shortens, and
-/// what a person said stays in their words.
+/// Maximum share of a directory's sentences that a model may reword in a dream, in percent.
 pub const MODEL_REWORDS_PERCENT: usize = 30;
 
-/// This many may always be reworded: in a small directory, a few sentences are all of it.
+/// Number of sentences that a model may always reword: in a small directory, a few are already a large share.
 pub const MODEL_REWORDS: usize = 6;
 
-/// Least share of a sentence's words, in percent, that one other sentence must have to say the same in other words.
+/// Minimum share of a sentence's words that another sentence must have to be a rewording of it, in percent.
 pub const MERGED_WORDS_PERCENT: usize = 70;
 
-/// Most bytes that a model may add in one dream: it should consolidate, not write.
+/// Maximum number of bytes that a model may add in a dream: it should consolidate, not write.
 pub const MODEL_ADDS_BYTES: usize = 64 * 1024;
 
-/// Most characters of a text that a note or an error quotes.
+/// Maximum number of characters of a text that a note or an error quotes.
 pub const QUOTED_CHARS: usize = 100;
 
-/// A word or sentence in more topics than this says nothing about a pair of them.
+/// A word or sentence in more topics than this is too common to suggest that two topics are alike.
 pub const MANY_ALIKE: usize = 64;
 
-/// Most bytes of files that a model sees in one dream: some 40,000 tokens, which fits every current context window.
+/// Maximum size of the files that a model sees in a dream, in bytes: some 40,000 tokens, which fit every current
+/// context window.
 pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
 
-/// Largest of these files, in bytes; a larger one is not a note to reword, and would take the place of twenty.
+/// Maximum size of one of these files, in bytes. A larger one would take the place of twenty.
 pub const MODEL_FILE_BYTES: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! Finds topics that others link to; those are not removed.
+//! Finds topics that others link to. They are not removed.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use bethink_memdir::Name;
 
 use crate::bench::DreamBench;
 
-/// Topics that are linked or named by file. The index does not count, because it is updated.
+/// Returns topics that are linked or whose file is named. Links in the index do not count, because it is updated.
 pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for (from, page) in bench.pages() {
@@ -22,7 +22,7 @@ pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
     found
 }
 
-/// Names in `[[…]]` or before `.md`, also without their folders.
+/// Returns names in `[[…]]` or before `.md`, with and without their folders.
 fn targets(text: &str) -> BTreeSet<&str> {
     let wiki = text.match_indices("[[").filter_map(|(at, _)| {
         let rest = &text[at + 2..];

@@ -1,8 +1,8 @@
 //! Consolidation by a model: it edits a copy, its edits are judged, and the result is a plan like any other.
 //!
-//! The embedded plan is made first, and the model edits the result, so the safe part holds whatever the model
-//! does. Each edit is judged on its own: one that loses something is refused and reported. If too much would be
-//! lost in total, all edits are refused.
+//! The embedded plan is made first, and the model edits its result. So the embedded plan takes effect even if the
+//! model's edits are refused. Each edit is judged separately: one that loses something is refused and reported. If all
+//! edits together would change too much, all are refused.
 
 mod instruction;
 mod judge;
@@ -28,7 +28,7 @@ pub struct Rewriting {
     pub taken: usize,
 }
 
-/// The copy for a model: the directory after the embedded plan.
+/// Returns the copy for a model: the directory after the embedded plan.
 pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<DirectoryFile, String> {
     let topic =
         |topic: &crate::DreamTopic| (DirectoryFile::Topic(topic.name.clone()), topic.text.clone());
@@ -43,7 +43,7 @@ pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<DirectoryF
     files
 }
 
-/// The embedded plan plus those edits of a model that lose nothing.
+/// Returns the embedded plan with those edits of a model that lose nothing.
 pub fn rewritten(
     directory: &DreamDirectory,
     taught: &[TaughtTopic],

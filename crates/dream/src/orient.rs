@@ -1,4 +1,4 @@
-//! The first phase: reports what is there, without changes.
+//! The first phase: describes the directory in notes, without changing anything.
 
 use crate::bench::DreamBench;
 

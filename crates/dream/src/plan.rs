@@ -1,13 +1,13 @@
-//! What a dream would change, step by step: shown first, then applied file by file.
+//! A dream's plan: what it would change. It can be shown as steps and as a diff, and is applied file by file.
 
 pub use bethink_api::{DreamDropped, DreamNote, DreamPhase as Phase, DreamStep};
 use bethink_memdir::{DirectoryFile, Hash, Scope};
 use similar::TextDiff;
 
-/// Lines around a change that a diff shows, as `diff -u` does.
+/// Number of lines around a change that a diff shows, as in `diff -u`.
 const CONTEXT_LINES: usize = 3;
 
-/// The change to one file by all steps together.
+/// The change of a file by all steps together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedChange {
     pub file: DirectoryFile,
@@ -16,19 +16,19 @@ pub struct PlannedChange {
 }
 
 impl PlannedChange {
-    /// Hash of the text that the file must still have for the change to be made.
+    /// Returns the hash that the file must have for the change to be made.
     pub fn expected(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
 }
 
-/// Everything that a dream would do to one directory.
+/// All changes that a dream would make in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DreamPlan {
     pub scope: Scope,
     pub steps: Vec<DreamStep>,
-    /// In a safe order: a file that takes over text comes before the file that is removed, and the index comes
-    /// last. If applying stops halfway, something may be there twice, but nothing is missing.
+    /// In a safe order: a file that receives text comes before the file that is removed, and the index comes last. If
+    /// applying stops halfway, a text may exist twice, but none is missing.
     pub changes: Vec<PlannedChange>,
     pub dropped: Vec<DreamDropped>,
     pub notes: Vec<DreamNote>,
@@ -40,7 +40,7 @@ impl DreamPlan {
     }
 }
 
-/// The plan as a unified diff, with `/dev/null` for a missing file.
+/// Returns the plan as a unified diff, with `/dev/null` for a missing file.
 pub fn diff(plan: &DreamPlan) -> String {
     plan.changes.iter().map(file_diff).collect()
 }

@@ -18,7 +18,7 @@ pub(crate) fn prune(bench: &mut DreamBench, now: UnixMicros) {
         return bench.note("a person restored the index, so it is left as it is".to_owned());
     }
     follow_descriptions(bench);
-    list_what_is_there(bench);
+    update_entries(bench);
     shorten(bench);
 }
 
@@ -48,8 +48,8 @@ fn follow_descriptions(bench: &mut DreamBench) {
     bench.write_index(text, "updated descriptions", "the index repeats the topics' descriptions");
 }
 
-/// Removes dead links, and adds missing topics.
-fn list_what_is_there(bench: &mut DreamBench) {
+/// Removes dead links from the index, and adds missing topics.
+fn update_entries(bench: &mut DreamBench) {
     if bench.pages().is_empty() && bench.index().is_none() {
         return;
     }
@@ -60,8 +60,8 @@ fn list_what_is_there(bench: &mut DreamBench) {
     let half_there = dead >= MANY_DEAD && dead >= bench.pages().len();
     if half_there {
         let text = format!(
-            "{dead} of {links} entries of the index lead to topics that are not there; they are left, as the directory may \
-             be half there: `bethink memory rebuild` drops them"
+            "{dead} of {links} entries of the index link to topics that do not exist; they are kept, because the directory \
+            may be incomplete: `bethink memory rebuild` drops them"
         );
         bench.note(text);
     }
@@ -71,7 +71,11 @@ fn list_what_is_there(bench: &mut DreamBench) {
         .collect();
     let new = rebuilt(bench, &old, &kept);
     for line in lines_only_in(&old, &new) {
-        bench.dropped(DirectoryFile::Index.path(), line, "the topic that it links to is gone");
+        bench.dropped(
+            DirectoryFile::Index.path(),
+            line,
+            "the topic that it links to does not exist",
+        );
     }
     let (added, all) = (lines_only_in(&new, &old).count(), new.lines().count());
     let why = "drop entries of deleted topics, and add missing topics";
@@ -100,7 +104,7 @@ fn is_dead(bench: &DreamBench, name: &Name) -> bool {
     !there && !team
 }
 
-/// The text of its index line, shortened to fit.
+/// Returns a topic's name, title and description for its index line, shortened to fit.
 fn row<'a>(name: &'a Name, page: &TopicState) -> (&'a Name, String, String) {
     const MARKS: usize = 12;
     let title = page.header.name.clone().unwrap_or_else(|| name.to_string());
@@ -111,14 +115,14 @@ fn row<'a>(name: &'a Name, page: &TopicState) -> (&'a Name, String, String) {
     (name, title, description)
 }
 
-/// Lines of a text that the other one does not have.
+/// Returns the lines of a text that the other one does not have.
 fn lines_only_in<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
     let known: BTreeSet<&str> = other.lines().collect();
     text.lines().filter(move |line| !known.contains(line))
 }
 
-/// Shortens long lines of our own topics always, and a person's only if a prompt cannot show the whole index,
-/// the longest first.
+/// Shortens long lines, the longest first: always those of the daemon's own topics, and those of a person's only if a
+/// prompt cannot show the whole index.
 fn shorten(bench: &mut DreamBench) {
     let Some(text) = bench.index().map(str::to_owned) else { return };
     let mut new = text.clone();
@@ -126,7 +130,7 @@ fn shorten(bench: &mut DreamBench) {
         let Some(page) = bench.pages().get(&name) else { continue };
         if !page.is_own() && index::shown(&new).cut_by.is_none() {
             let text = format!(
-                "the line of {} has {long} characters, more than {INDEX_LINE_CHARS}; shortening it is left to you",
+                "the line of {} has {long} characters, more than {INDEX_LINE_CHARS}; please shorten it",
                 name.file()
             );
             bench.note(text);
@@ -148,7 +152,7 @@ fn shorten(bench: &mut DreamBench) {
     }
 }
 
-/// Entries of one line each, longest first.
+/// Returns entries that are one long line, longest first.
 fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     let long = |entry: &index::IndexEntry<'_>| entry.text.trim_end().chars().count();
     let mut found: Vec<(Name, usize)> = index::entries(text)
@@ -163,7 +167,7 @@ fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     found
 }
 
-/// The line up to the end of its link, and the description; unchanged if that is not shorter.
+/// Returns the line up to the end of its link, and the description; the whole line if that is not shorter.
 fn short_entry(entry: &str, description: &str) -> String {
     let lines = index::lines(entry);
     let Some(link) = lines.first().and_then(|line| line.links.first()) else {
@@ -180,7 +184,7 @@ fn short_entry(entry: &str, description: &str) -> String {
     if short.len() < entry.len() { short } else { entry.to_owned() }
 }
 
-/// The text with one entry's text changed.
+/// Changes the text of a topic's entry.
 fn with_entry(text: &str, name: &Name, change: impl Fn(&str) -> String) -> String {
     let entries = index::entries(text);
     let entry = entries.iter().find(|entry| entry.name == *name);

@@ -1,4 +1,4 @@
-//! Splits the body of a topic into blocks, which move as one piece, and sentences, which are compared.
+//! Splits a topic's body into blocks, which are moved as a whole, and sentences, which are compared.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use bethink_statement::normal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
     Heading,
-    /// A list item with everything that is indented below it.
+    /// A list item, with the indented lines below it.
     Item,
     Text,
     Code,
@@ -37,11 +37,11 @@ struct BlockReader {
     at: usize,
 }
 
-/// What the next line may continue.
+/// The block that the next line may continue.
 enum OpenBlock {
-    /// Until the same fence.
+    /// A code block, until the same fence.
     Code(String),
-    /// The indentation of the item's bullet, in columns.
+    /// A list item, with the indentation of its bullet, in columns.
     Item(usize),
     Text,
     Table,
@@ -113,7 +113,7 @@ fn starts(line: &str) -> Option<LineKind> {
     bullet(line).map(|_| LineKind::Item)
 }
 
-/// Length of a list item's mark, including the space after it.
+/// Returns the length of a list item's bullet, including the space after it.
 pub(crate) fn bullet(line: &str) -> Option<usize> {
     if line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ") {
         return Some(2);
@@ -124,14 +124,14 @@ pub(crate) fn bullet(line: &str) -> Option<usize> {
         .then_some(digits + 2)
 }
 
-/// One sentence of prose, with its position.
+/// A sentence of prose, with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct ProseSentence {
     pub(crate) range: Range<usize>,
     pub(crate) normal: String,
 }
 
-/// Every sentence of a body; a line of code or of a table counts as one.
+/// Returns every sentence of a body. A line of code or of a table counts as one.
 pub(crate) fn sentences(body: &str) -> Vec<ProseSentence> {
     let mut found = Vec::new();
     for block in blocks(body) {
@@ -144,7 +144,7 @@ pub(crate) fn sentences(body: &str) -> Vec<ProseSentence> {
     found
 }
 
-/// The sentences as a set, to check whether one text contains all of another.
+/// Returns the sentences as a set, to check whether a text contains all of another one.
 pub(crate) fn said(body: &str) -> BTreeSet<String> {
     sentences(body).into_iter().map(|sentence| sentence.normal).collect()
 }
@@ -161,8 +161,8 @@ fn push(body: &str, range: Range<usize>, found: &mut Vec<ProseSentence>) {
     }
 }
 
-/// Positions of sentences in a block: each line, unless it is prose; in prose, up to an end mark or a line that
-/// begins an item.
+/// Returns the positions of sentences in a block. Outside prose, each line is one. In prose, a sentence extends to an
+/// end mark or to a line that begins a list item.
 fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     let (mut ends, mut at) = (Vec::new(), 0);
     for line in block.split_inclusive('\n') {
@@ -186,7 +186,7 @@ fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether the end mark ends the line, or is followed by a space and the beginning of a sentence.
+/// Returns the positions of end marks that end the line, or that a space and the beginning of a sentence follow.
 fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
     let begins = |rest: &str| {
         let next = rest.trim_start().chars().next();

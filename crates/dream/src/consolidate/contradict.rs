@@ -1,4 +1,4 @@
-//! Marks statements that a later one replaced, in place and with the date, instead of removing them.
+//! Marks statements that later ones replace, with the date, instead of removing them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::bench::{DreamBench, TopicState, quoted, with_header};
 use crate::text::sentences;
 use bethink_statement::normal;
 
-/// The mark of a superseded statement, which is no longer a claim.
+/// Marks the beginning and end of a superseded statement, which is no longer a claim.
 pub(crate) const STRUCK: &str = "~~";
 
 pub(super) fn mark_superseded(bench: &mut DreamBench) {
@@ -40,7 +40,7 @@ struct DatedClaim {
 /// An older claim, and the newer one that replaces it.
 type ClaimPair<'a> = (&'a DatedClaim, &'a DatedClaim);
 
-/// Claims in the daemon's own topics: only for these it is known who said them and when.
+/// Returns the claims in the daemon's own topics. Of other topics' claims, the date is unknown.
 fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
     if !page.is_own() {
         return Vec::new();
@@ -62,7 +62,7 @@ fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
     found
 }
 
-/// Older claims, each with the newest claim that replaces it.
+/// Maps older claims to the newest claim that replaces each.
 fn pairs(found: &[DatedClaim]) -> BTreeMap<usize, usize> {
     let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, one) in found.iter().enumerate() {
@@ -88,7 +88,7 @@ fn pairs(found: &[DatedClaim]) -> BTreeMap<usize, usize> {
 fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
     let Some(page) = bench.pages().get(name) else { return };
     let (mut body, mut description) = (page.body().to_owned(), None);
-    // From the end, so that earlier positions stay valid.
+    // Begin at the end, so that earlier positions stay valid.
     for (older, newer) in marks.iter().rev() {
         let (text, told) = (&older.text, told(older, newer));
         body.replace_range(older.range.clone(), &struck(text, &told));
@@ -117,7 +117,7 @@ fn told(older: &DatedClaim, newer: &DatedClaim) -> String {
     format!("superseded {day}, see [[{}]]", newer.name)
 }
 
-/// Strikes out a statement, but not the quotation marks before it.
+/// Strikes out a statement, except for the quotation mark before it.
 fn struck(text: &str, told: &str) -> String {
     let lead = text.len() - text.trim_start_matches(['>', ' ']).len();
     format!("{}{STRUCK}{}{STRUCK} ({told})", &text[..lead], &text[lead..])

@@ -1,7 +1,7 @@
-//! Adds dates to relative days: "yesterday" is right for a day, but stays in a memory for years.
+//! Adds dates to relative days: "yesterday" is only right for a day, but a memory is kept for years.
 //!
-//! The words stay and the date follows in brackets, so nothing is lost if a sentence is misread. If the words
-//! fit two days, the day on which they were said is added instead.
+//! The date is added in brackets, so nothing is lost if a sentence is misread. If the words could mean two days, the
+//! day on which they were said is added instead.
 
 use bethink_days::relative_date;
 use bethink_memdir::header::HeaderChange;
@@ -12,7 +12,7 @@ use super::timeline::{timeline, whole_day};
 use crate::bench::{DreamBench, TopicState, with_header};
 use crate::text::is_code;
 
-pub(super) fn tell_dates(bench: &mut DreamBench) {
+pub(super) fn add_dates(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(text) = bench.pages().get(&name).and_then(with_dates) else { continue };
         let why = "words such as \"yesterday\" are only right for a day";
@@ -25,7 +25,7 @@ fn with_dates(page: &TopicState) -> Option<String> {
         return None;
     }
     let mut body = page.body().to_owned();
-    // From the end, so that earlier positions stay valid.
+    // Begin at the end, so that earlier positions stay valid.
     for (range, said) in timeline(page).into_iter().rev() {
         if let Some(told) = dated(&body[range.clone()], said) {
             body.replace_range(range, &told);
@@ -41,7 +41,7 @@ fn with_dates(page: &TopicState) -> Option<String> {
     (text != page.text).then_some(text)
 }
 
-/// `text` with dates after relative days, given the day on which it was said; `None` if there are none.
+/// Adds dates after relative days to a text that was said on the day `said`. Returns `None` if there are none.
 fn dated(text: &str, said: Date) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 32);
     let mut kept = 0;
@@ -59,7 +59,7 @@ fn dated(text: &str, said: Date) -> Option<String> {
     Some(out)
 }
 
-/// Lines outside code blocks, as ranges.
+/// Returns the ranges of the lines outside code blocks.
 fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at, mut code) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {
@@ -73,11 +73,11 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// A rule is about every day: "always check yesterday's log" means no particular day.
+/// Words of rules, which mean no particular day: "always check yesterday's log".
 const HABIT: &str = "always never every each usually often daily weekly monthly whenever when if default defaults jeden \
     immer siempre toujours";
 
-/// Positions of missing dates, and the dates.
+/// Returns the positions of missing dates, and the dates.
 fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize, String)> {
     let words: Vec<StatementWord> = words(text, line.clone());
     if words.iter().any(|word| HABIT.split(' ').any(|habit| habit == word.lower))
@@ -101,7 +101,7 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
     found
 }
 
-/// The next words that are separated only by spaces.
+/// Returns the next words, in lower case, as long as only spaces separate them.
 fn lowers<'a>(text: &str, words: &'a [StatementWord]) -> Vec<&'a str> {
     let mut out = Vec::with_capacity(4);
     for (at, word) in words.iter().take(4).enumerate() {
@@ -120,7 +120,7 @@ fn possessive(text: &str, end: usize) -> usize {
     ["'s", "’s"].iter().find(|s| rest.starts_with(**s)).map_or(end, |s| end + s.len())
 }
 
-/// Whether the words are not part of a name or path, not quoted as words, and not followed by a date already.
+/// Whether the words are not part of a name or path, not in quotation marks, and not followed by a date.
 fn stands_free(text: &str, start: usize, end: usize, line: &std::ops::Range<usize>) -> bool {
     let before = text[line.start..start].chars().next_back().unwrap_or(' ');
     let rest = &text[end..line.end];

@@ -1,4 +1,4 @@
-//! Merges topics that say the same: one takes over the text that only the other has, and its source.
+//! Merges topics that say the same: one is removed, and its additional text and its source are added to the other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,14 +6,15 @@ use bethink_memdir::header::HeaderChange;
 use bethink_memdir::{Name, Source};
 use jiff::civil::Date;
 
-use super::timeline::{LEARNT, Meant};
+use super::timeline::{LEARNED, Meant};
 use crate::bench::{DreamBench, TopicState, with_header};
 use crate::limits::{MANY_ALIKE, SAME_SENTENCES};
 use crate::links::linked;
 use crate::text::{LineKind, blocks, said, sentences};
 use bethink_statement::content;
 
-/// Merges one pair at a time, because a merged topic may resemble a third one.
+/// Merges pairs of topics, each topic at most once: a merged topic may resemble a third one, which the next round
+/// merges.
 pub(super) fn merge(bench: &mut DreamBench) {
     let leaves: BTreeMap<Name, Leaf> =
         bench.pages().iter().map(|(name, page)| (name.clone(), Leaf::of(page))).collect();
@@ -28,12 +29,11 @@ pub(super) fn merge(bench: &mut DreamBench) {
         match judge((&one, &leaves[&one]), (&other, &leaves[&other]), &linked) {
             MergeVerdict::Merge { kept, goes } => {
                 join(bench, kept, goes);
-                // The merged topic may resemble a third one; the next round will notice.
                 gone.extend([one.clone(), other.clone()]);
             }
-            MergeVerdict::Told => {
+            MergeVerdict::Similar => {
                 let text = format!(
-                    "{} and {} say much the same; merging them is left to you",
+                    "{} and {} say nearly the same; merge them by hand if they belong together",
                     one.file(),
                     other.file()
                 );
@@ -47,7 +47,7 @@ pub(super) fn merge(bench: &mut DreamBench) {
 struct Leaf {
     own: bool,
     kind: Option<bethink_memdir::MemoryKind>,
-    learnt: Option<Date>,
+    learned: Option<Date>,
     bytes: usize,
     meant: Meant,
 }
@@ -58,13 +58,14 @@ impl Leaf {
         Self {
             own: page.is_own(),
             kind: page.header.kind,
-            learnt: page.learnt(),
+            learned: page.learned(),
             bytes: page.text.len(),
             meant: Meant::of(description, page.body()),
         }
     }
 
-    /// Whether this copy should be removed. In a file that a person wrote, one or two shared sentences prove nothing.
+    /// Whether `kept` has everything that this topic says. A person's topic must have several sentences: a single
+    /// common one is no sign of a copy.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
         let (mine, theirs) = (&self.meant, &kept.meant);
         let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);
@@ -77,12 +78,12 @@ enum MergeVerdict<'a> {
         kept: &'a Name,
         goes: &'a Name,
     },
-    /// Alike, but not ours to merge.
-    Told,
+    /// They say nearly the same, but at least one is a person's.
+    Similar,
     Apart,
 }
 
-/// Which of the two is removed, if any. A topic that another one links to stays.
+/// Decides which of two topics is removed, if any. A topic that another one links to is kept.
 fn judge<'a>(
     one: (&'a Name, &Leaf),
     other: (&'a Name, &Leaf),
@@ -101,23 +102,23 @@ fn judge<'a>(
         return MergeVerdict::Apart;
     }
     if !kinds || !first.1.own || !second.1.own || stays(second.0) && stays(first.0) {
-        return MergeVerdict::Told;
+        return MergeVerdict::Similar;
     }
     let (kept, goes) = if stays(second.0) { (second, first) } else { (first, second) };
     MergeVerdict::Merge { kept: kept.0, goes: goes.0 }
 }
 
-/// Prefers a person's topic, then the older one, then the larger one.
+/// Whether to keep `one` rather than `other`: a person's topic, else the older one, else the larger one.
 fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     let key = |(name, leaf): (&Name, &Leaf)| {
-        (leaf.own, leaf.learnt, usize::MAX - leaf.bytes, name.clone())
+        (leaf.own, leaf.learned, usize::MAX - leaf.bytes, name.clone())
     };
     key(one) < key(other)
 }
 
-/// Pairs that may be alike, in order, so that not all pairs are compared: copies share a sentence, and if two
-/// sets have much in common, one of the rarest words of each is in the other. If no word is rare, for example
-/// among thousands of topics on one subject, two topics that are alike in other words are missed.
+/// Returns pairs that may be alike, in order, so that not all pairs are compared. Copies share a sentence. If two sets
+/// of words have much in common, one of the rarest words of each is in the other. If no word is rare, for example in
+/// thousands of topics on one subject, some pairs that are not copies are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.meant.words);
@@ -127,7 +128,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
         let mut words: Vec<&[usize]> =
             leaf.meant.words.iter().map(|word| &*by_word[word.as_str()]).collect();
         words.sort_by_key(|places| places.len());
-        // The rarest fifth: a topic without any of these has less than four fifths in common.
+        // Take the rarest fifth: a topic without any of these has less than four fifths of the words in common.
         let rare = words.iter().take(1 + words.len() / 5).copied();
         let rare = rare.filter(|places| places.len() <= MANY_ALIKE);
         let rarest = leaf
@@ -136,7 +137,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
             .iter()
             .map(|said| &*by_sentence[said.as_str()])
             .min_by_key(|places| places.len());
-        // If there are thousands of copies, neighbors are merged round by round.
+        // If there are thousands of copies, each round merges neighbours.
         let copies = rarest.map(|places| around(places, at)).unwrap_or_default();
         for other in rare.flatten().chain(copies).filter(|other| **other != at) {
             pairs.insert((at.min(*other), at.max(*other)));
@@ -145,7 +146,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     pairs.into_iter().map(|(one, other)| (names[one].clone(), names[other].clone())).collect()
 }
 
-/// The topics that contain each text.
+/// Maps each text to the topics that contain it.
 fn places<'a>(
     leaves: &[&'a Leaf],
     of: impl Fn(&'a Leaf) -> &'a BTreeSet<String>,
@@ -174,19 +175,19 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     };
     if into.is_own() {
         let text = joined(&into, &from);
-        let what = format!("took over the content of {}", goes.file());
+        let what = format!("added the content of {}", goes.file());
         bench.write(kept, text, &what, "both say the same");
     }
-    let why = format!("{} says everything that it says", kept.file());
+    let why = format!("{} says all of it", kept.file());
     bench.remove(goes, &format!("merged into {}", kept.file()), &why);
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {
         let text = &from.body()[sentence.range];
-        bench.dropped(goes.file(), text, "text that bethink wrote around it");
+        bench.dropped(goes.file(), text, "text that bethink had added");
     }
 }
 
-/// The text of the topic that stays, with the other's additional text and its source.
+/// Returns the text of the kept topic, with the other topic's additional text and its source.
 fn joined(into: &TopicState, from: &TopicState) -> String {
     let lacking = lacking(into, from);
     let (mine, theirs) = (&into.header.source, &from.header.source);
@@ -198,21 +199,21 @@ fn joined(into: &TopicState, from: &TopicState) -> String {
             with_header(into.text.clone(), HeaderChange::Source(&both))
         }
         (Some(_), Some(theirs)) if lacking.is_empty() => {
-            appended(&into.text, &format!("{}.", learnt(theirs)))
+            appended(&into.text, &format!("{}.", learned(theirs)))
         }
         (_, Some(theirs)) => {
-            appended(&appended(&into.text, &format!("{}:", learnt(theirs))), &lacking)
+            appended(&appended(&into.text, &format!("{}:", learned(theirs))), &lacking)
         }
         (_, None) => appended(&into.text, &lacking),
     };
-    // A description that adds something counts as a sentence.
+    // Keep a description that adds something.
     match from.header.description.as_deref() {
         Some(words) if !content(words).is_subset(&content(&text)) => appended(&text, words),
         _ => text,
     }
 }
 
-/// Blocks of `from` that say something new for `into`; headings stay with the text below them.
+/// Returns the blocks of `from` that say something that `into` does not. Headings stay with the text below them.
 fn lacking(into: &TopicState, from: &TopicState) -> String {
     let (have, body) = (said(into.body()), from.body());
     let mut pieces: Vec<&str> = Vec::new();
@@ -233,14 +234,14 @@ fn is_same_session(mine: &Source, theirs: &Source) -> bool {
     mine.session == theirs.session && mine.strategy == theirs.strategy
 }
 
-/// `Also learnt in session 0190, messages 12-14 (embedded, 2026-05-04T10:00:00Z)`.
-fn learnt(source: &Source) -> String {
+/// Formats a source: `Also learned in session 0190, messages 12-14 (embedded, 2026-05-04T10:00:00Z)`.
+fn learned(source: &Source) -> String {
     let messages = match source.messages.as_slice() {
         [] => String::new(),
         [one] => format!(", message {one}"),
         many => format!(", messages {}", many.join(", ")),
     };
-    format!("{LEARNT} {}{messages} ({}, {})", source.session, source.strategy, source.time)
+    format!("{LEARNED} {}{messages} ({}, {})", source.session, source.strategy, source.time)
 }
 
 /// Appends a paragraph, with the file's line ends.

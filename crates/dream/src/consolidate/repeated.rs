@@ -1,4 +1,4 @@
-//! Removes lines that are repeated under one heading.
+//! Removes lines that are repeated under the same heading.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -32,8 +32,8 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
     }
 }
 
-/// Blocks that are identical to an earlier one. Code and tables are kept, because they repeat themselves for
-/// good reason.
+/// Returns blocks that are identical to an earlier one. Code and tables are kept, because their repetitions have a
+/// purpose.
 fn repeated(body: &str) -> Vec<Range<usize>> {
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for block in blocks(body) {
@@ -51,7 +51,7 @@ fn repeated(body: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Removes the blank line before a removed block too, unless it is needed.
+/// Removes blocks, each with the blank line before it, unless that separates other blocks.
 fn without(body: &str, gone: &[Range<usize>]) -> String {
     let (mut out, mut from) = (String::with_capacity(body.len()), 0);
     for range in gone {

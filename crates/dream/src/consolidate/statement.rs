@@ -1,38 +1,38 @@
-//! Reads a sentence as a claim, by simple rules, and decides when another claim replaces it.
+//! Parses a sentence as a claim by simple rules, and decides whether another claim replaces it.
 //!
-//! A wrong "superseded" hides something true, so only sentences of a plain form count as claims: no condition,
-//! no exception, at most one negation. If two rules could read a sentence differently, it is not read at all.
+//! A wrong "superseded" hides a true statement, so only simple sentences are claims: without conditions or exceptions,
+//! and with at most one negation. A sentence that two rules could read differently is not a claim.
 
 use bethink_statement::{NEGATIONS, is_number, singular};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// Without fillers and negations, in order.
+    /// The words in order, without fillers and negations.
     pub(super) words: Vec<String>,
     pub(super) negated: bool,
-    /// What was replaced: `npm` of "switched from npm to pnpm".
+    /// The thing that was replaced: `npm` in "switched from npm to pnpm".
     given_up: Option<GivenUp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct GivenUp {
     old: Vec<String>,
-    /// The change is not limited to some part of the work.
+    /// Whether the change is not limited to some part of the work.
     whole: bool,
 }
 
 const FILLERS: &str = "a an the we i you our my user please always now currently that do does longer anymore \
     again will should must team it they";
-/// A claim with one of these words is conditional, and its opposite may be true as well.
+/// A sentence with one of these words is conditional: its opposite may be true as well.
 const CONDITIONS: &str = "if unless when whenever except but only until while where or also too both another \
     sometimes usually mostly maybe without either besides";
 /// After one of these words, a number is the claimed value, not the subject.
 const STATES: &str =
     "is are = listen run use expire start end take has have set cost keep last allow equal";
-/// Words before a counting number: another number is another thing, not another value.
+/// Words before a number that identifies a thing: another number is another thing, not another value.
 const COUNTED: &str = "plan step phase issue ticket pr iteration iter test case error exit status http line \
     page section rule level figure part chapter milestone #";
-/// Attributes that a thing has only one of at a time.
+/// Attributes that have only one value at a time.
 const ONE_AT_A_TIME: &str = "owner lead maintainer manager deadline port version limit timeout branch database \
     host url address timezone editor shell formatter linter default domain region";
 const USES: [&str; 4] = ["use", "prefer", "run", "like"];
@@ -42,7 +42,7 @@ fn is_in(list: &str, word: &str) -> bool {
 }
 
 impl Claim {
-    /// `None` if the sentence is not plain enough.
+    /// Parses a sentence; `None` if it is not simple enough.
     pub(super) fn read(sentence: &str) -> Option<Self> {
         let all: Vec<String> = sentence.split_whitespace().filter_map(token).collect();
         let question = sentence.trim_end().ends_with('?');
@@ -59,7 +59,7 @@ impl Claim {
         (words.len() >= 2).then_some(Self { words, negated: negations == 1, given_up })
     }
 
-    /// Keys that related claims share, so that not all pairs are compared.
+    /// Returns keys that related claims share, so that not all pairs are compared.
     pub(super) fn keys(&self) -> Vec<String> {
         let shape = |word: &String| if is_number(word) { "#".to_owned() } else { word.clone() };
         let shape: Vec<String> = self.words.iter().map(shape).collect();
@@ -76,18 +76,18 @@ impl Claim {
     /// Whether this later claim replaces `older`.
     pub(super) fn supersedes(&self, older: &Claim) -> bool {
         self.denies(older)
-            || self.counts_anew(older)
-            || self.names_anew(older)
-            || self.gives_up(older)
+            || self.changes_number(older)
+            || self.changes_value(older)
+            || self.replaces(older)
     }
 
-    /// "We no longer use npm", "We use npm".
+    /// Whether it denies the older claim: "We no longer use npm" after "We use npm".
     fn denies(&self, older: &Claim) -> bool {
         self.negated != older.negated && self.words == older.words
     }
 
-    /// "The API listens on port 4000", "… 5000".
-    fn counts_anew(&self, older: &Claim) -> bool {
+    /// Whether it changes the older claim's number: "The API listens on port 5000" after "… 4000".
+    fn changes_number(&self, older: &Claim) -> bool {
         if self.negated
             || older.negated
             || self.words.len() != older.words.len()
@@ -111,8 +111,9 @@ impl Claim {
         differ == 1
     }
 
-    /// "The default branch is main", "… is trunk". A fuller value is no other one.
-    fn names_anew(&self, older: &Claim) -> bool {
+    /// Whether it changes the older claim's value: "The default branch is main" after "… is trunk". A more detailed
+    /// value is not another one.
+    fn changes_value(&self, older: &Claim) -> bool {
         if self.negated || older.negated {
             return false;
         }
@@ -123,8 +124,8 @@ impl Claim {
         new.0 == old.0 && !within(new.1, old.1) && !within(old.1, new.1)
     }
 
-    /// "We switched from npm to pnpm", "We use npm".
-    fn gives_up(&self, older: &Claim) -> bool {
+    /// Whether it replaces the older claim's thing: "We switched from npm to pnpm" after "We use npm".
+    fn replaces(&self, older: &Claim) -> bool {
         let Some(change) = &self.given_up else { return false };
         let Some((verb, used)) = older.words.split_first() else { return false };
         let Some(rest) = used.strip_prefix(change.old.as_slice()) else { return false };
@@ -134,7 +135,7 @@ impl Claim {
         !older.negated && (change.whole || rest.iter().all(|word| self.words.contains(word)))
     }
 
-    /// Subject and value, if the subject has only one value at a time.
+    /// Returns subject and value, if the subject has only one value at a time.
     fn one_at_a_time(&self) -> Option<(&[String], &[String])> {
         let at = self.words.iter().position(|word| matches!(word.as_str(), "is" | "="))?;
         let (subject, value) = (&self.words[..at], &self.words[at + 1..]);
@@ -148,7 +149,7 @@ impl Claim {
     }
 }
 
-/// In lower case, a plural like its singular.
+/// Normalizes a word: lower case, and plurals to singulars.
 fn token(word: &str) -> Option<String> {
     if word == "=" {
         return Some("=".to_owned());
@@ -163,7 +164,7 @@ fn token(word: &str) -> Option<String> {
     })
 }
 
-/// `switched from X to Y`, `replaced X with Y`, `Y instead of X`, `Y rather than X`.
+/// Finds the replaced thing in `switched from X to Y`, `replaced X with Y`, `Y instead of X`, `Y rather than X`.
 fn given_up(all: &[String]) -> Option<GivenUp> {
     const MOVES: [&str; 9] =
         ["switch", "switched", "move", "moved", "migrate", "migrated", "change", "changed", "went"];
@@ -185,7 +186,7 @@ fn given_up(all: &[String]) -> Option<GivenUp> {
     change(&all[at + 2..], at, 0)
 }
 
-/// `before` and `after`: words around the change; many of them limit it to some part of the work.
+/// `before` and `after` are the numbers of words around the change. Many words limit it to some part of the work.
 fn change(old: &[String], before: usize, after: usize) -> Option<GivenUp> {
     const FEW: usize = 3;
     let old: Vec<String> = old.iter().filter(|word| !is_in(FILLERS, word)).cloned().collect();

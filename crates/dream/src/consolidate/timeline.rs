@@ -1,4 +1,4 @@
-//! When each part of a topic was said, as far as the topic shows.
+//! Finds out when each part of a topic was said, from its header and from lines that the daemon added.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,19 +10,22 @@ use crate::bench::{TopicState, day};
 use crate::limits::SAME_WORDS;
 use crate::text::{blocks, sentences};
 
-/// Beginning of a line that names the source of the merged text below it. A line without a colon at the end
-/// added no text.
-pub(crate) const LEARNT: &str = "Also learnt in session";
-/// How an extraction records when the quotation above was said.
+/// Beginning of a line with the source of the merged text below it. Without a colon at the end, no text was added.
+pub(crate) const LEARNED: &str = "Also learned in session";
+/// The same in topics of earlier versions.
+const LEARNED_BEFORE: &str = "Also learnt in session";
+/// Beginning of a sentence that an extraction adds, with the date of the quotation above.
 const SAID: &str = "The user said so on ";
 /// Beginnings of sentences that the daemon adds to statements.
 const OURS: [&str; 7] = [
-    LEARNT,
+    LEARNED,
+    LEARNED_BEFORE,
     SAID,
     "How to apply",
     "Where it differs from what stands above",
     "Why:",
     "Source:",
+    "Learned",
     "Learnt",
 ];
 
@@ -32,13 +35,13 @@ pub(crate) fn is_ours(sentence: &str) -> bool {
     OURS.iter().any(|mark| bare.starts_with(mark))
 }
 
-/// The sentences of a body without those that the daemon added.
+/// Returns the sentences of a body without those that the daemon added.
 pub(crate) fn meant(body: &str) -> Vec<&str> {
     let all = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
     all.filter(|text| !is_ours(text)).collect()
 }
 
-/// What a text says without those sentences, as sets to compare.
+/// The sentences, words and names of a text, without sentences that the daemon added.
 pub(crate) struct Meant {
     pub(crate) said: BTreeSet<String>,
     pub(crate) words: BTreeSet<String>,
@@ -59,33 +62,33 @@ impl Meant {
     }
 }
 
-/// Parts of a body with the day on which they were said. Parts of unknown date are left out.
+/// Returns the parts of a body with the day on which each was said. Parts of unknown date are left out.
 pub(crate) fn timeline(page: &TopicState) -> Vec<(Range<usize>, Date)> {
     let body = page.body();
     let mut parts = Vec::new();
-    let (mut start, mut told) = (0, whole_day(page));
+    let (mut start, mut day_said) = (0, whole_day(page));
     for block in blocks(body) {
         let text = body[block.range.clone()].trim();
-        if text.starts_with(LEARNT) {
-            parts.extend(told.map(|date| (start..block.range.start, date)));
-            (start, told) = (block.range.end, merged_day(text));
+        if text.starts_with(LEARNED) || text.starts_with(LEARNED_BEFORE) {
+            parts.extend(day_said.map(|date| (start..block.range.start, date)));
+            (start, day_said) = (block.range.end, merged_day(text));
         } else if let Some(date) = text.find(SAID).and_then(|at| day(&text[at + SAID.len()..])) {
             parts.push((start..block.range.end, date));
-            (start, told) = (block.range.end, None);
+            (start, day_said) = (block.range.end, None);
         }
     }
-    parts.extend(told.map(|date| (start..body.len(), date)));
+    parts.extend(day_said.map(|date| (start..body.len(), date)));
     parts
 }
 
-/// The day on which the whole file was written, if it has only one.
+/// Returns the day on which the whole file was written, if there is only one.
 pub(super) fn whole_day(page: &TopicState) -> Option<Date> {
-    let said = page.learnt()?;
+    let said = page.learned()?;
     let modified = page.header.modified.as_deref().map_or(Some(said), day);
     (page.is_own() && modified == Some(said)).then_some(said)
 }
 
-/// Of `Also learnt in session … (embedded, 2026-05-04T10:00:00Z):`.
+/// Parses the day of `Also learned in session … (embedded, 2026-05-04T10:00:00Z):`.
 fn merged_day(line: &str) -> Option<Date> {
     day(line.strip_suffix("):")?.rsplit_once(", ")?.1)
 }

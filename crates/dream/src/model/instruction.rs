@@ -1,4 +1,4 @@
-//! The prompt for a model that consolidates a memory directory, with the files as it gets them.
+//! The prompt for a model that consolidates a memory directory.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use bethink_memdir::{DirectoryFile, header};
 
 use crate::limits::{MODEL_ADDS_BYTES, MODEL_FILE_BYTES, MODEL_SHOWN_BYTES};
 
-/// The system part: the same for every dream, so that it stays in the provider's prompt cache.
+/// The system part. It is the same for every dream, so that the provider can cache it.
 pub const INSTRUCTION: &str = include_str!("instruction.md").trim_ascii_end();
 
-/// The prompt for a model, and which files it shows.
+/// The question for a model, and which files it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DreamQuestion {
     pub text: String,
-    /// Only these files may be overwritten.
+    /// Files that the question shows. No other existing file may be overwritten.
     pub shown: Vec<DirectoryFile>,
 }
 
-/// As many files of the copy as fit, the daemon's own first.
+/// Makes the question. It shows as many files of the copy as fit, the daemon's own first.
 pub fn question(
     copy: &BTreeMap<DirectoryFile, String>,
     is_own: impl Fn(&DirectoryFile) -> bool,
@@ -51,12 +51,12 @@ pub fn question(
     DreamQuestion { text, shown }
 }
 
-/// So that a file cannot close its own block or open another.
+/// Escapes tags, so that a file cannot close its own block or open another one.
 fn guarded(text: &str) -> String {
     text.replace("</memory", "<\\/memory").replace("<memory", "<\\memory")
 }
 
-/// The other files by name and description, so that a model does not create them again.
+/// Lists the other files by name and description, so that a model does not create them again.
 fn others(copy: &BTreeMap<DirectoryFile, String>, shown: &[DirectoryFile]) -> String {
     const ROWS: usize = 200;
     let row = |(file, text): (&DirectoryFile, &String)| {

@@ -11,14 +11,14 @@ use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL
 use crate::text::sentences;
 use bethink_statement::{content, denies, names, normal};
 
-/// How a model says that a topic may be removed: it has no tool for that.
+/// Text that a model writes into a topic to have it removed.
 const MERGED_INTO: &str = "Merged into ";
 
 #[derive(Clone, Debug, Default)]
 pub struct EditedCopy {
     /// New and changed files, in full.
     pub files: BTreeMap<DirectoryFile, String>,
-    /// Added to files that a model wrote without a source.
+    /// The source to add to new files.
     pub source: Source,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn judge(bench: &DreamBench, edited: &EditedCopy) -> (Vec<TopicEdit>,
     let (mut edits, mut refused) = (Vec::new(), Vec::new());
     let after = Pool::of(bench, edited);
     for (file, text) in &edited.files {
-        // The index is updated from the topics.
+        // The index is updated from the topics, so the model's version is ignored.
         let DirectoryFile::Topic(name) = file else { continue };
         match one(bench, edited, &after, name, text) {
             Ok(Some(edit)) => edits.push(edit),
@@ -67,7 +67,7 @@ impl TopicEdit {
     }
 }
 
-/// `None` if nothing was changed.
+/// Judges one edit. Returns `None` if it changes nothing.
 fn one(
     bench: &DreamBench,
     edited: &EditedCopy,
@@ -114,7 +114,7 @@ fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, Stri
     Ok(TopicEdit::Write { name: name.clone(), text })
 }
 
-/// Keeps the source, whatever a model did to the header.
+/// Restores the source in the header, in case the model changed it.
 fn with_source(text: &str, page: &TopicState, edited: &EditedCopy) -> String {
     let source = page.header.source.as_ref();
     let kept = source.filter(|_| header::read(text).header.source.as_ref() != source);
@@ -125,7 +125,7 @@ fn with_source(text: &str, page: &TopicState, edited: &EditedCopy) -> String {
     }
 }
 
-/// `Merged into fog`, `Merged into [[fog]]`, `Merged into fog.md.`
+/// Parses `Merged into fog`, `Merged into [[fog]]` or `Merged into fog.md.`
 fn merged_into(text: &str) -> Option<Name> {
     Name::parse(target(header::read(text).body)?).ok()
 }
@@ -158,7 +158,7 @@ fn merged(
     }
 }
 
-/// Sentences of a topic that `holds` does not find. Sentences that the daemon added do not count.
+/// Returns the sentences of a topic that `holds` does not find. Sentences that the daemon added do not count.
 fn lost(page: &TopicState, holds: impl Fn(&str) -> bool) -> Vec<String> {
     meant(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
 }
@@ -173,7 +173,7 @@ struct SaidSentences {
     sentences: Vec<Sense>,
 }
 
-/// What another wording of a sentence must preserve.
+/// The parts of a sentence that another wording must preserve.
 struct Sense {
     words: BTreeSet<String>,
     names: BTreeSet<String>,
@@ -222,7 +222,7 @@ impl SaidSentences {
         }
     }
 
-    /// A person's sentence must be found word for word; ours may be reworded, with every name and number.
+    /// Whether some topic has the sentence: word for word, or `in_other_words` with the same names and numbers.
     fn holds(&self, sentence: &str, in_other_words: bool) -> bool {
         let exact = normal(&sentence.replace(crate::consolidate::STRUCK, ""));
         if self.normal.contains(&exact) {
@@ -233,8 +233,8 @@ impl SaidSentences {
     }
 }
 
-/// Edits were judged as if all were made, so the accepted ones must be checked again: a merge depends on its
-/// edited target, and a moved sentence on the place that it moved to.
+/// Checks the accepted edits again without the refused ones, on which they may depend: a merge on the edit of its
+/// target, a moved sentence on the edit that added it elsewhere.
 fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<RefusedEdit>) {
     if refused.is_empty() {
         return;
@@ -270,7 +270,8 @@ fn as_edited(edits: &[TopicEdit]) -> EditedCopy {
     EditedCopy { files: files.collect(), ..EditedCopy::default() }
 }
 
-/// Limits the sentences that no topic would have word for word any more, and the added bytes, over all edits.
+/// Checks the limits of all edits together: sentences that no topic would have word for word, and added bytes. Returns
+/// what exceeds them.
 fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
     let written: usize = edits.iter().map(|edit| growth(bench, edit)).sum();
     if written > MODEL_ADDS_BYTES {

@@ -79,7 +79,7 @@ fn a_persons_file_that_resembles_another_is_told() {
     let other = hand("other", "For installs in the frontend folder use pnpm.\n");
     let (plan, after) = dreamt(&with(None, vec![one, other]));
     assert_eq!(names(&after), ["one", "other"]);
-    assert!(plan.notes.iter().any(|note| note.text.contains("merging them is left to you")));
+    assert!(plan.notes.iter().any(|note| note.text.contains("merge them by hand")));
 }
 
 /// A statement that stands twice in private topics is merged; the same one in a team's topic is none of its business.

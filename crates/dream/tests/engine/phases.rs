@@ -34,7 +34,7 @@ fn two_topics_that_say_the_same_become_the_older_one() {
     assert!(text.contains("Use pnpm for installs in the frontend folder."), "{text}");
     assert!(text.contains("For installs in the frontend folder use pnpm."), "{text}");
     assert!(
-        text.contains("Also learnt in session s2, message 12 (embedded, 2026-06-08T10:00:00Z)"),
+        text.contains("Also learned in session s2, message 12 (embedded, 2026-06-08T10:00:00Z)"),
         "{text}"
     );
     assert_eq!(after.index.as_deref(), Some("- [a](pnpm.md) — a\n"));
@@ -144,7 +144,7 @@ fn broken_front_matter_of_ours_is_written_anew() {
     topic.text = topic.text.replace("---\nname", "---\nmood: good\nname");
     let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
     assert_eq!(text(&after, "deploy"), topic.text);
-    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to fix")));
+    assert!(plan.notes.iter().any(|note| note.text.contains("please fix it by hand")));
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub fn recalled(memory: &Recalled<'_>) -> String {
     let mut out = format!(
         "<system-reminder>\nThis memory may be relevant to the request: {name} ({kind}{scope}), last \
          changed {when}{}. {}\n<memory>\n",
-        learnt(&topic.header),
+        learned(&topic.header),
         advice(memory),
     );
     let description = topic.header.description.as_ref();
@@ -79,7 +79,7 @@ pub fn recalled(memory: &Recalled<'_>) -> String {
 }
 
 /// `, learned in session 0199… (messages 12-14)`
-fn learnt(header: &header::Header) -> String {
+fn learned(header: &header::Header) -> String {
     let Some(source) = &header.source else { return String::new() };
     let mut out = match source.session.as_str() {
         "" => String::new(),

@@ -37,10 +37,10 @@ impl MemoryService {
         let read = blocking(move || read(&held)).await?;
         let mut topics = Vec::with_capacity(read.topics.len());
         for (name, text, modified, hash) in read.topics {
-            let learnt = bethink_memdir::header::read(&text).header.source.is_some();
-            let limit = if learnt { VERSIONS } else { 1 };
+            let learned = bethink_memdir::header::read(&text).header.source.is_some();
+            let limit = if learned { VERSIONS } else { 1 };
             let past = self.past_of(directory, name.file(), hash, limit).await?;
-            let (untouched, put_back) = (learnt && past.all_ours, past.put_back);
+            let (untouched, put_back) = (learned && past.all_ours, past.put_back);
             topics.push(DreamTopic { name, text, modified, untouched, put_back });
         }
         let hash = read.index.as_ref().map(|text| Hash::of(text.as_bytes()));

@@ -73,7 +73,7 @@ impl MemoryService {
             strategy: engine::STRATEGY.to_owned(),
             time,
         };
-        let learnt = {
+        let learned = {
             let copy = desk.copy();
             ExtractionPlan {
                 strategy: engine::STRATEGY.to_owned(),
@@ -82,9 +82,9 @@ impl MemoryService {
                 proposals: copy.proposed(&source).into_iter().map(write).collect(),
             }
         };
-        let is_good = is_good(&finished, &learnt);
+        let is_good = is_good(&finished, &learned);
         self.models.judged(session.id, Purpose::Extraction, is_good);
-        Ok(is_good.then_some(learnt))
+        Ok(is_good.then_some(learned))
     }
 
     /// Returns a copy of the current memory, and the rules for changing it.
@@ -116,9 +116,9 @@ impl MemoryService {
 }
 
 /// Whether the model did its task: it wrote a memory, or at least an answer.
-fn is_good(finished: &Finished, learnt: &ExtractionPlan) -> bool {
-    !learnt.writes.is_empty()
-        || !learnt.proposals.is_empty()
+fn is_good(finished: &Finished, learned: &ExtractionPlan) -> bool {
+    !learned.writes.is_empty()
+        || !learned.proposals.is_empty()
         || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
 }
 

@@ -20,7 +20,7 @@ pub(super) struct PlanResult {
     pub(super) lost: Vec<PlannedWrite>,
 }
 
-pub(super) fn learnt(
+pub(super) fn learned(
     write: &PlannedWrite,
     scope: Scope,
     outcome: MemoryOutcome,
@@ -59,7 +59,7 @@ impl MemoryService {
                         MemoryOutcome::Same => planned(write),
                         outcome => outcome,
                     };
-                    carried.done.push(learnt(write, Scope::Private, outcome));
+                    carried.done.push(learned(write, Scope::Private, outcome));
                 }
                 Err(error) => match error.kind {
                     // The text is not the cause, so the write is tried again later.
@@ -75,7 +75,7 @@ impl MemoryService {
         }
         for write in &plan.proposals {
             match self.propose_learnt(project, write).await {
-                Ok(true) => carried.done.push(learnt(write, Scope::Team, MemoryOutcome::Proposed)),
+                Ok(true) => carried.done.push(learned(write, Scope::Team, MemoryOutcome::Proposed)),
                 // It is already proposed, shared or rejected.
                 Ok(false) => {}
                 Err(error) => {

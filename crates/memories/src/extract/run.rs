@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::embedded::writes;
 use super::gate::EXTRACT;
 use super::heard::{Heard, Since};
-use super::plan::{learnt, planned};
+use super::plan::{learned, planned};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -116,8 +116,8 @@ impl MemoryService {
         if heard.said.is_empty() {
             return Ok(plan);
         }
-        if let Some(learnt) = Box::pin(self.learn_by_model(session, project, heard)).await? {
-            return Ok(learnt);
+        if let Some(learned) = Box::pin(self.learn_by_model(session, project, heard)).await? {
+            return Ok(learned);
         }
         let found = self.learn_by_rules(project, session.id, heard.said.clone()).await?;
         plan.writes = writes(&found);
@@ -182,7 +182,7 @@ impl MemoryService {
 fn would_be(plan: &ExtractionPlan) -> Vec<api::LearntMemory> {
     let shown = |write: &PlannedWrite, scope: Scope, outcome: MemoryOutcome| api::LearntMemory {
         text: Some(write.text.clone()),
-        ..learnt(write, scope, outcome)
+        ..learned(write, scope, outcome)
     };
     let own = plan.writes.iter().map(|write| shown(write, Scope::Private, planned(write)));
     let team =

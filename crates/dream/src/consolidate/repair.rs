@@ -4,8 +4,8 @@ use bethink_memdir::header;
 
 use crate::bench::DreamBench;
 
-/// Rewrites it if it is the daemon's and fully understood; otherwise adds a note.
-pub(super) fn mend(bench: &mut DreamBench) {
+/// Rewrites invalid front matter if the daemon wrote it and every line is understood; otherwise adds a note.
+pub(super) fn repair_headers(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(page) = bench.pages().get(&name) else { continue };
         let Some(fault) = page.header.faults.first().cloned() else { continue };
@@ -15,7 +15,7 @@ pub(super) fn mend(bench: &mut DreamBench) {
         if own && reads.header.faults.is_empty() && reads.body.trim() == page.body().trim() {
             bench.write(&name, text, "rewrote the front matter", &fault);
         } else {
-            bench.note(format!("{}: {fault}; left for you to fix", name.file()));
+            bench.note(format!("{}: {fault}; please fix it by hand", name.file()));
         }
     }
 }
