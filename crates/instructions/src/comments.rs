@@ -1,9 +1,9 @@
-//! HTML comments on lines of their own: notes between people, which are left out of the prompt.
+//! Removes HTML comments on lines of their own: they are notes between people and not part of the prompt.
 
 use crate::lines::{LineContext, LineReader};
 
-/// The text without its block comments. An unclosed comment is kept, because the rest of the file would be lost
-/// with it; the flag reports it.
+/// Removes block comments. An unclosed comment is kept, because removing it would remove the rest of the file. Also
+/// returns whether there is one.
 pub(crate) fn strip(text: &str) -> (String, bool) {
     let (mut out, mut lines) = (String::with_capacity(text.len()), LineReader::default());
     let (mut rest, mut unclosed) = (text, false);
@@ -39,7 +39,7 @@ fn close(text: &str) -> Option<usize> {
     Some(from + text.get(from..)?.find("-->")? + 3)
 }
 
-/// The rest of the line on which a comment ended; nothing if it is blank.
+/// Returns the rest of the line on which a comment ended, or nothing if it is blank.
 fn leftover(rest: &str) -> &str {
     let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
     let (line, after) = rest.split_at(end);

@@ -1,4 +1,4 @@
-//! The disk as this crate needs it. Tests use a map.
+//! The file system operations that this crate needs. Tests use a map.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 pub enum FileType {
     File,
     Directory,
-    /// A device, pipe or socket: opening one may hang or have effects.
+    /// A device, pipe or socket. Opening one may block or have side effects.
     Other,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLook {
-    /// Without a symlink, `.` or `..` in it.
+    /// The real path, without symlinks, `.` or `..`.
     pub real: PathBuf,
     pub node: FileType,
     pub bytes: u64,
 }
 
-/// Paths are absolute. Absence is [`io::ErrorKind::NotFound`].
+/// Access to a file system. Paths are absolute. If there is no file, the error is [`io::ErrorKind::NotFound`].
 pub trait Disk {
     fn look(&self, path: &Path) -> io::Result<FileLook>;
 
-    /// Reads a regular file by its real path. Fails if it is larger than `most` or no longer a regular file,
-    /// and never waits for a writer.
+    /// Reads a regular file by its real path. Fails if it is larger than `most` bytes or no longer a regular file.
+    /// Never blocks.
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>>;
 
-    /// Up to `most` names in a directory, in any order.
+    /// Lists up to `most` names in a directory, in any order.
     fn list(&self, dir: &Path, most: usize) -> io::Result<Vec<String>>;
 }

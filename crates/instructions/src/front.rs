@@ -1,7 +1,7 @@
-//! Front matter, as far as instructions use it: the `paths` of a rule.
+//! Reads the part of front matter that instructions use: the `paths` of a rule.
 //!
-//! Read line by line, not as YAML: people write `paths: **/*.ts`, which is an alias in YAML. So nothing in it
-//! can expand either.
+//! It is read line by line, not as YAML: people write `paths: **/*.ts`, which is an alias in YAML. This also means that
+//! nothing can expand.
 
 use crate::limits::MOST_FRONT_BYTES;
 
@@ -27,11 +27,11 @@ pub(crate) fn split(text: &str) -> Front<'_> {
         }
         at += line.len();
     }
-    // A line of dashes without a second one is a thematic break.
+    // A single line of dashes is a thematic break.
     whole
 }
 
-/// The value of `paths`: a list in either form of YAML, or text with commas.
+/// Returns the value of `paths`: a list in either form of YAML, or text with commas.
 fn paths(front: &str) -> Option<Vec<String>> {
     let mut lines = front.lines();
     let value = lines.by_ref().find_map(|line| {
@@ -48,12 +48,12 @@ fn paths(front: &str) -> Option<Vec<String>> {
     Some(items)
 }
 
-/// Empty, a comment or a block indicator: the values are in the lines below.
+/// Whether a value is empty, a comment or a block indicator, so that the values are in the lines below.
 fn is_block_mark(value: &str) -> bool {
     value.is_empty() || value.starts_with('#') || matches!(value, "|" | ">" | "|-" | ">-")
 }
 
-/// `[a, b]`, on one line or several.
+/// Reads `[a, b]`, on one line or several.
 fn listed<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut inner = String::from(first);
     while !closed(&inner) {
@@ -65,7 +65,7 @@ fn listed<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Vec<Str
     commas(inner.strip_suffix(']').unwrap_or(inner))
 }
 
-/// A `]` closes the list where no `[` of a pattern is open.
+/// Whether a `]` closes the list, and not a `[` in a pattern.
 fn closed(inner: &str) -> bool {
     let mut open = 0_i64;
     inner.chars().any(|c| {
@@ -78,7 +78,7 @@ fn closed(inner: &str) -> bool {
     })
 }
 
-/// `- a` lines, or lines of a block of text.
+/// Reads `- a` lines, or the lines of a block of text.
 fn indented<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut items = Vec::new();
     for line in lines {
@@ -126,7 +126,7 @@ fn bare(text: &str) -> String {
     inner('"').or_else(|| inner('\'')).unwrap_or(text).trim().to_owned()
 }
 
-/// YAML's comments begin after a space; a quoted value keeps its `#`.
+/// Removes a YAML comment, which begins after a space. A quoted value keeps its `#`.
 fn without_comment(text: &str) -> &str {
     if text.trim_start().starts_with(['"', '\'']) && !text.contains("\" #") {
         return text;

@@ -1,5 +1,4 @@
-//! Loads files from places, in order: each file is checked, read, compared with the others, and followed by its
-//! imports.
+//! Loads instruction files in order: each one is checked, read, compared with the others, and followed by its imports.
 
 mod admit;
 mod imports;
@@ -23,22 +22,22 @@ use crate::text::{self, InstructionText};
 #[derive(Clone, Copy, Debug)]
 pub struct InstructionRequest<'a> {
     pub places: &'a InstructionPlaces,
-    /// Files that the session reads or writes; relative to the working directory.
+    /// Files that the session reads or writes. Relative paths are relative to the working directory.
     pub touched: &'a [PathBuf],
-    /// Real paths that a person approved.
+    /// Real paths that a person has approved.
     pub approved: &'a BTreeSet<PathBuf>,
 }
 
-/// Everything that applies to a working directory. An error in a file only skips that file.
+/// Loads everything that applies to a working directory. A file with an error is skipped.
 pub fn load(disk: &dyn Disk, request: InstructionRequest<'_>) -> InstructionSet {
     let mut gather = Gather::new(disk, request);
     gather.chain();
     let touched_from = gather.loaded.len();
     gather.touched();
-    gather.tell_waiting();
+    gather.report_waiting();
     let mut chain = gather.loaded;
     let touched = chain.split_off(touched_from);
-    InstructionSet { chain, touched, skipped: gather.skipped, untold: gather.untold }
+    InstructionSet { chain, touched, skipped: gather.skipped, unlisted: gather.unlisted }
 }
 
 struct Gather<'a> {
@@ -49,9 +48,9 @@ struct Gather<'a> {
     real_root: PathBuf,
     loaded: Vec<LoadedInstruction>,
     skipped: Vec<Skipped>,
-    untold: usize,
+    unlisted: usize,
     waiting: Vec<WaitingRule>,
-    /// Real path, and the path under which it was loaded.
+    /// Maps real paths to the paths under which the files were loaded.
     by_path: HashMap<PathBuf, PathBuf>,
     by_text: HashMap<Hash, PathBuf>,
     told: HashSet<PathBuf>,
@@ -66,14 +65,14 @@ struct FileCandidate {
     why: SkipReason,
     /// The directory that a rule's patterns are relative to.
     base: PathBuf,
-    /// Named by the person or the administrator rather than the project, so it needs no approval.
+    /// Whether the person or the administrator, not the project, names the file. Then it needs no approval.
     own: bool,
-    /// Who imported it: path as loaded, and the real paths from the chain on.
+    /// The importing file, as loaded, and the real paths of all importing files.
     imported_by: Option<PathBuf>,
     trail: Vec<PathBuf>,
 }
 
-/// A rule that has been read and waits for a file.
+/// A rule that has been read and waits for a matching file.
 struct WaitingRule {
     candidate: FileCandidate,
     look: FileLook,
@@ -93,7 +92,7 @@ impl<'a> Gather<'a> {
             real_root,
             loaded: Vec::new(),
             skipped: Vec::new(),
-            untold: 0,
+            unlisted: 0,
             waiting: Vec::new(),
             by_path: HashMap::new(),
             by_text: HashMap::new(),
@@ -103,7 +102,8 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Loads a file, if it exists and is allowed. `true` if it counts: loaded here or elsewhere, or waiting.
+    /// Loads a file, if it exists and is allowed. Returns whether it applies: it is loaded, loaded elsewhere, or
+    /// waiting.
     fn offer(&mut self, candidate: FileCandidate) -> bool {
         let look = match self.admit(&candidate) {
             Ok(Some(look)) => look,
@@ -132,7 +132,7 @@ impl<'a> Gather<'a> {
         text::read(bytes).ok_or(Reason::NotText)
     }
 
-    /// A rule with patterns waits; anything else is loaded.
+    /// Loads a text that was read. A rule with patterns waits instead.
     fn take(
         &mut self,
         candidate: FileCandidate,
@@ -154,7 +154,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Loads a text that was read, unless the same text is already loaded, then its imports.
+    /// Loads a text, unless the same text is already loaded, then its imports.
     fn keep(
         &mut self,
         candidate: &FileCandidate,
@@ -195,12 +195,12 @@ impl<'a> Gather<'a> {
                 content: text.content,
             });
         }
-        // In another directory, the same imports mean other files.
+        // The same relative imports mean other files in another directory.
         self.imports_of(candidate, &real, &content);
         true
     }
 
-    /// Why a text that was read is not loaded.
+    /// Returns why a text that was read is not loaded, if so.
     fn why_not(&self, hash: Hash, text: &InstructionText, bytes: u64) -> Option<Reason> {
         if text.content.is_empty() {
             return Some(Reason::Empty);
@@ -214,7 +214,7 @@ impl<'a> Gather<'a> {
         (self.bytes + bytes > MOST_BYTES).then_some(Reason::TooManyBytes)
     }
 
-    /// Reported once per path.
+    /// Reports a skipped file, once per path.
     fn skip(&mut self, candidate: &FileCandidate, real: Option<PathBuf>, reason: Reason) {
         self.tell(&candidate.path, real, candidate.imported_by.clone(), reason);
     }
@@ -227,13 +227,13 @@ impl<'a> Gather<'a> {
         reason: Reason,
     ) {
         if self.skipped.len() >= MOST_SKIPPED {
-            self.untold += 1;
+            self.unlisted += 1;
         } else if self.told.insert(path.to_path_buf()) {
             self.skipped.push(Skipped { path: path.to_path_buf(), real, imported_by, reason });
         }
     }
 
-    fn tell_waiting(&mut self) {
+    fn report_waiting(&mut self) {
         for waiting in std::mem::take(&mut self.waiting) {
             let reason = match self.by_path.get(&waiting.look.real) {
                 Some(path) => Reason::AlreadyLoaded { path: path.clone() },

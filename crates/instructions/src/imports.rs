@@ -1,8 +1,8 @@
-//! `@path` marks in a file's prose.
+//! Finds imports in a file's prose: `@path`.
 //!
-//! An `@` only counts at the beginning of a word, so an email address is not a mark. Whether a mention such as
-//! `@team` or `@scope/package` means a file is decided by the disk; [`Import::is_meant`] says which are
-//! reported if there is no file.
+//! An `@` only counts at the beginning of a word, so an email address is not an import. A word such as `@team` or
+//! `@scope/package` is an import if the file exists. [`ImportMark::is_meant`] decides whether a missing file is
+//! reported.
 
 use crate::limits::MOST_PATH_BYTES;
 use crate::lines::{LineContext, LineReader};
@@ -13,7 +13,7 @@ pub(crate) struct ImportMark {
     pub(crate) path: String,
 }
 
-/// The first `most` different marks of a text, in order, and whether there are more.
+/// Returns the first `most` different imports of a text, in order, and whether there are more.
 pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
     let (mut found, mut seen) = (Vec::new(), std::collections::HashSet::new());
     for paragraph in paragraphs(text) {
@@ -32,7 +32,7 @@ pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
 }
 
 impl ImportMark {
-    /// The path as written, then without the punctuation of its sentence.
+    /// Returns possible paths: as written, then without punctuation at the end.
     pub(crate) fn readings(&self) -> impl Iterator<Item = &str> {
         let bare = self
             .path
@@ -44,7 +44,7 @@ impl ImportMark {
         readings.into_iter()
     }
 
-    /// Whether it looks like the path of a text file, so that a missing file should be reported.
+    /// Whether it looks like a path of a text file, so that a missing file is reported.
     pub(crate) fn is_meant(&self) -> bool {
         let last = self.readings().last().unwrap_or_default();
         let name = last.rsplit('/').next().unwrap_or_default();
@@ -54,7 +54,7 @@ impl ImportMark {
     }
 }
 
-/// Extensions of files that people import; `@jane.doe` has none of them.
+/// Whether the extension is one of files that people import, unlike that of `@jane.doe`.
 fn is_text(ending: &str) -> bool {
     const TEXT: [&str; 16] = [
         "md", "mdx", "mdc", "markdown", "txt", "text", "rst", "adoc", "org", "json", "jsonc",
@@ -82,12 +82,12 @@ fn paragraphs(text: &str) -> Vec<&str> {
     found
 }
 
-/// The text with each code span replaced by one without a mark.
+/// Replaces each code span by one without an import.
 fn without_spans(paragraph: &str) -> String {
     let runs = backticks(paragraph);
     let mut out = String::with_capacity(paragraph.len());
     let (mut at, mut i) = (0, 0);
-    // Positions of each length, so that the text is not searched for a run without a partner.
+    // Index the runs by length, so that a run without a partner does not cause a search of the whole text.
     let mut places: std::collections::HashMap<usize, Vec<usize>> = std::collections::HashMap::new();
     for (index, (_, length)) in runs.iter().enumerate() {
         places.entry(*length).or_default().push(index);
@@ -108,7 +108,7 @@ fn without_spans(paragraph: &str) -> String {
     out
 }
 
-/// Runs of backticks: where, and how long.
+/// Returns the positions and lengths of runs of backticks.
 fn backticks(text: &str) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in text.match_indices('`') {
@@ -120,7 +120,7 @@ fn backticks(text: &str) -> Vec<(usize, usize)> {
     runs
 }
 
-/// The text after each `@` that begins a word. `\ ` is a space within a path.
+/// Returns the text after each `@` that begins a word. `\ ` is a space in a path.
 fn marks(prose: &str) -> impl Iterator<Item = String> {
     prose.match_indices('@').filter_map(|(at, _)| {
         let before = prose.get(..at)?.chars().next_back();

@@ -1,11 +1,11 @@
-//! Instruction files: which are loaded for a working directory, in what order, and why others are not.
+//! Instruction files: which ones are loaded for a working directory, in what order, and why others are not.
 //!
-//! Owns the chain (managed, user, project from its root down, local), imports, rules that wait for a file, what
-//! is removed from a text, and how the model sees it. Pure: a disk is passed in. Leaves to the daemon when to
-//! load again, which paths were touched, what a person approved, and where the text goes in a prompt.
+//! This crate loads the chain (managed, user, project from its root down, local), imports, and rules that wait for a
+//! file; it cleans the texts and formats them for a model. It is pure: the caller passes a disk. The daemon decides
+//! when to load again, and knows the touched paths, the approvals, and the place of the text in a prompt.
 //!
-//! A file is allowed by its real path and name, before it is read. A file that cannot be loaded is skipped with
-//! a reason, and the others count.
+//! Whether a file may be loaded depends on its real path and name, and is decided before it is read. A file that cannot
+//! be loaded is skipped with a reason; the others are loaded.
 //!
 //! Reading order: [`places`] → [`disk`] → [`gather`] → `text` (`front`, `comments`) →
 //! `imports` → `patterns` → `secret` → [`report`] → [`render`] → [`limits`].

@@ -1,38 +1,38 @@
-//! All limits of this crate, with their reasons.
+//! Limits of this crate, with their reasons.
 
-/// Bytes of one file (specification, section 8: no limit up to 4 MiB).
+/// Maximum size of a file, in bytes (specification, section 8: no limit up to 4 MiB).
 pub const MOST_FILE_BYTES: u64 = 4 << 20;
-/// Characters of one file before a warning (section 8).
+/// Maximum number of characters of a file without a warning (section 8).
 pub const MANY_CHARS: usize = 40_000;
-/// Lines of one file before a warning (section 8).
+/// Maximum number of lines of a file without a warning (section 8).
 pub const MANY_LINES: usize = 200;
-/// Imports in imports (section 8).
+/// Maximum depth of nested imports (section 8).
 pub const MOST_DEPTH: usize = 5;
 
-/// Most files of one chain: far more than people have, and few enough that a prompt does not wait.
+/// Maximum number of files in a chain: far more than people have, and few enough that a prompt does not wait.
 pub const MOST_FILES: usize = 500;
-/// Most bytes of one chain: more than any context window, so that the window reports an excess.
+/// Maximum size of a chain, in bytes: more than any context window, so a chain that is too large shows there first.
 pub const MOST_BYTES: u64 = 16 << 20;
-/// Most import marks checked for one chain; each takes a few system calls.
+/// Maximum number of imports that are followed for a chain. Each one takes a few system calls.
 pub const MOST_IMPORTS: usize = 2_000;
-/// Skipped files that are listed by name; the others are counted.
+/// Maximum number of skipped files that are listed by name. The others are counted.
 pub const MOST_SKIPPED: usize = 500;
 
-/// Most entries of one directory of rules that are read.
+/// Maximum number of entries of a directory of rules that are read.
 pub const MOST_ENTRIES: usize = 2_000;
-/// Directories below `rules` that are looked at, in all and one in the other.
+/// Maximum number of directories below `rules` that are read, and maximum depth of nested ones.
 pub const MOST_RULE_DIRS: usize = 200;
 pub const MOST_RULE_DEPTH: usize = 8;
 
-/// Touched paths that are matched against rules.
+/// Maximum number of touched paths that are matched against rules.
 pub const MOST_TOUCHED: usize = 2_000;
-/// Directories between a project's root and a file.
+/// Maximum number of directories between a project's root and a file.
 pub const MOST_LEVELS: usize = 64;
 
-/// Bytes in which the front matter of a file must end.
+/// Maximum size of a file's front matter, in bytes.
 pub const MOST_FRONT_BYTES: usize = 64 << 10;
-/// Patterns of one rule, and bytes of one pattern: a pattern becomes an automaton.
+/// Maximum number of patterns of a rule, and maximum size of a pattern, in bytes: each one is compiled to an automaton.
 pub const MOST_PATTERNS: usize = 100;
 pub const MOST_PATTERN_BYTES: usize = 512;
-/// Bytes of a path in an import; no file system takes more.
+/// Maximum size of a path in an import, in bytes. No file system accepts more.
 pub const MOST_PATH_BYTES: usize = 4_096;

@@ -1,19 +1,19 @@
-//! Markdown line by line: what is code, and what is prose.
+//! Reads Markdown line by line, and distinguishes code from prose.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineContext {
     Prose,
     Blank,
-    /// In a fence, a fence itself, or indented by four columns.
+    /// A line of a fenced code block, including its fences, or a line that is indented by four columns.
     Code,
 }
 
 /// Reads the lines of a text in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineReader {
-    /// Mark and length of the open fence.
+    /// Character and length of the open fence.
     fence: Option<(u8, usize)>,
-    /// Whether an indented line may be code: after a blank line, and outside lists.
+    /// Whether the previous line is prose, so that an indented line continues it and is not code.
     after_prose: bool,
     in_list: bool,
 }
@@ -44,7 +44,7 @@ impl LineReader {
         !self.after_prose && !self.in_list && indent(text) >= 4
     }
 
-    /// Indented text after a list item belongs to it.
+    /// Notes whether the line is part of a list: indented text after a list item belongs to the item.
     fn follow_list(&mut self, text: &str) {
         if after_marker(text.trim_start()).is_some() {
             self.in_list = true;
@@ -54,7 +54,7 @@ impl LineReader {
     }
 }
 
-/// Columns before the first character; a tab moves to the next multiple of four.
+/// Returns the number of columns before the first character. A tab moves to the next multiple of four.
 fn indent(text: &str) -> usize {
     let mut columns = 0;
     for byte in text.bytes() {
@@ -67,14 +67,14 @@ fn indent(text: &str) -> usize {
     columns
 }
 
-/// A fence that this line opens, also in a quotation or as the first thing of a list's item.
+/// Returns the fence that this line opens, if any. It may be in a quotation or at the beginning of a list item.
 fn fence(text: &str) -> Option<(u8, usize)> {
     let mut rest = text.trim_start_matches([' ', '\t', '>']);
     while let Some(inner) = after_marker(rest) {
         rest = inner.trim_start();
     }
     let (mark, length) = run(rest)?;
-    // An opening fence of backticks has none after it, or it would be a code span.
+    // With another backtick after it, a fence of backticks would be a code span.
     let info = rest.get(length..).unwrap_or_default();
     (mark != b'`' || !info.contains('`')).then_some((mark, length))
 }
@@ -84,14 +84,14 @@ fn closes(text: &str, (mark, length): (u8, usize)) -> bool {
     run(rest).is_some_and(|(m, l)| m == mark && l >= length && rest.len() == l)
 }
 
-/// Three or more of one fence mark.
+/// Returns a run of three or more of the same fence character.
 fn run(text: &str) -> Option<(u8, usize)> {
     let mark = *text.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
     let length = text.bytes().take_while(|b| *b == mark).count();
     (length >= 3).then_some((mark, length))
 }
 
-/// What follows `- `, `* `, `+ `, `1. ` or `1) `.
+/// Returns the text after `- `, `* `, `+ `, `1. ` or `1) `.
 fn after_marker(text: &str) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = match digits {

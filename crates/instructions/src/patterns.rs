@@ -1,4 +1,4 @@
-//! `paths` of a rule: globs as in `.gitignore`, the last that matches decides.
+//! Matches the `paths` of a rule: globs as in `.gitignore`, of which the last that matches decides.
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ pub(crate) struct Patterns {
 #[derive(Clone, Debug)]
 struct Pattern {
     text: String,
-    /// Written with `!`.
+    /// Whether it is written with `!`.
     excludes: bool,
-    /// Matches the path itself, or paths below a directory of that name.
+    /// Matches the path itself, and paths below a directory of that name.
     paths: GlobSet,
 }
 
@@ -46,7 +46,7 @@ impl Patterns {
         self.globs.is_empty()
     }
 
-    /// The pattern that matches a path relative to the rule's directory.
+    /// Returns the pattern that matches a path, which is relative to the rule's directory.
     pub(crate) fn matching(&self, path: &Path) -> Option<&str> {
         let last = self.globs.iter().rev().find(|glob| glob.paths.is_match(path))?;
         (!last.excludes).then_some(last.text.as_str())
@@ -79,7 +79,8 @@ impl Pattern {
     }
 }
 
-/// A set, although it has only two globs: a single matcher panics on a deeply nested glob.
+/// Compiles a glob. It returns a set, although there are only two globs: a single matcher panics on a deeply nested
+/// glob.
 fn set(glob: &str) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
     for glob in [glob, &format!("{glob}/**")] {

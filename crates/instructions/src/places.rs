@@ -1,26 +1,26 @@
-//! Where instruction files are searched.
+//! The directories in which instruction files are searched.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::disk::Disk;
 use crate::limits::MOST_LEVELS;
 
-/// The administrator's file for everyone on a machine (specification, section 8).
+/// The administrator's file for all users of a machine (specification, section 8).
 pub const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
 
-/// The directories of one lookup; all absolute.
+/// The directories of a lookup. All paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionPlaces {
     pub managed: PathBuf,
     pub home: Option<PathBuf>,
-    /// The project's, see [`root_of`].
+    /// The project's root: see [`root_of`].
     pub root: PathBuf,
-    /// Where the agent works; outside of `root` it counts as `root`.
+    /// The agent's working directory. If it is outside of `root`, `root` is used instead.
     pub cwd: PathBuf,
 }
 
 impl InstructionPlaces {
-    /// From the root down to the working directory.
+    /// Returns the directories from the root down to the working directory.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         let mut found = vec![self.root.clone()];
         if let Ok(below) = self.cwd.strip_prefix(&self.root) {
@@ -30,7 +30,7 @@ impl InstructionPlaces {
     }
 }
 
-/// Each directory on the way from `from` down, without `from`.
+/// Returns each directory on the path from `from` down to `below`, without `from`.
 pub(crate) fn steps(from: &Path, below: &Path) -> Vec<PathBuf> {
     let names = below.components().take(MOST_LEVELS);
     let deeper = |at: &mut PathBuf, name: Component<'_>| {
@@ -40,15 +40,15 @@ pub(crate) fn steps(from: &Path, below: &Path) -> Vec<PathBuf> {
     names.scan(from.to_path_buf(), deeper).collect()
 }
 
-/// The top level of the working tree that contains `dir`, or `dir`.
+/// Returns the top level of the working tree that contains `dir`, or else `dir`.
 pub fn root_of(disk: &dyn Disk, dir: &Path) -> PathBuf {
     let mut above = dir.ancestors().take(MOST_LEVELS);
-    // A file in a linked working tree, a directory in the main one.
+    // `.git` is a file in a linked working tree, and a directory in the main one.
     let top = above.find(|dir| disk.look(&dir.join(".git")).is_ok());
     top.unwrap_or(dir).to_path_buf()
 }
 
-/// The absolute path without `.` and `..`, without access to the disk.
+/// Returns the absolute path without `.` and `..`. Does not access the disk.
 pub fn absolute(base: &Path, path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in base.join(path).components() {

@@ -1,4 +1,4 @@
-//! Instruction files as the model sees them.
+//! Formats instruction files for a model.
 
 use bethink_memdir::prompt::guarded;
 
@@ -10,7 +10,7 @@ const INTRODUCTION: &str = "\
 These were written by the person you work for and by the people of this project. Follow them: they take \
 precedence over your defaults. Where two disagree, follow the later one, because it is closer to the work.";
 
-/// The chain, for the project part of the system prompt; `None` if there are no files.
+/// Formats the chain for the project part of the system prompt. Returns `None` if there are no files.
 pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
     if chain.is_empty() {
         return None;
@@ -19,7 +19,7 @@ pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
     Some(format!("{INTRODUCTION}{files}"))
 }
 
-/// A file that applies because another file was touched; it goes to the end of the prompt.
+/// Formats a file that applies because another file was touched, for the end of the prompt.
 pub fn attachment(file: &LoadedInstruction) -> String {
     format!(
         "<system-reminder>These instructions now apply as well: {}.\n{}\n</system-reminder>",
@@ -28,7 +28,7 @@ pub fn attachment(file: &LoadedInstruction) -> String {
     )
 }
 
-/// Whether an attachment shows the file as it is now, whatever the reason it was loaded.
+/// Whether an attachment shows the file's current text, regardless of the reason given in it.
 pub fn says(attachment: &str, file: &LoadedInstruction) -> bool {
     attachment.contains(&block(file))
 }
@@ -42,7 +42,7 @@ fn block(file: &LoadedInstruction) -> String {
     )
 }
 
-/// Who wrote the file, and for whom.
+/// Describes who the instructions are for.
 fn kind(file: &LoadedInstruction) -> String {
     let whose = match file.kind {
         InstructionKind::Managed => "for everyone on this machine",
@@ -63,7 +63,7 @@ fn kind(file: &LoadedInstruction) -> String {
     format!("{}: {whose}", file.kind)
 }
 
-/// One line without quotes, so that a file's name cannot inject text.
+/// Makes one line without quotation marks, so that a file's name cannot inject text.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| match c {

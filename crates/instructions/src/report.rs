@@ -1,4 +1,4 @@
-//! Reports what was loaded, what was not, and why.
+//! Reports which files were loaded, which were not, and why.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,35 +8,35 @@ use bethink_api::SkipKind;
 
 use crate::limits::{MOST_BYTES, MOST_DEPTH, MOST_FILE_BYTES, MOST_FILES, MOST_IMPORTS};
 
-/// Most patterns of a rule that a reason lists.
+/// Maximum number of a rule's patterns that a reason lists.
 const NAMED: usize = 3;
 
-/// All instructions for one working directory.
+/// All instructions for a working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstructionSet {
-    /// The chain, furthest first: later files take precedence. It does not depend on touched files.
+    /// The chain, the most general first: later files take precedence. It does not depend on touched files.
     pub chain: Vec<LoadedInstruction>,
     /// Files that apply because of touched files, in the order of [`InstructionSet::chain`].
     pub touched: Vec<LoadedInstruction>,
     pub skipped: Vec<Skipped>,
-    /// Skipped ones that are only counted.
-    pub untold: usize,
+    /// Number of skipped files that are not listed.
+    pub unlisted: usize,
 }
 
 /// A file as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedInstruction {
-    /// The path as found; `real` is without symlinks.
+    /// The path under which the file was found. `real` is without symlinks.
     pub path: PathBuf,
     pub real: PathBuf,
     pub kind: InstructionKind,
     pub why: SkipReason,
     pub imported_by: Option<PathBuf>,
-    /// A rule's `paths`.
+    /// The `paths` of a rule.
     pub patterns: Vec<String>,
-    /// Of the file.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// Of what is loaded of it.
+    /// Number of lines that are loaded.
     pub lines: usize,
     pub chars: usize,
     pub warnings: Vec<String>,
@@ -45,15 +45,15 @@ pub struct LoadedInstruction {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It belongs to the chain.
+    /// It is part of the chain.
     Always,
     Imported,
-    /// A rule, and what matched.
+    /// It is a rule, and a touched file matched.
     Matched {
         touched: PathBuf,
         pattern: String,
     },
-    /// It lies on the way from the working directory to a touched file.
+    /// It is in a directory between the working directory and a touched file.
     Below {
         touched: PathBuf,
     },
@@ -84,7 +84,7 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// The reason for a person, shown next to the path.
+    /// Returns the reason, to be shown next to the path.
     pub fn why(&self) -> String {
         match &self.reason {
             Reason::AlreadyLoaded { path } if *path == self.path => {
@@ -114,7 +114,7 @@ pub enum Reason {
     NoSuchFile,
     #[error("imports itself, directly or through others")]
     Cycle,
-    #[error("imports go at most {MOST_DEPTH} deep")]
+    #[error("is nested too deeply: imports may be at most {MOST_DEPTH} levels deep")]
     TooDeep,
     #[error("is a directory; only files are loaded")]
     Directory,
@@ -150,7 +150,7 @@ impl Reason {
         matches!(self, Reason::Outside { .. } | Reason::Secret { .. } | Reason::Foreign)
     }
 
-    /// Whether nothing is wrong: it is loaded elsewhere, later or by others.
+    /// Whether nothing is wrong: the file was loaded elsewhere, may be loaded later, or is for other programs.
     pub fn is_harmless(&self) -> bool {
         use Reason::{AlreadyLoaded, ClaudeMdCounts, Cycle, Empty, OtherTool, SameText, Waiting};
         matches!(
@@ -193,7 +193,7 @@ impl Reason {
     }
 }
 
-/// The first few patterns of a rule.
+/// Lists the first few patterns of a rule.
 fn some(patterns: &[String]) -> String {
     let named = patterns[..patterns.len().min(NAMED)].join(", ");
     match patterns.len().saturating_sub(NAMED) {

@@ -1,26 +1,26 @@
-//! Files that look like secrets, judged by name only.
+//! Recognizes files that probably contain secrets, by name only.
 
 use std::path::Path;
 
-/// Directories of keys and tokens.
+/// Directories that contain keys and tokens.
 const DIRECTORIES: [&str; 7] =
     [".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", "keyrings"];
-/// Files in which tools keep logins, by directory and name.
+/// Files in which tools keep logins, with their directories.
 const LOGINS: [(&str, &str); 3] =
     [(".config", "gh"), (".config", "gcloud"), (".docker", "config.json")];
-/// Whole names.
+/// Whole file names.
 const NAMES: &str = ".netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .dockercfg \
     authorized_keys known_hosts shadow gshadow passwd sudoers credentials token tokens secret secrets master.key";
-/// Beginnings of names of keys.
+/// Prefixes of the file names of keys.
 const BEGINNINGS: [&str; 6] =
     ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials.", "secrets."];
-/// Ends of names.
+/// Extensions of key files.
 const ENDINGS: [&str; 12] =
     ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx", "ppk", "asc", "gpg", "ovpn", "tfstate"];
 /// Suffixes of `.env` files that are meant to be shared.
 const EXAMPLES: [&str; 5] = ["example", "sample", "template", "dist", "defaults"];
 
-/// The part of a path that looks like a secret.
+/// Returns the component of a path that looks like a secret, if any.
 pub(crate) fn looks_secret(path: &Path) -> Option<String> {
     let parts = path.components().filter_map(|part| part.as_os_str().to_str());
     let parts: Vec<String> = parts.map(str::to_lowercase).collect();
@@ -47,12 +47,12 @@ fn is_secret(name: &str) -> bool {
         || ENDINGS.contains(&ending)
 }
 
-/// Directories of virtual files: reading one may have effects or reveal data of processes.
+/// Whether a path is in a virtual file system: reading such a file may have side effects or reveal data of processes.
 pub(crate) fn is_of_the_system(real: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|root| real.starts_with(root))
 }
 
-/// Third-party code below a project, which was not written for this project.
+/// Whether a path is in a directory of third-party code, which was not written for this project.
 pub(crate) fn is_foreign(below_root: &Path) -> bool {
     const FOREIGN: [&str; 5] =
         ["node_modules", ".git", ".venv", "site-packages", "bower_components"];

@@ -1,4 +1,4 @@
-//! Turns a file's bytes into the text for the model.
+//! Converts a file's bytes to the text for the model.
 
 use bethink_memdir::unseen;
 
@@ -8,16 +8,16 @@ use crate::limits::{MANY_CHARS, MANY_LINES};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstructionText {
-    /// Without front matter, block comments and invisible characters; lines end with `\n`.
+    /// The text without front matter, block comments and invisible characters. Lines end with `\n`.
     pub(crate) content: String,
     pub(crate) lines: usize,
     pub(crate) chars: usize,
-    /// `paths` of the front matter.
+    /// The `paths` in the front matter.
     pub(crate) paths: Option<Vec<String>>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// `None` if it is not UTF-8.
+/// Converts the bytes; `None` if they are not UTF-8.
 pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
@@ -29,10 +29,13 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let (lines, chars) = (content.lines().count(), content.chars().count());
     let warnings = [
         (chars > MANY_CHARS).then(|| {
-            format!("{chars} characters: models follow files above {MANY_CHARS} less closely")
+            format!(
+                "{chars} characters: models follow files of more than {MANY_CHARS} less closely"
+            )
         }),
-        (lines > MANY_LINES)
-            .then(|| format!("{lines} lines: models follow files above {MANY_LINES} less closely")),
+        (lines > MANY_LINES).then(|| {
+            format!("{lines} lines: models follow files of more than {MANY_LINES} less closely")
+        }),
         unclosed.then(|| "a comment (<!--) is never closed, so it was kept".to_owned()),
         (hidden > 0).then(|| {
             format!("{hidden} invisible characters were removed: check where they come from")

@@ -6,11 +6,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::view::SecretView;
 
-/// Shortest base64 run that can contain a key: 15 bytes.
+/// Minimum length of a base64 run that can contain a key, in characters: 15 decoded bytes.
 const LEAST_BASE64: usize = 20;
-/// Shortest hexadecimal run: 16 bytes.
+/// Minimum length of a hexadecimal run, in characters: 16 decoded bytes.
 const LEAST_HEX: usize = 32;
-/// How much of a decoded run must be printable to be text. Ciphertext and images have about 0.37.
+/// Minimum share of printable bytes in a decoded run that is text. In ciphertext and images, it is about 0.37.
 const LEAST_PRINTABLE: f64 = 0.8;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -19,7 +19,7 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// Where each run begins, and what it decodes to, if that is text.
+/// Returns the position of each run that decodes to text, and the text.
 pub(crate) fn runs(view: &SecretView<'_>) -> Vec<(usize, Vec<u8>)> {
     let bytes = view.bytes.as_ref();
     let mut out = Vec::new();
@@ -43,7 +43,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Maximal runs of bytes that pass a test.
+/// Returns maximal runs of bytes that pass a test.
 fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -56,13 +56,13 @@ fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usiz
     })
 }
 
-/// A joined line can begin with a word that is not part of the run, which shifts it, so each of the four alignments
-/// is tried. A wrong one decodes to noise.
+/// Decodes base64 in each of the four alignments: a joined line can begin with a word that is not part of the run. A
+/// wrong alignment decodes to noise.
 fn base64(run: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let url = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
     (0..4).filter_map(move |shift| {
         let part = run.get(shift..)?;
-        // A single last character has only six bits and is dropped.
+        // A single character at the end has only six bits and is dropped.
         let part = if part.len() % 4 == 1 { &part[..part.len() - 1] } else { part };
         let decoded = if url { URL_SAFE.decode(part) } else { STANDARD.decode(part) };
         decoded.ok().filter(|bytes| is_text(bytes))
@@ -74,12 +74,12 @@ fn hex(run: &[u8]) -> Option<Vec<u8>> {
     bytes.filter(|bytes| is_text(bytes))
 }
 
-/// The byte that the first two digits spell.
+/// Returns the byte of the first two digits.
 fn hex_pair(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits.get(..2)?).ok()?, 16).ok()
 }
 
-/// A word with `%41` in it; decoding an ordinary URL with `%20` does no harm.
+/// Decodes a word that contains `%41` or the like. Decoding an ordinary URL with `%20` does no harm.
 fn percent(run: &[u8]) -> Option<Vec<u8>> {
     if !run.contains(&b'%') {
         return None;

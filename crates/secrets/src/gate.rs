@@ -1,4 +1,4 @@
-//! May this text be shared?
+//! Decides whether a text may be shared.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use bethink_invisible_chars::{Sighting, find};
 
 use crate::{ScannedText, SecretFinding, scan};
 
-/// How many findings a message lists; the rest are counted.
-const MOST_TOLD: usize = 5;
+/// Maximum number of findings that a message lists. The rest are counted.
+const MOST_LISTED: usize = 5;
 
-/// Why a text must not be shared with the team. Never contains a secret's value.
+/// The reasons why a text must not be shared with the team. Never contains a secret's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct SecretRefusal {
     pub findings: Vec<SecretFinding>,
     pub sightings: Vec<Sighting>,
 }
 
-/// The check for everything that is written to, pushed to or pulled from a team's memory.
+/// Checks a text before it is written to, pushed to or pulled from a team's memory.
 pub fn gate(name: &str, text: &str) -> Result<(), SecretRefusal> {
     let mut sightings = find(name);
     sightings.iter_mut().for_each(|sighting| sighting.line = 0);
@@ -30,7 +30,7 @@ impl SecretRefusal {
         self.findings.is_empty() && self.sightings.is_empty()
     }
 
-    /// Each reason in words, without the value: `line 3: a GitHub token (github-token)`.
+    /// Returns each reason in words, without the value: `line 3: a GitHub token (github-token)`.
     pub fn reasons(&self) -> Vec<String> {
         let findings = self.findings.iter().map(ToString::to_string);
         findings.chain(self.sightings.iter().map(ToString::to_string)).collect()
@@ -40,8 +40,8 @@ impl SecretRefusal {
 impl fmt::Display for SecretRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons = self.reasons();
-        write!(f, "{}", reasons[..reasons.len().min(MOST_TOLD)].join("; "))?;
-        match reasons.len().saturating_sub(MOST_TOLD) {
+        write!(f, "{}", reasons[..reasons.len().min(MOST_LISTED)].join("; "))?;
+        match reasons.len().saturating_sub(MOST_LISTED) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }

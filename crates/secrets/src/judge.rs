@@ -1,8 +1,8 @@
-//! Rejects what looks like a secret but is not: placeholders, references, names, labelled hashes.
+//! Rejects values that look like secrets but are not: placeholders, references, names, labelled hashes.
 //!
-//! A rule's expression finds a value; a judge decides whether it is a secret. Judges of keys with a distinctive
-//! form are strict, because the form already shows what it is; the judge of `password = …` is lenient, because
-//! people write about passwords far more often than they write them down.
+//! A rule's expression finds a value; a judge decides whether it is a secret. Judges of keys with a distinctive form
+//! accept most values, because the form already shows what they are. The judge of `password = …` rejects many values,
+//! because people write about passwords far more often than they write them down.
 
 mod shape;
 
@@ -14,21 +14,22 @@ use shape::{
     is_words, refers, says_nothing, stands_in,
 };
 
-/// Bits per character. A run of one letter has 0, 32 hexadecimal digits have 3.4 on average, 40 of base64 have 4.7.
+/// Minimum entropy in bits per character. A run of one letter has 0, 32 hexadecimal digits have 3.4 on average, and 40
+/// characters of base64 have 4.7.
 const LEAST_TOKEN: f64 = 2.0;
 const LEAST_RANDOM: f64 = 2.8;
 const LEAST_ASSIGNED: f64 = 3.0;
 const LEAST_PASSWORD: f64 = 2.2;
-/// Shortest value of a name such as `token` that counts as a secret.
+/// Minimum length of a value that is assigned to a name such as `token` and counts as a secret, in bytes.
 const LEAST_BYTES: usize = 12;
-/// Beginnings of a name's last word, longer ones first.
+/// Prefixes of the last word of a secret's name, longer ones first.
 const SECRET_WORDS: [&str; 10] =
     ["passwords", "password", "secrets", "secret", "tokens", "token", "auth", "key", "pwd", "pass"];
 
 #[derive(Debug)]
 pub(crate) struct SecretCandidate<'a> {
     value: String,
-    /// What the rule matched before the value: the name, the scheme.
+    /// The text that the rule matched before the value: a name, or a URL's scheme.
     head: String,
     after: &'a [u8],
 }
@@ -64,13 +65,13 @@ fn token(value: &str) -> bool {
     entropy(value) >= LEAST_TOKEN && !stands_in(value) && !is_words(value)
 }
 
-/// A value without a distinctive form, found by its context.
+/// Judges a value without a distinctive form that was found by its context.
 fn random(value: &str) -> bool {
     let spoken = !value.bytes().any(|byte| byte.is_ascii_digit()) && is_humps(value);
     token(value) && entropy(value) >= LEAST_RANDOM && !spoken && !is_identifier(value)
 }
 
-/// A value between `user:` and `@` in a URL.
+/// Judges a value between `user:` and `@` in a URL.
 fn in_address(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.as_str();
     let user = candidate.head.rsplit("//").next().unwrap_or("").trim_end_matches(':');
@@ -81,8 +82,8 @@ fn in_address(candidate: &SecretCandidate<'_>) -> bool {
         && !value.bytes().all(|byte| byte == value.as_bytes()[0])
 }
 
-/// A value assigned to a name such as `password` or `token`. The cheapest checks come first, because ordinary texts
-/// have many such places.
+/// Judges a value that is assigned to a name such as `password` or `token`. The cheapest checks are first, because
+/// ordinary texts have many such places.
 fn assigned(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.trim_end_matches(['.', ':', '!', '?', ')', '*']);
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
@@ -105,12 +106,12 @@ fn assigned(candidate: &SecretCandidate<'_>) -> bool {
         && !is_time_or_version(value)
 }
 
-/// `token: read_token(path)`: the value is code.
+/// Whether the value is code: `token: read_token(path)`.
 fn is_call(candidate: &SecretCandidate<'_>) -> bool {
     candidate.after.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'))
 }
 
-/// `token_count`, `password_hash`: the name is about a secret rather than one itself.
+/// Whether the name is that of a property of a secret: `token_count`, `password_hash`.
 fn is_about(head: &str) -> bool {
     let name = head.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let name = name.trim_end_matches(" is").to_ascii_lowercase();

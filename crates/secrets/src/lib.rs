@@ -1,8 +1,7 @@
-//! Finds what must not be shared: keys and passwords, and invisible characters.
+//! Finds text that must not be shared: keys and passwords, and invisible characters.
 //!
-//! Pure: text in, findings out, and a finding never contains the value. A rule names its kind of key, so that a
-//! person knows what to remove; [`gate`] is the check before any text enters or leaves a team's memory. The daemon
-//! decides whom to tell and what to do about it.
+//! This crate is pure, and a finding never contains the value. A rule names the kind of key, so that a person knows
+//! what to remove. [`gate`] checks any text before it enters or leaves a team's memory. The daemon decides what to do.
 //!
 //! Reading order: [`gate`] → [`scan`](mod@scan) → `table` (`rules.toml`) → `rules` → `judge` → `view` → `decode`.
 

@@ -1,5 +1,5 @@
-//! Matches the rules of the table. Each rule has words without which it cannot match, so that one pass over a text
-//! finds the few expressions to run. Checksums within keys are ignored: a key with a typo is still most of a key.
+//! Matches the rules of the table. Each rule has words without which it cannot match, so one pass over a text finds the
+//! few expressions to run. Checksums in keys are ignored: a key with a typo still reveals most of the key.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -11,7 +11,7 @@ use crate::judge::SecretCandidate;
 use crate::table::{RuleShape, SecretRule, TABLE};
 use crate::view::SecretView;
 
-/// Bytes of a compiled expression; the largest of ours takes a fraction.
+/// Maximum size of a compiled expression, in bytes. The largest of ours takes a fraction.
 const MOST_COMPILED: usize = 4 << 20;
 
 pub(crate) struct RuleHit {
@@ -20,7 +20,7 @@ pub(crate) struct RuleHit {
     pub(crate) value: Range<usize>,
 }
 
-/// Every match in a view that its rule's judge accepts.
+/// Returns every match in a view that its rule's judge accepts.
 pub(crate) fn hits(view: &SecretView<'_>) -> Vec<RuleHit> {
     let bytes = view.bytes.as_ref();
     let scanner = &*SCANNER;
@@ -35,7 +35,7 @@ pub(crate) fn hits(view: &SecretView<'_>) -> Vec<RuleHit> {
     awake.flat_map(|(_, compiled)| compiled.hits(view)).collect()
 }
 
-/// Whether there are six characters between two dots, without which no rule without words can match.
+/// Whether there are six characters between two dots. Otherwise, rules without words cannot match.
 fn has_dotted_part(bytes: &[u8]) -> bool {
     bytes.windows(8).any(|part| part[0] == b'.' && part[7] == b'.')
 }
@@ -47,9 +47,9 @@ pub(crate) fn is_generic(id: &str) -> bool {
 struct Scanner {
     rules: Vec<Compiled>,
     words: Option<AhoCorasick>,
-    /// Of each word, its rule.
+    /// The rule of each word.
     owner: Vec<usize>,
-    /// Rules without words.
+    /// For each rule, whether it has no words and so is always run.
     always: Vec<bool>,
 }
 
@@ -65,13 +65,13 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         .kind(Some(AhoCorasickKind::DFA))
         .build(words);
     let always = rules.iter().map(|compiled| compiled.rule.keywords.is_empty()).collect();
-    // A test builds it too, so that it is never missing.
+    // This cannot fail: a test builds it too.
     Scanner { rules, words: machine.ok(), owner, always }
 });
 
 struct Compiled {
     rule: &'static SecretRule,
-    /// Compiled when its words are first seen.
+    /// The expression, compiled when one of its words is found first.
     regex: OnceLock<Option<Regex>>,
 }
 
@@ -85,7 +85,7 @@ impl Compiled {
             let Some(whole) = groups.get(0) else { break };
             let value = groups.get(1).unwrap_or(whole).range();
             let whole = whole.range();
-            // Advance by one byte after a rejected match, because it may hide a real one.
+            // Advance by one byte after a rejected match, because a real one may begin inside it.
             from = whole.start + 1;
             if view.seen_elsewhere(&whole) {
                 from = whole.end.max(from);
@@ -100,8 +100,8 @@ impl Compiled {
     }
 }
 
-/// Whether no letter or digit is adjacent, unless a line was joined there: in a folded view the next line's first
-/// word follows directly.
+/// Whether no letter or digit is adjacent, unless a line was joined there: in a folded view, the next line's first word
+/// follows directly.
 fn stands_alone(view: &SecretView<'_>, range: &Range<usize>) -> bool {
     let word = |at: Option<usize>| {
         at.and_then(|at| view.bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric)

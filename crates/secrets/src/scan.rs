@@ -1,7 +1,7 @@
-//! Looks for keys and passwords in a name and a text, even if they are disguised.
+//! Finds keys and passwords in a name and a text, even if they are disguised.
 //!
-//! A text is scanned as it is, then without invisible characters and with wrapped lines joined, and then each run
-//! that decodes to text. The last two may be nested.
+//! A text is scanned as it is, and again without invisible characters and with wrapped lines joined. Then each run that
+//! decodes to text is scanned in the same way.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::decode;
 use crate::rules;
 use crate::view::{Seam, SecretView};
 
-/// How often decoded text is decoded again, such as a Kubernetes secret within an encoded value.
+/// How often decoded text is decoded again, such as a Kubernetes secret in an encoded value.
 const MOST_NESTED: usize = 2;
 
-/// What is scanned: a topic's name, and its file with the front matter.
+/// The text to scan: a topic's name, and its file with the front matter.
 #[derive(Clone, Copy, Debug)]
 pub struct ScannedText<'a> {
     pub name: &'a str,
@@ -25,9 +25,9 @@ pub struct ScannedText<'a> {
 pub enum Hiding {
     /// In the topic's name.
     Name,
-    /// In plain sight.
+    /// Not hidden.
     Text,
-    /// With invisible characters in it.
+    /// With invisible characters in the value.
     Hidden,
     /// Over several lines.
     Wrapped,
@@ -35,19 +35,19 @@ pub enum Hiding {
     Decoded,
 }
 
-/// One secret, without its value.
+/// A secret that was found, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretFinding {
-    /// From 1; 0 is the name.
+    /// The line, from 1; 0 is the name.
     pub line: usize,
-    /// Stable, such as `github-token`.
+    /// The rule's stable name, such as `github-token`.
     pub rule: &'static str,
-    /// With its article: `a GitHub token`.
+    /// The kind of secret, with its article: `a GitHub token`.
     pub what: &'static str,
     pub place: Hiding,
 }
 
-/// Every secret, by line; one for each rule and line.
+/// Returns every secret, ordered by line, at most one for each rule and line.
 pub fn scan(text: &ScannedText<'_>) -> Vec<SecretFinding> {
     let mut found = FindingSet::default();
     found.look(&SecretView::plain(text.name), Hiding::Name, 0);
@@ -84,8 +84,8 @@ impl FindingSet {
         }
     }
 
-    /// A secret that two rules find is reported once, by the more specific rule; one that is found in several ways, by
-    /// the plainest.
+    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. One that is found
+    /// in several ways is reported for the simplest way.
     fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// Parsed at first use. The text is part of the program and a test parses it, so this cannot fail.
+/// The table, parsed at first use. The file is compiled in and a test parses it, so this cannot fail.
 pub(crate) static TABLE: LazyLock<RuleTable> =
     LazyLock::new(|| toml::from_str(SOURCE).unwrap_or_default());
 
@@ -17,7 +17,7 @@ pub(crate) struct RuleTable {
     pub(crate) rules: Vec<SecretRule>,
 }
 
-/// The lists are explained in the file.
+/// Lists of words. The file explains them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WordLists {
@@ -56,10 +56,10 @@ pub(crate) enum Judge {
     #[default]
     Token,
     Random,
-    /// A UUID whose name says that it is a key.
+    /// A UUID that is assigned to the name of a key.
     Uuid,
     InAddress,
-    /// A password argument of a command.
+    /// A password in a command's argument.
     Password,
     Assigned,
 }

@@ -1,11 +1,11 @@
-//! A text as it is, or folded: without invisible characters, and with wrapped lines joined.
+//! A view of a text: as it is, or folded, which is without invisible characters and with wrapped lines joined.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use bethink_invisible_chars::kind as unseen;
 
-/// Where a folded view leaves something out.
+/// Something that a folded view leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seam {
     /// An invisible character, or a full-width form replaced by the usual one.
@@ -18,9 +18,9 @@ pub(crate) enum Seam {
 pub(crate) struct SecretView<'a> {
     pub(crate) bytes: Cow<'a, [u8]>,
     pub(crate) folded: bool,
-    /// In ascending order. Each seam is before the byte.
+    /// Seams in ascending order, each with the position of the byte after it.
     seams: Vec<(usize, Seam)>,
-    /// Where each line begins, and its number.
+    /// Start and number of each line.
     lines: Vec<(usize, usize)>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> SecretView<'a> {
         Self { bytes: Cow::Borrowed(text.as_bytes()), folded: false, seams: Vec::new(), lines }
     }
 
-    /// A view of text that was decoded from one line of another view.
+    /// Makes a view of text that was decoded from a line of another view.
     pub(crate) fn at_line(bytes: &'a [u8], line: usize) -> Self {
         let lines = vec![(0, line)];
         Self { bytes: Cow::Borrowed(bytes), folded: false, seams: Vec::new(), lines }
@@ -56,7 +56,7 @@ impl<'a> SecretView<'a> {
         self.lines.get(after.saturating_sub(1)).map_or(1, |(_, line)| *line)
     }
 
-    /// The seam within a range; removed characters take precedence over line ends.
+    /// Returns the seam in a range, if any. Removed characters take precedence over line ends.
     pub(crate) fn seam(&self, range: Range<usize>) -> Option<Seam> {
         let mut within = self.within(range).peekable();
         within.peek()?;
@@ -64,7 +64,7 @@ impl<'a> SecretView<'a> {
         Some(if removed { Seam::Removed } else { Seam::Line })
     }
 
-    /// Whether no seam is in the range, so that the plain view has found it already.
+    /// Whether there is no seam in the range, so that the view that is not folded has the same match.
     pub(crate) fn seen_elsewhere(&self, range: &Range<usize>) -> bool {
         self.folded && self.seam(range.clone()).is_none()
     }
@@ -122,7 +122,7 @@ impl Fold {
         }
     }
 
-    /// `"abc" +` before `"def"`: the quotes and the operator are not part of the value.
+    /// Joins string literals: in `"abc" +` before `"def"`, the quotes and the operator are not part of the value.
     fn continued<'l>(&mut self, next: &'l str) -> Option<&'l str> {
         let next = next.trim_start_matches(['+', '.', ' ']);
         let quote = *next.as_bytes().first().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
@@ -138,7 +138,7 @@ impl Fold {
     }
 }
 
-/// Without indentation, and the marks of quotes, comments and list entries.
+/// Removes indentation and the marks of quotations, comments and list items.
 fn margin(line: &str) -> &str {
     let mut rest = line.trim_start();
     for mark in [">", "//", "#", "* ", "- ", "|"] {
@@ -149,7 +149,7 @@ fn margin(line: &str) -> &str {
     rest
 }
 
-/// Full-width letters, digits and signs as the usual ones.
+/// Replaces full-width letters, digits and signs by the usual ones.
 fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),

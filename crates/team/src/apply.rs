@@ -1,5 +1,5 @@
-//! Carries out a plan in the directory, and determines the content of the next commit. Files that may not be
-//! shared are left out of both.
+//! Carries out a plan in the directory, and determines the content of the next commit. Files that must not be shared
+//! are excluded from both.
 
 use bethink_api::{self as api, BlockedWay};
 use bethink_memdir::{Scope, index};
@@ -12,7 +12,7 @@ use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
 
 enum SkippedStep {
-    /// The file changed meanwhile, so it must be read again.
+    /// The file has changed meanwhile and must be read again.
     Moved,
     Blocked(api::TeamBlocked),
     /// An error that concerns all files.
@@ -22,8 +22,8 @@ enum SkippedStep {
 type StepOutcome = std::result::Result<(), SkippedStep>;
 
 impl TeamService {
-    /// Topics first, because the index lists them. Returns whether all files were as read; if not, they must be
-    /// read again.
+    /// Carries out the steps: topics first, because the index lists them. Returns whether no file has changed since it
+    /// was read; otherwise the files must be read again.
     pub(crate) async fn apply_plan(
         &self,
         round: &SyncRound<'_>,
@@ -62,7 +62,7 @@ impl TeamService {
         }
     }
 
-    /// Returns whether the file was as read.
+    /// Carries out a step. Returns whether the file has not changed since it was read.
     async fn try_step(
         &self,
         round: &SyncRound<'_>,
@@ -122,7 +122,7 @@ impl TeamService {
                 }
             }
             FileChange::Apart { theirs, ours, aside } => {
-                // Save ours under its other name before theirs replaces it.
+                // Save our version under its new name before their version replaces it.
                 self.put_here(round, &aside, Some(&ours)).await?;
                 self.put_here(round, &file, Some(&theirs)).await?;
                 report.conflicts.push(api::TeamConflict {
@@ -138,8 +138,8 @@ impl TeamService {
         Ok(())
     }
 
-    /// Why a step is not allowed: incoming text is checked before it is written here, outgoing text before it
-    /// is pushed.
+    /// Returns why a step is not allowed, if so: incoming text is checked before it is written here, outgoing text
+    /// before it is pushed.
     async fn unfit_step(
         &self,
         round: &SyncRound<'_>,
@@ -158,8 +158,7 @@ impl TeamService {
         unfit(file, outgoing).map(|reasons| blocked(file, BlockedWay::Here, reasons, None))
     }
 
-    /// Writes only over the text that was read. The index is synced as its own file: no line is added that
-    /// nobody wrote.
+    /// Writes a file here, if it still has the text that was read.
     async fn put_here(
         &self,
         round: &SyncRound<'_>,
@@ -177,7 +176,7 @@ impl TeamService {
         let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, wish, author };
         match self.memories.write_memory(round.project, write).await {
             Ok(_) => Ok(()),
-            // Only a lost race has both versions.
+            // Only a conflict with another write has both versions.
             Err(error) if error.versions.is_some() => Err(SkippedStep::Moved),
             Err(error) => Err(match error.kind {
                 ErrorKind::StorageFull
@@ -189,7 +188,7 @@ impl TeamService {
         }
     }
 
-    /// The author of the remote's tip.
+    /// Returns the author of the remote's tip.
     async fn made_by(&self, round: &SyncRound<'_>) -> Option<String> {
         let tip = round.tips.theirs.as_ref()?;
         let author = round.repo.author(tip).await.ok().filter(|author| !author.is_empty());
@@ -197,7 +196,7 @@ impl TeamService {
     }
 }
 
-/// Adds an index line for each conflicting version, so that people notice it.
+/// Adds an index line for each conflicting version, so that people notice the conflict.
 fn with_asides(
     round: &SyncRound<'_>,
     step: Option<PlanStep>,

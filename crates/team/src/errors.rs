@@ -1,9 +1,9 @@
-//! Errors of git as service errors.
+//! Converts git errors to service errors.
 
 use bethink_git::{GitError, GitTrouble};
 use bethink_service::{ErrorKind, ServiceError};
 
-/// Converts an error of git, with a hint for a person.
+/// Converts a git error, and adds a hint for a person.
 #[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 pub(crate) fn git_error(error: GitError) -> ServiceError {
     let detail = error.to_string();
@@ -14,7 +14,7 @@ pub(crate) fn git_error(error: GitError) -> ServiceError {
         }
         GitError::Failed { why, .. } => trouble(why),
         GitError::TooMuch { .. } => {
-            (ErrorKind::TooLarge, "check that the repository holds only memory")
+            (ErrorKind::TooLarge, "check that the repository contains only memory")
         }
         GitError::Io { .. } => (ErrorKind::Internal, "see the daemon's log for details"),
     };
@@ -35,7 +35,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
             Unreachable,
             "nothing was lost; run `bethink team sync` again when the network is back",
         ),
-        GitTrouble::Refused => (Conflict, "the remote's rules say why; nothing was lost here"),
+        GitTrouble::Refused => (Conflict, "check the remote's rules for pushes; nothing was lost"),
         GitTrouble::Ownership => {
             (Conflict, "run `git config --global --add safe.directory PATH` if you trust it")
         }

@@ -14,27 +14,27 @@ use crate::errors::git_error;
 use crate::plan::Side;
 use crate::service::TeamService;
 
-/// A commit's memory files, and its other files, which are kept unread.
+/// A commit's memory files, and its other files, which are not read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TeamTree {
     pub(crate) files: Side,
     pub(crate) blobs: BTreeMap<DirectoryFile, Oid>,
     pub(crate) others: BTreeMap<String, TreeEntry>,
-    /// Files that are named like a memory but are not one, and why.
+    /// Files that are named like a memory but cannot be one, and why.
     pub(crate) withheld: BTreeMap<DirectoryFile, &'static str>,
 }
 
-/// The local files, with the hashes that writes are compared with.
+/// The local files, with the hashes that writes expect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TeamFiles {
     pub(crate) files: Side,
     pub(crate) hashes: BTreeMap<DirectoryFile, Hash>,
-    /// Files that could not be read, and why: they are left out.
+    /// Files that could not be read, and why. They are not synced.
     pub(crate) unread: BTreeMap<DirectoryFile, String>,
 }
 
-/// The tree of a commit, empty if there is none. Links, submodules, invalid topic names and files that are too
-/// large are not memories.
+/// Reads the tree of a commit; without a commit, the tree is empty. Links, submodules, files with invalid topic names
+/// and files that are too large are not memories.
 pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> {
     let Some(commit) = commit else { return Ok(TeamTree::default()) };
     let entries = repo.tree(commit).await.map_err(git_error)?;
@@ -44,7 +44,7 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
         if let Ok(file) = DirectoryFile::parse(&entry.path)
             && file.path() == entry.path
         {
-            // Two names that are the same on some file systems: only the first is used.
+            // Of two names that are the same on some file systems, only the first is used.
             let Some(why) =
                 unusable(&entry, folded.insert(bethink_memdir::name::fold(&entry.path)))
             else {
@@ -65,8 +65,8 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
 fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
     match () {
         () if !entry.is_file() => Some("it is a link, not a file"),
-        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory is allowed to be"),
-        () if !first => Some("another file's name differs from its name only in case"),
+        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory may be"),
+        () if !first => Some("another file has the same name on some systems"),
         () => None,
     }
 }
@@ -77,7 +77,7 @@ impl TeamService {
         directory.doubt();
         let snapshot = self.memories.snapshot(directory).await?;
         if let Some(fault) = &snapshot.fault {
-            // An unreadable directory must not be mistaken for an empty one.
+            // A directory that cannot be read must not be mistaken for an empty one.
             return Err(ServiceError::conflict(fault.clone())
                 .hint("`bethink doctor` shows what is wrong with the team directory"));
         }
@@ -101,7 +101,7 @@ impl TeamService {
         Ok(here)
     }
 
-    /// The common base: a commit, except for files that were left out when it was made.
+    /// Reads the common base: the last commit that was synced, except for files that were left out then.
     pub(crate) async fn team_base(
         &self,
         project: &MemoryProject,
@@ -114,7 +114,7 @@ impl TeamService {
             base.files.remove(&file);
             base.blobs.remove(&file);
             let Some(oid) = kept.blob.and_then(|blob| blob.parse::<Oid>().ok()) else { continue };
-            // A missing blob was part of a rewritten history, so there is no common base.
+            // A missing blob was part of a rewritten history. Then the file has no common base.
             let blob = repo.blobs(std::slice::from_ref(&oid), MAX_MEMORY_BYTES).await;
             if let Some(Some(bytes)) = blob.ok().and_then(|mut blobs| blobs.pop()) {
                 base.files.insert(file.clone(), bytes.into());
@@ -124,7 +124,7 @@ impl TeamService {
         Ok(base)
     }
 
-    /// Files that were left out keep their base; all others get the new commit as base.
+    /// Stores the bases: files that were left out keep theirs, and all others get the new commit.
     pub(crate) async fn keep_bases(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,4 @@
-//! Where a team's memory is, and with which repository it is shared.
+//! The location of a team's memory, and the repository that it is shared with.
 
 use std::fs::{self, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,12 +19,12 @@ use crate::service::TeamService;
 
 /// The git setting with the remote's address.
 const ORIGIN: &str = "remote.origin.url";
-/// How long to wait for another daemon's sync of the same directory, and how often to check.
+/// How long to wait for another daemon's sync of the same directory, and how often to try.
 const LOCK_WITHIN: Duration = Duration::from_secs(20);
 const LOCK_EVERY: Duration = Duration::from_millis(100);
 
 impl TeamService {
-    /// Sets where the team's memory is, creates a repository if requested, and syncs.
+    /// Sets the location of the team's memory, creates a repository if requested, and syncs.
     pub async fn team_init(&self, request: api::TeamInit) -> Result<api::TeamSync> {
         let project = match &request.dir {
             Some(dir) => self.move_team(&request.project_dir, dir).await?,
@@ -53,7 +53,7 @@ impl TeamService {
         self.team_sync(&request.project_dir, false).await
     }
 
-    /// Moves this project's team memory to another directory, also for later starts.
+    /// Sets another directory for the project's team memory, permanently.
     async fn move_team(&self, project_dir: &str, dir: &str) -> Result<Arc<MemoryProject>> {
         let path = Path::new(dir);
         if !path.is_absolute()
@@ -79,7 +79,7 @@ impl TeamService {
         blocking(move || directory.root(true).map(drop)).await
     }
 
-    /// Writes the same settings as git, so that `git pull` works by hand.
+    /// Stores the remote in git's own settings, so that a person can use `git pull`.
     async fn set_remote(&self, project: &MemoryProject, remote: &Remote) -> Result<()> {
         let repo = self.team_repo(project)?;
         let own = repo.own_setting(ORIGIN).await.map_err(git_error)?;
@@ -87,8 +87,7 @@ impl TeamService {
             Some(own) if own == remote.as_str() => return Ok(()),
             Some(own) => {
                 let detail = format!("the team directory is already shared with {own}");
-                let hint =
-                    "to change that, run `git remote set-url origin …` in the team directory";
+                let hint = "to change it, run `git remote set-url origin …` in the team directory";
                 return Err(ServiceError::conflict(detail).hint(hint));
             }
             None => {}
@@ -110,26 +109,26 @@ impl TeamService {
         Git::new(std::env::vars_os(), GitLimits { remote, ..GitLimits::default() })
     }
 
-    /// The repository of a project's team directory; an error if it is not one.
+    /// Returns the repository of a project's team directory. Fails if the directory is not one.
     pub(crate) fn team_repo(&self, project: &MemoryProject) -> Result<Repo> {
         let view = self.team_view(project);
         let dir = &project.directory(Scope::Team).dir;
         Repo::open(&self.team_git(), dir, &view).map_err(git_error)
     }
 
-    /// Git's working directory for the repository: in our home, one per project.
+    /// Returns the directory in our home through which git opens the project's repository.
     fn team_view(&self, project: &MemoryProject) -> PathBuf {
         PathBuf::from(&self.cx.settings().home).join("team").join(&project.key)
     }
 
-    /// The repository's remote, validated like one that a person entered.
+    /// Returns the repository's remote, validated like one that a person entered.
     pub(crate) async fn team_remote(&self, repo: &Repo) -> Result<Option<Remote>> {
         let own = repo.own_setting(ORIGIN).await.map_err(git_error)?;
         own.as_deref().map(checked).transpose()
     }
 }
 
-/// Rejects an address with a secret, because it is stored in a file that may be copied and shown.
+/// Checks an address. Rejects a secret in it, because the address is stored in a file that may be copied and shown.
 fn checked(remote: &str) -> Result<Remote> {
     if let Err(error) = bethink_secrets::gate("", remote) {
         let detail = format!("could not store the remote's address: {error}");
@@ -139,8 +138,8 @@ fn checked(remote: &str) -> Result<Remote> {
     Remote::parse(remote).map_err(|error| ServiceError::invalid("remote", error.to_string()))
 }
 
-/// Allows one sync of a directory at a time, among all daemons that share it. The system releases the lock when
-/// its holder exits, so it is never stale.
+/// Locks a directory against other daemons' syncs. The system releases the lock when its holder exits, so it is never
+/// stale.
 pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
     let failed = |error: std::io::Error| {
         ServiceError::conflict(format!("could not lock {}: {error}", path.display()))

@@ -1,7 +1,7 @@
-//! Decides what happens to each file when both sides have changed a directory. Pure: contents in, contents out.
+//! Decides what to do with each file when both sides have changed a directory. Has no side effects.
 //!
-//! Nothing is lost: if both changed a file, both versions are kept, and an edit wins over a deletion. The
-//! remote's version keeps the name, whoever merges, so that all sides end with the same files.
+//! Nothing is lost: if both sides changed a file, both versions are kept, and an edit wins over a deletion. The
+//! remote's version keeps the name, so that all sides end with the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use bethink_memdir::{Hash, Name, index};
 use bethink_memdir_fs::DirectoryFile;
 
-/// Hexadecimal digits of a version's hash in the name of its file.
+/// Number of hexadecimal digits of a version's hash in the name of its file.
 const DIGITS: usize = 8;
-/// Most bytes of a topic's name that are kept in the name of its other version.
+/// Maximum number of bytes of a topic's name that are kept in the name of its other version.
 const MOST_STEM: usize = 150;
 
 pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
@@ -19,7 +19,7 @@ pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
 /// The new content of a file; `None` if it is removed.
 pub(crate) type Content = Option<Arc<[u8]>>;
 
-/// A file on which a side differs from the base.
+/// A file that differs from the base on some side, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlanStep {
     pub(crate) file: DirectoryFile,
@@ -28,17 +28,17 @@ pub(crate) struct PlanStep {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileChange {
-    /// Write theirs here.
+    /// Write their version here.
     In(Content),
-    /// Send ours.
+    /// Push our version.
     Out(Content),
     /// Write this on both sides.
     Merged(Arc<[u8]>),
-    /// Theirs keeps the name, ours gets another.
+    /// Their version keeps the name, and ours gets another one.
     Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
 }
 
-/// Plans only the files that must change somewhere.
+/// Plans a step for each file that must change on some side.
 pub(crate) fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
@@ -71,7 +71,7 @@ fn decide(
     }
 }
 
-/// Both sides changed the file, differently.
+/// Plans a file that both sides changed in different ways.
 fn both(
     file: &DirectoryFile,
     base: Option<&Arc<[u8]>>,
@@ -87,7 +87,7 @@ fn both(
     FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
 }
 
-/// `fog.conflict-1a2b3c4d`: the same version always gets the same name.
+/// Returns a name such as `fog.conflict-1a2b3c4d`, which is always the same for the same version.
 fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let mut digits = Hash::of(ours).to_string();
     digits.truncate(DIGITS);
@@ -96,7 +96,7 @@ fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let name = format!("{}.conflict-{digits}", &stem[..stem.floor_char_boundary(MOST_STEM)]);
     match Name::parse(&name).or_else(|_| Name::parse(&format!("conflict-{digits}"))) {
         Ok(name) => DirectoryFile::Topic(name),
-        // Cannot happen: the name has only letters and a dash.
+        // This cannot happen: the name has only characters that are allowed.
         Err(_) => file.clone(),
     }
 }

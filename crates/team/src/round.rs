@@ -1,4 +1,4 @@
-//! What one round of a sync found, and what it did.
+//! A round of a sync: the state of both sides, and what was done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::look::{TeamFiles, TeamTree};
 use crate::plan::Content;
 
 pub(crate) struct BranchTips {
-    /// The local branch's tip, which a person may have moved by hand.
+    /// The local branch's tip. A person may have moved it with git.
     pub(crate) head: Option<Oid>,
     pub(crate) theirs: Option<Oid>,
     pub(crate) seen: Option<Oid>,
     /// The common base commit.
     pub(crate) base: Option<Oid>,
-    /// A rewritten history was accepted; the old local history is not part of it.
+    /// Whether a rewritten history was accepted, of which the old local history is not a part.
     pub(crate) rewritten: bool,
 }
 
@@ -33,17 +33,17 @@ pub(crate) struct SyncRound<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct AppliedPlan {
-    /// Files that changed here.
+    /// Files that the sync changed here.
     pub(crate) pulled: BTreeSet<DirectoryFile>,
-    /// Files that the remote's tip must change.
+    /// Files to change in the next commit, relative to the remote's tip.
     pub(crate) out: BTreeMap<DirectoryFile, Content>,
-    /// The same, for the report.
+    /// Files to report as pushed.
     pub(crate) pushed: BTreeSet<DirectoryFile>,
     /// Files that were neither pulled nor pushed, and keep their base.
     pub(crate) left_out: BTreeSet<DirectoryFile>,
 }
 
-/// Why a content may not be shared.
+/// Returns why a file's content must not be shared, if so.
 pub(crate) fn unfit(file: &DirectoryFile, content: Option<&Arc<[u8]>>) -> Option<Vec<String>> {
     let text = String::from_utf8_lossy(content?);
     bethink_secrets::gate(&file.path(), &text).err().map(|error| error.reasons())
@@ -58,7 +58,7 @@ pub(crate) fn blocked(
     api::TeamBlocked { file: file.to_string(), way, reasons, by }
 }
 
-/// Local files that may not be shared as they are, or cannot be.
+/// Returns local files that cannot or must not be shared.
 pub(crate) fn blocked_here(here: &TeamFiles) -> Vec<api::TeamBlocked> {
     let unfit = here.files.iter().filter_map(|(file, bytes)| {
         unfit(file, Some(bytes)).map(|reasons| blocked(file, BlockedWay::Here, reasons, None))

@@ -1,9 +1,9 @@
-//! The handle of the service.
+//! The service's handle.
 
 use bethink_memories::MemoryService;
 use bethink_service::ServiceContext;
 
-/// Syncs a project's team memory with its remote. Clones share it.
+/// Syncs a project's team memory with its remote. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct TeamService {
     pub(crate) cx: ServiceContext,

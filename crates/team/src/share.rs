@@ -1,4 +1,4 @@
-//! Makes the commit and pushes it, after everything in it was checked.
+//! Makes a commit, checks everything in it, and pushes it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::look::{TeamTree, tree};
 use crate::round::{AppliedPlan, SyncRound};
 use crate::service::TeamService;
 
-/// Most commits made by hand that one sync checks before it pushes them.
+/// Maximum number of a person's own commits that a sync checks before it pushes them.
 const MOST_COMMITS: usize = 500;
-/// Most file names in a commit's first line.
+/// Maximum number of file names in a commit's first line.
 const MOST_NAMED: usize = 3;
 
 pub(crate) enum ShareOutcome {
-    /// The branch's new tip; `None` if neither side has anything yet.
+    /// The branch's new tip; `None` if neither side has a commit.
     Done(Option<Oid>),
     /// Someone else pushed in the meantime.
     Behind,
-    /// The local side is up to date, but a person must allow the push.
+    /// The local side is up to date, but a person must act before the push.
     Held,
 }
 
@@ -52,7 +52,8 @@ impl TeamService {
         }
     }
 
-    /// Whether commits made by hand would publish a secret, even one that a later commit removed: history keeps it.
+    /// Whether a person's own commits would publish a secret. A secret that a later commit removed is still in the
+    /// history.
     async fn history_leaks(
         &self,
         round: &SyncRound<'_>,
@@ -73,7 +74,7 @@ impl TeamService {
         for ((commit, TreeEntry { path: file, .. }), blob) in files.into_iter().zip(blobs) {
             let text = blob.unwrap_or_default();
             let gate = bethink_secrets::gate(&file, &String::from_utf8_lossy(&text));
-            // Invisible characters in the past do no harm; a key does.
+            // Invisible characters in the history do no harm; a key does.
             let Some(error) = gate.err().filter(|error| !error.findings.is_empty()) else {
                 continue;
             };
@@ -83,12 +84,12 @@ impl TeamService {
             report.blocked.push(api::TeamBlocked { file, way, reasons, by });
         }
         if leaks {
-            report.notes.push("nothing was pushed: remove the secret from the commits (`git reset --soft` to before them), and replace it, because it may have been read".to_owned());
+            report.notes.push("nothing was pushed: remove the secret from the commits (run `git reset --soft` to the commit before them), and replace the secret, because it may have been read".to_owned());
         }
         Ok(leaks)
     }
 
-    /// The branch's new tip: an existing one, or a new commit on top of one or both.
+    /// Returns the branch's new tip: an existing commit, or a new one with one or both tips as parents.
     async fn next_commit(
         &self,
         round: &SyncRound<'_>,
@@ -118,7 +119,7 @@ impl TeamService {
         repo.commit(&commit).await.map(Some).map_err(git_error)
     }
 
-    /// The new commit's parents; its tree is the first one's with changes.
+    /// Returns the new commit's parents. Its tree is that of the first one, with changes.
     async fn parents(&self, round: &SyncRound<'_>) -> Result<Vec<Oid>> {
         let (repo, tips) = (round.repo, &round.tips);
         let (head, theirs) = match (&tips.head, &tips.theirs) {
@@ -132,13 +133,13 @@ impl TeamService {
         if repo.is_ancestor(theirs, head).await.map_err(git_error)? {
             return Ok(vec![head.clone()]);
         }
-        // There are unpushed commits made by hand, so the new commit has both parents.
+        // There are unpushed commits by a person, so the new commit has both parents.
         Ok(vec![theirs.clone(), head.clone()])
     }
 }
 
-/// When two histories are merged: other files than memories that commits by hand changed here are kept, unless
-/// the remote has changed them too.
+/// Returns changes to keep when two histories are merged: those that a person's own commits made to files that are not
+/// memories, unless the remote has changed them too.
 fn carried(round: &SyncRound<'_>, head: &TeamTree, parents: usize) -> Vec<(String, TreeChange)> {
     if parents < 2 {
         return Vec::new();
@@ -160,7 +161,7 @@ fn message(pushed: &BTreeSet<DirectoryFile>, theirs: Option<&Oid>, parents: usiz
     let names: Vec<String> = pushed.iter().take(MOST_NAMED).map(ToString::to_string).collect();
     let more = pushed.len().saturating_sub(MOST_NAMED);
     let what = match (names.is_empty(), more) {
-        (true, _) => "commits made by hand".to_owned(),
+        (true, _) => "manual commits".to_owned(),
         (false, 0) => names.join(", "),
         (false, more) => format!("{} and {more} more", names.join(", ")),
     };

@@ -1,4 +1,4 @@
-//! The state of a project's team memory, without changing anything.
+//! Reports the state of a project's team memory. Changes nothing.
 
 use bethink_api as api;
 use bethink_api::TeamMemoryKind;

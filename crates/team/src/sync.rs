@@ -1,4 +1,4 @@
-//! One sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed first.
+//! A sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed first.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
 use crate::service::TeamService;
 use crate::share::ShareOutcome;
 
-/// Most rounds before giving up because others push first; each costs one fetch.
+/// Maximum number of rounds if others keep pushing first. Each one costs a fetch.
 const MOST_ROUNDS: usize = 8;
-/// Temporary files of writes that are under way.
+/// Temporary files of running writes.
 const DRAFTS: &str = ".bethink-*";
 /// The remote's tip that was last merged with the local side.
 pub(crate) const SEEN: &str = "refs/bethink/seen";
@@ -52,7 +52,7 @@ impl TeamService {
         Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 
-    /// One round; returns whether the sync is complete.
+    /// Runs one round. Returns whether the sync is complete.
     async fn sync_round(
         &self,
         project: &MemoryProject,
@@ -113,14 +113,14 @@ impl TeamService {
         if shared && tips.seen.as_ref() != Some(&tip) {
             repo.set_ref(SEEN, &tip, tips.seen.as_ref()).await.map_err(git_error)?;
         }
-        // Only `git status` by hand uses the index; sharing does not depend on it.
+        // The index is only for a person's `git status`; sharing does not depend on it.
         if let Err(error) = repo.reset_index(&tip).await {
             tracing::warn!(%error, "could not write the index of the team directory");
         }
         Ok(())
     }
 
-    /// A folder that other programs synchronize: its files are only checked and reported.
+    /// Checks and reports the files of a folder that another program synchronizes.
     async fn sync_folder(&self, project: &MemoryProject) -> Result<api::TeamSync> {
         let here = self.team_here(project).await?;
         let mut report = api::TeamSync { blocked: blocked_here(&here), ..api::TeamSync::default() };
@@ -132,7 +132,7 @@ impl TeamService {
     }
 }
 
-/// Whether the name is one that common sync services give a second version of a file.
+/// Whether the name is like those that common sync services give to a second version of a file.
 fn is_copy(file: &DirectoryFile) -> bool {
     let path = file.path().to_lowercase();
     [".sync-conflict-", "conflicted copy", ".conflict-"].iter().any(|mark| path.contains(mark))
@@ -166,17 +166,17 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     let seen = seen.map_or("", Oid::short);
     let detail = match theirs {
         Some(theirs) => format!(
-            "the remote's history was rewritten: it was at {seen} before, which is not an ancestor of {}",
+            "the remote's history was rewritten: it was at {seen}, which is not an ancestor of {}",
             theirs.short()
         ),
-        None => format!("the remote's branch was deleted: it was at {seen} before"),
+        None => format!("the remote's branch was deleted: it was at {seen}"),
     };
     ServiceError::conflict(format!("{detail}; nothing was pulled or pushed")).hint(
-        "find out who did that; `bethink team sync --accept-rewrite` adopts the new history and keeps your local changes",
+        "find out why; `bethink team sync --accept-rewrite` adopts the new history and keeps your local changes",
     )
 }
 
-/// A directory that was emptied or replaced must not empty everyone else's.
+/// Fails if all files are gone: a directory that was emptied or replaced must not empty everyone else's.
 fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let common = round.base.files.len();
     if common < 2 || !round.here.files.is_empty() {
@@ -185,7 +185,7 @@ fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let detail =
         format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
     Err(ServiceError::conflict(detail).hint(
-        "run `git checkout .` in the team directory to restore them; remove topics with `bethink memory rm`",
+        "to restore them, run `git checkout .` in the team directory; to delete topics, use `bethink memory rm`",
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Decides which files may be read, by their real path, before a byte is read.
+//! Decides by its real path whether a file may be read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::secret;
 pub(super) type Refused = (Option<PathBuf>, Reason);
 
 impl Gather<'_> {
-    /// `None` if there is no file.
+    /// Checks a file; `None` if it does not exist.
     pub(super) fn admit(&self, candidate: &FileCandidate) -> Result<Option<FileLook>, Refused> {
         let look = match self.disk.look(&candidate.path) {
             Ok(look) => look,
@@ -50,7 +50,7 @@ impl Gather<'_> {
 
     fn needs_approval(&self, candidate: &FileCandidate, real: &Path) -> Option<Reason> {
         let below = real.strip_prefix(&self.real_root).ok();
-        // Above the project only names count, because a project may be anywhere.
+        // Outside the project, only the file's name counts, because a project may be in any directory.
         if let Some(what) = secret::looks_secret(below.unwrap_or(real)) {
             return Some(Reason::Secret { what });
         }
@@ -65,7 +65,7 @@ impl Gather<'_> {
     }
 }
 
-/// Whether no file can exist there, including when a parent is a file or the name is invalid.
+/// Whether the error means that there is no file. This includes a parent that is a file, and an invalid name.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)

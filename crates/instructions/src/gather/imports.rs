@@ -1,4 +1,4 @@
-//! Imports of a loaded file, each followed by its own.
+//! Loads the imports of a file, each followed by its own imports.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ impl Gather<'_> {
         let (found, more) = imports::find(content, left);
         let mut trail = file.trail.clone();
         trail.push(real.to_path_buf());
-        // Imports of the project's own files do not count as the person's.
+        // A person's file that imports a project's file does not make it the person's.
         let own = file.own && !self.is_inside(real);
         let imported = FileCandidate {
             path: PathBuf::new(),
@@ -40,14 +40,15 @@ impl Gather<'_> {
         }
     }
 
-    /// Uses the first reading that names an existing file.
+    /// Loads an import by the first of its possible paths that exists.
     fn import(&mut self, imported: &FileCandidate, import: &ImportMark, file: &FileCandidate) {
         let mut nowhere = None;
         for reading in import.readings() {
             let Some(path) = self.resolve(reading, &file.path) else { continue };
             match self.disk.look(&path) {
                 Err(error) if is_absent(&error) => nowhere = Some(path),
-                // A mention may name a directory by chance; a path to one is a mistake.
+                // A word may be the name of a directory by chance. A path to a directory is a mistake, which is
+                // reported.
                 Ok(look) if look.node == FileType::Directory && !import.is_meant() => return,
                 _ => {
                     let why = follow(imported, file);
@@ -72,7 +73,7 @@ impl Gather<'_> {
     }
 }
 
-/// Imports have the same reason as the file that a touched file loaded.
+/// Returns the reason for an import: that of the importing file, if it was loaded for a touched file.
 fn follow(imported: &FileCandidate, file: &FileCandidate) -> SkipReason {
     match &file.why {
         SkipReason::Always | SkipReason::Imported => imported.why.clone(),

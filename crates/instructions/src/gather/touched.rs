@@ -1,4 +1,4 @@
-//! Files that load only once a file is touched: rules with patterns, and files below the working directory.
+//! Loads files that only apply after a file was touched: rules with patterns, and files below the working directory.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

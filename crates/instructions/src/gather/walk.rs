@@ -33,10 +33,10 @@ impl Gather<'_> {
         for dir in &directories {
             self.local(dir, &SkipReason::Always);
         }
-        self.tell_other_tools();
+        self.report_other_tools();
     }
 
-    /// The shared files of a project's directory.
+    /// Offers the shared files in a directory of the project.
     pub(super) fn directory(&mut self, dir: &Path, why: &SkipReason) {
         let here = |path: PathBuf, kind| of_project(path, kind, why, dir);
         let has_claude = self.offer(here(dir.join("CLAUDE.md"), InstructionKind::Project));
@@ -54,7 +54,7 @@ impl Gather<'_> {
         self.offer(of_project(dir.join("CLAUDE.local.md"), InstructionKind::Local, why, dir));
     }
 
-    /// An `AGENTS.md` beside a `CLAUDE.md`, which often imports it or is the same file.
+    /// Reports an `AGENTS.md` next to a `CLAUDE.md` as skipped: often the latter imports it or is the same file.
     fn pass_over(&mut self, agents: &FileCandidate) {
         let Ok(look) = self.disk.look(&agents.path) else { return };
         let reason = match self.by_path.get(&look.real) {
@@ -64,13 +64,13 @@ impl Gather<'_> {
         self.skip(agents, Some(look.real), reason);
     }
 
-    /// All Markdown files below a directory of rules, by name; `rule.path` is the directory.
+    /// Offers all Markdown files below a directory of rules, by name. `rule.path` is the directory.
     fn rules(&mut self, rule: &FileCandidate) {
         let mut seen = std::collections::HashSet::new();
         let mut open = vec![(rule.path.clone(), 0)];
         while let Some((dir, depth)) = open.pop() {
             let Ok(look) = self.disk.look(&dir) else { continue };
-            // A symlink may lead back up.
+            // A symlink may lead to a directory above.
             if look.node != FileType::Directory || !seen.insert(look.real) {
                 continue;
             }
@@ -83,7 +83,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Loads the files of one directory, and returns its subdirectories.
+    /// Offers the files in a directory of rules, and returns its subdirectories.
     fn rules_in(&mut self, rule: &FileCandidate, dir: &Path) -> Vec<PathBuf> {
         let mut names = match self.disk.list(dir, MOST_ENTRIES) {
             Ok(names) => names,
@@ -103,7 +103,7 @@ impl Gather<'_> {
         others.into_iter().filter(is_dir).collect()
     }
 
-    fn tell_other_tools(&mut self) {
+    fn report_other_tools(&mut self) {
         for (name, tool) in OTHER_TOOLS {
             let path = self.places.root.join(name);
             if self.disk.look(&path).is_ok_and(|look| !self.by_path.contains_key(&look.real)) {
@@ -117,7 +117,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// A file that only the person or the administrator writes.
+/// A candidate that only the person or the administrator writes.
 fn own(path: PathBuf, kind: InstructionKind, base: &Path) -> FileCandidate {
     FileCandidate { own: true, ..of_project(path, kind, &SkipReason::Always, base) }
 }

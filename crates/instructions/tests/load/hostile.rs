@@ -87,7 +87,7 @@ fn loops_of_links_end() {
         .link("/p/.claude/rules/up", "..")
         .link("/p/.claude/rules/self", ".");
     let found = disk.check(&["/p/CLAUDE.md", "/p/.claude/rules/a.md"], &["/p/loop.md unreadable"]);
-    assert_eq!(found.untold, 0);
+    assert_eq!(found.unlisted, 0);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn ten_thousand_imports_are_bounded_and_told() {
     disk.put("/p/CLAUDE.md", Entry::Text(text.into_bytes()));
     let found = disk.load();
     assert_eq!(found.chain.len(), 500);
-    assert_eq!(found.skipped.len() + found.untold, 2_000 - 499 + 1);
+    assert_eq!(found.skipped.len() + found.unlisted, 2_000 - 499 + 1);
     assert_eq!(found.skipped.len(), 500);
     assert_eq!(found.skipped[0].reason, Reason::TooManyFiles);
 }

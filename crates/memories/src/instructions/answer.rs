@@ -31,7 +31,7 @@ impl MemoryService {
 }
 
 fn answer(read: &ReadInstructions, enabled: bool) -> api::InstructionChain {
-    let InstructionSet { chain, touched, skipped, untold } = &*read.found;
+    let InstructionSet { chain, touched, skipped, unlisted } = &*read.found;
     let files = chain.iter().map(|file| loaded(file, false));
     let files = files.chain(touched.iter().map(|file| loaded(file, true)));
     api::InstructionChain {
@@ -40,7 +40,7 @@ fn answer(read: &ReadInstructions, enabled: bool) -> api::InstructionChain {
         cwd: shown(&read.places.cwd),
         files: files.collect(),
         skipped: skipped.iter().map(self::skipped).collect(),
-        skipped_more: *untold as u64,
+        skipped_more: *unlisted as u64,
         approved: read.approved.iter().map(|path| shown(path)).collect(),
     }
 }

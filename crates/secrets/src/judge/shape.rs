@@ -2,7 +2,7 @@
 
 use crate::table::TABLE;
 
-/// The Shannon entropy of a value's bytes.
+/// Returns the Shannon entropy of a value's bytes.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -11,7 +11,7 @@ pub(super) fn entropy(value: &str) -> f64 {
     -shares.map(|share| share * share.log2()).sum::<f64>()
 }
 
-/// Whether this is a placeholder, with or without the form of a key.
+/// Whether a value is a placeholder, with or without the form of a key.
 pub(super) fn stands_in(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     TABLE.words.placeholders.iter().any(|part| lower.contains(part))
@@ -32,7 +32,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Words of one case and their separators: `sk-proj-some-long-title`.
+/// Whether a value consists of words in one case and separators: `sk-proj-some-long-title`.
 pub(super) fn is_words(value: &str) -> bool {
     let letters = || value.bytes().filter(u8::is_ascii_alphabetic);
     let one_case = letters().all(|byte| byte.is_ascii_lowercase())
@@ -47,7 +47,7 @@ pub(super) fn refers(value: &str) -> bool {
         || value.contains("{{")
 }
 
-/// Words as in program identifiers, with separators.
+/// Whether a value consists of words as in identifiers, with separators.
 pub(super) fn is_identifier(value: &str) -> bool {
     value.contains(['_', '-', '.', '/', ':']) && is_humps(value)
 }
@@ -88,7 +88,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
         && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Each part between slashes is a word or a file.
+/// Whether each part between slashes is a word or a file name.
 pub(super) fn is_path(value: &str) -> bool {
     value.contains('/')
         && value.split('/').all(|part| part.is_empty() || is_identifier(part) || is_word(part))
@@ -98,7 +98,7 @@ pub(super) fn is_known_term(value: &str) -> bool {
     TABLE.words.terms.contains(&value.to_ascii_lowercase())
 }
 
-/// `2026-11-22T07:18:56Z`, `1.2.3-rc.1`, `30m`.
+/// Whether a value is a time, duration or version: `2026-11-22T07:18:56Z`, `30m`, `1.2.3-rc.1`.
 pub(super) fn is_time_or_version(value: &str) -> bool {
     let rest = value.trim_start_matches('v');
     let figures =
