@@ -1,4 +1,4 @@
-//! The tool calls of one answer: each is checked, then all run at the same time and are answered in order.
+//! The tool calls of an answer: each is checked, then all allowed ones run concurrently, and are answered in order.
 
 use std::collections::HashSet;
 
@@ -13,16 +13,16 @@ use crate::fork::Fork;
 use crate::host::{AgentStep, Host};
 use crate::tool::{Denial, Permit, Tool, ToolCall};
 
-/// Limit for a tool's output, in bytes; the tools of a fork read and edit small files.
+/// Maximum size of a tool's output, in bytes. The tools of a fork read and edit small files.
 const MAX_OUTPUT: usize = 50_000;
-/// Limit for one call's input, in bytes: more than any file that a fork may write.
+/// Maximum size of a call's input, in bytes: more than any file that a fork may write.
 const MAX_INPUT: usize = 256 * 1024;
-/// Longest tool name that the Messages API accepts.
+/// Maximum length of a tool's name in the Messages API, in characters.
 const MAX_NAME: usize = 128;
-/// Limit for a reason, in characters: it may quote text from a model.
+/// Maximum length of a reason, in characters: it may quote text from a model.
 const MAX_REASON: usize = 500;
 
-/// All calls of one answer, in order, each with the decision on it.
+/// All calls of an answer, in order, each with the decision about it.
 pub(crate) struct Calls<'a> {
     calls: Vec<Judged<'a>>,
 }
@@ -35,9 +35,9 @@ struct Judged<'a> {
 
 enum CallVerdict<'a> {
     Allowed(&'a dyn Tool),
-    /// The result is the reason.
+    /// The call is not made; its result is the reason.
     Denied(String),
-    /// Providers would reject the call, so it is left out of the next request, which says why.
+    /// Providers would reject the call, so the next request contains the reason instead of the call.
     LeftOut(String),
 }
 
@@ -72,7 +72,7 @@ impl<'a> Calls<'a> {
         denials.collect()
     }
 
-    /// Makes the allowed calls, all at the same time; outcomes are in the order of the calls.
+    /// Runs the allowed calls concurrently. Outcomes are in the order of the calls.
     pub(crate) async fn run(&self, host: &dyn Host) -> Vec<Outcome> {
         let allowed = self.calls.iter().filter_map(|judged| match judged.verdict {
             CallVerdict::Allowed(tool) => Some((tool, judged.call)),
@@ -86,7 +86,7 @@ impl<'a> Calls<'a> {
         outcomes
     }
 
-    /// The answer as the next request repeats it.
+    /// Returns the answer as the next request repeats it.
     pub(crate) fn said(&self, reply: &Reply, after: Seq) -> PromptMessage {
         let mut verdicts = self.calls.iter().map(|judged| &judged.verdict);
         let content = reply.content.iter().filter(|block| {
@@ -96,7 +96,7 @@ impl<'a> Calls<'a> {
         answered(content, after)
     }
 
-    /// One message with a result for every call, and a note on those that were left out.
+    /// Returns a message with a result for every call, and a note about those that were left out.
     pub(crate) fn answered(&self, outcomes: Vec<Outcome>, after: Seq) -> PromptMessage {
         let mut outcomes = outcomes.into_iter();
         let mut blocks = Vec::new();
@@ -130,7 +130,7 @@ fn ids(request: &ModelRequest) -> HashSet<ToolUseId> {
     ids.collect()
 }
 
-/// Why a call can't stand in a request.
+/// Returns why a call cannot be part of a request, if so.
 fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     let name = call.tool;
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
@@ -148,7 +148,7 @@ fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     Some(format!("A call of {:?} was left out: {why}.", shown(name)))
 }
 
-/// Read from the whole block, because a missing input is not the same as an empty one.
+/// Parsed from the whole block, because a missing input is not the same as an empty one.
 #[derive(serde::Deserialize)]
 struct WithInput {
     #[serde(rename = "input")]
@@ -160,7 +160,7 @@ fn decide<'a>(call: ToolCall<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) 
     let Some(tool) = fork.tools.iter().find(|tool| tool.name() == call.tool) else {
         return CallVerdict::Denied(unknown(call.tool, fork.tools));
     };
-    // The last call may be incomplete, and the ones before it may depend on it.
+    // The last call may be incomplete, and the earlier ones may depend on it.
     if reply.stop == Stop::MaxTokens {
         let why = "Not called: your answer was cut off. Call again, with less in one answer.";
         return CallVerdict::Denied(why.to_owned());
@@ -184,7 +184,7 @@ fn unknown(name: &str, tools: &[&dyn Tool]) -> String {
     format!("You may not call {:?} here. Allowed: {}.", shown(name), names.join(", "))
 }
 
-/// A name from a model, cleaned for display.
+/// Cleans a name from a model for display.
 fn shown(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
 }

@@ -1,17 +1,17 @@
-//! What a forked agent is started with, and how it ends.
+//! A forked agent's task, budget and result.
 
 use bethink_model::{ModelError, ModelRequest, Reply};
 use bethink_transcript::TokenUsage;
 
 use crate::tool::{Denial, Tool};
 
-/// A task that reuses a session's prompt: its prefix, an instruction at the end, and what is allowed.
+/// A task that reuses a session's prompt: the session's prefix, an instruction at the end, and permissions.
 #[derive(Clone, Copy)]
 pub struct Fork<'a> {
-    /// The session's own system, tools and messages byte for byte, and the instruction after them.
+    /// The session's own system prompt, tools and messages byte for byte, followed by the instruction.
     pub request: &'a ModelRequest,
     pub budget: Budget,
-    /// Every call of another tool is denied.
+    /// Allowed tools. Every call of another tool is denied.
     pub tools: &'a [&'a dyn Tool],
 }
 
@@ -25,25 +25,25 @@ impl std::fmt::Debug for Fork<'_> {
     }
 }
 
-/// What a fork may use; the first limit to be reached ends it.
+/// Limits of a fork. The first one that is reached ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Answers from the model.
+    /// Number of answers from the model.
     pub turns: u32,
-    /// Tokens of all calls together: input, cached input and output.
+    /// Number of tokens of all calls together: input, cached input and output.
     pub tokens: u64,
-    /// Micro-dollars, by the host's prices; a model without a price counts as free.
+    /// Cost in micro-dollars, by the host's prices. A model without a price counts as free.
     pub cost: u64,
-    /// Tool calls per answer; more are denied.
+    /// Number of tool calls per answer. Further ones are denied.
     pub calls: usize,
-    /// The highest output limit for one answer, if it needs more than the request allows.
+    /// Maximum output limit for an answer that needs more tokens than the request allows.
     pub max_output: u64,
 }
 
 /// The result of a fork.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// All text of the last turn that had any, with its continuations.
+    /// All text of the last turn that had text, with its continuations.
     pub text: String,
     pub last: Reply,
     pub ended: Ended,
@@ -55,11 +55,11 @@ pub struct Finished {
 /// Why the loop ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The model made no more calls.
+    /// The model answered without a tool call.
     Done,
-    /// A budget was used up: `turns`, `tokens` or `cost`; or `denials`, if a fork without tools kept calling
-    /// some. Work done before is kept.
+    /// A budget was used up: `turns`, `tokens` or `cost`; or `denials`, if a fork without tools kept calling tools.
+    /// Earlier work is kept.
     OutOf(&'static str),
-    /// Work was done before a later call failed.
+    /// A model call failed after there had been an answer.
     Failed(ModelError),
 }

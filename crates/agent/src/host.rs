@@ -1,4 +1,4 @@
-//! What a fork needs from its host: waiting, prices, and a record of its steps.
+//! The functions that a fork needs from its host: waiting, prices, and recording its steps.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,9 +15,9 @@ pub type Waited<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 pub trait Host: Send + Sync {
     /// Waits between two calls.
     fn wait(&self, time: Duration) -> Waited<'_>;
-    /// The cost of a call in micro-dollars; `None` if the model has no known price.
+    /// Returns the cost of a call in micro-dollars; `None` if the model has no known price.
     fn cost(&self, model: &str, usage: &TokenUsage) -> Option<u64>;
-    /// Called for every step, in order.
+    /// Records a step. Called for every step, in order.
     fn record(&self, step: &AgentStep);
 }
 
@@ -29,7 +29,7 @@ pub enum AgentStep {
         error: ModelError,
         attempt: u32,
     },
-    /// It is retried: what was changed, and how long the wait is.
+    /// The call is retried: what was changed, and how long the wait is.
     Again {
         change: &'static str,
         wait: Duration,

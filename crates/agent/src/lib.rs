@@ -1,8 +1,8 @@
 //! Forked agents: a bounded loop of model and tools over a session's own prefix.
 //!
-//! Every model call that bethink makes for its own purposes goes through here: a summary is a fork without
-//! tools and with one turn. Owns the loop, its budgets, the permission for each call, and retries. The wire
-//! format belongs to the model's adapter; waiting, records and prices belong to the [`Host`].
+//! Every model call that bethink makes for its own purposes uses this crate: a summary is a fork without tools and with
+//! one turn. The crate has the loop, its budgets, the permission for each call, and retries. The model's adapter
+//! handles the wire format; the [`Host`] handles waiting, records and prices.
 
 mod calls;
 pub mod fork;

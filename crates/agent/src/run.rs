@@ -1,4 +1,4 @@
-//! The loop: call the model, recover from errors, call tools, until nothing is called or a budget is used up.
+//! The loop: calls the model, recovers from errors, runs tools, until the model calls no tool or a budget is used up.
 
 use bethink_model::recovery::{Next, Recovery};
 use bethink_model::request::about_tokens;
@@ -12,9 +12,8 @@ use crate::tool::Denial;
 
 /// Runs a fork to its end.
 ///
-/// An error means that there was no answer at all; after the first one, [`Finished::ended`] says what happened.
-/// To cancel it, drop the future: that also drops running tools and the current call, which closes its
-/// connection.
+/// Fails if there was no answer at all. After the first answer, errors are reported in [`Finished::ended`]. To cancel
+/// the fork, drop the future: that also drops running tools, and closes the connection of the current call.
 pub async fn run(
     fork: Fork<'_>,
     model: &dyn Model,
@@ -50,24 +49,24 @@ struct AgentRun<'a> {
     fork: Fork<'a>,
     model: &'a dyn Model,
     host: &'a dyn Host,
-    /// The next request; grows at its end, and may lose old rounds at its beginning.
+    /// The next request. It grows at its end, and recovery may remove old rounds at its beginning.
     request: ModelRequest,
-    /// How many messages at its end must stay: the instruction and everything after it.
+    /// Number of messages at its end that must not be removed: the instruction and everything after it.
     tail: usize,
     turns: u32,
     usage: TokenUsage,
-    /// What counts against the budgets; more than `usage` if a provider's figures are doubtful.
+    /// Tokens that count towards the budget. They exceed `usage` if a provider's figures are doubtful.
     tokens: u64,
     cost: u64,
     text: String,
     last: Option<Reply>,
     denials: Vec<Denial>,
-    /// A fork without tools has been warned once.
+    /// Whether a fork without tools has been warned.
     warned: bool,
 }
 
 impl AgentRun<'_> {
-    /// Gets one answer, with as many model calls (retries, continuations) as it takes.
+    /// Gets an answer, with retries and continuations if necessary.
     async fn turn(&mut self) -> Result<Reply, Ended> {
         if self.turns >= self.fork.budget.turns {
             return Err(Ended::OutOf("turns"));
@@ -106,13 +105,13 @@ impl AgentRun<'_> {
         Err(Ended::OutOf("turns"))
     }
 
-    /// Which budget the next request would exceed.
+    /// Returns the budget that the next request would exceed, if any.
     fn spent(&self) -> Option<&'static str> {
         let budget = &self.fork.budget;
         if self.tokens.saturating_add(self.request.prompt.tokens()) > budget.tokens {
             return Some("tokens");
         }
-        // Free calls never exceed the budget.
+        // Free calls never exceed the budget, even if it is zero.
         (self.cost > 0 && self.cost >= budget.cost).then_some("cost")
     }
 
@@ -138,7 +137,7 @@ impl AgentRun<'_> {
         self.cost = self.cost.saturating_add(cost);
     }
 
-    /// Keeps an answer, or the next part of one.
+    /// Stores an answer, or its continuation.
     fn keep(&mut self, reply: &Reply, said: &mut Option<String>) {
         if said.is_none() {
             self.turns += 1;
@@ -164,7 +163,7 @@ impl AgentRun<'_> {
         }
     }
 
-    /// Makes the calls of an answer, or denies them; the results become the next request.
+    /// Runs or denies the tool calls of an answer. The next request contains the results.
     async fn act(&mut self, reply: Reply) -> Option<Ended> {
         if reply.calls().next().is_none() {
             return Some(Ended::Done);
@@ -209,7 +208,7 @@ impl AgentRun<'_> {
     }
 }
 
-/// The error if the budget was used up before there was an answer.
+/// Returns the error for a budget that was used up before there was an answer.
 fn refused(budget: &str, request: &ModelRequest, fork: &Fork<'_>) -> ModelError {
     let needs = request.prompt.tokens();
     let allowed = &fork.budget;

@@ -1,4 +1,4 @@
-//! Tools of a fork. Permission is decided for every call.
+//! A fork's tools. Each call needs permission.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,15 +7,15 @@ use std::pin::Pin;
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCall<'a> {
     pub tool: &'a str,
-    /// JSON, as the model wrote it.
+    /// The input as JSON, as the model wrote it.
     pub input: &'a str,
 }
 
-/// The decision on one call.
+/// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permit {
     Allow,
-    /// The model is told why.
+    /// The reason, which the model receives.
     Deny(String),
 }
 
@@ -26,13 +26,13 @@ pub struct Denial {
     pub reason: String,
 }
 
-/// A tool's output; an error is shown to the model, which may try again.
+/// A tool's output. The model sees an error and may try again.
 pub type Done<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
-/// One tool that a fork may call.
+/// A tool that a fork may call.
 pub trait Tool: Send + Sync {
     fn name(&self) -> &str;
-    /// Decides on each single call; nothing is allowed only by its name.
+    /// Decides about a call. A tool's name alone permits nothing.
     fn permit(&self, call: ToolCall<'_>) -> Permit;
     /// Runs the call. Calls of one answer run at the same time.
     fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a>;

@@ -1,16 +1,16 @@
-//! Errors of git, in classes that a person or a retry can act on.
+//! Git errors, in classes that a person or a retry can act on.
 
 use std::io;
 use std::time::Duration;
 
-/// Most characters of git's messages that are kept.
+/// Maximum number of characters of git's messages that are kept.
 const MOST_SAID: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("could not find git: install it, or share a plain folder instead")]
     NoGit,
-    #[error("could not {doing}: git gave no output within {after:?}")]
+    #[error("could not {doing}: git did not finish within {after:?}")]
     TooSlow { doing: &'static str, after: Duration },
     #[error("could not {doing}: git's output is larger than {limit} bytes")]
     TooMuch { doing: &'static str, limit: usize },
@@ -35,7 +35,7 @@ pub enum GitTrouble {
     HostKey,
     #[error("remote not found, or access denied")]
     NotFound,
-    #[error("the remote cannot be reached")]
+    #[error("could not reach the remote")]
     Offline,
     #[error("the remote has new commits")]
     Rejected,
@@ -80,8 +80,8 @@ fn quoted(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(" ({said})") }
 }
 
-/// Matches git's English messages; the process runs with `LC_ALL=C`. The first match counts: causes come before
-/// their consequences.
+/// Patterns of git's messages, which are in English because git runs with `LC_ALL=C`. The first match counts: causes
+/// are listed before their consequences.
 const SAID: [(GitTrouble, &str); 13] = [
     (
         GitTrouble::Password,
@@ -124,7 +124,7 @@ fn classify(said: &str) -> GitTrouble {
     known.map_or(GitTrouble::Other, |(trouble, _)| *trouble)
 }
 
-/// The relevant lines, without progress and hints; at most a few hundred characters.
+/// Returns the relevant lines, without progress and hints; at most a few hundred characters.
 fn brief(said: &str) -> String {
     let telling = |line: &&str| {
         ["fatal:", "error:", "! ", "remote:"].iter().any(|start| line.starts_with(start))

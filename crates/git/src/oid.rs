@@ -1,9 +1,9 @@
-//! Object ids, validated when created, so that none can be mistaken for an option.
+//! Object ids. They are validated when created, so that none can be mistaken for an option.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A commit, tree or blob: 40 hexadecimal digits, or 64.
+/// The id of a commit, tree or blob: 40 or 64 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Oid(String);
 
@@ -12,7 +12,7 @@ impl Oid {
         &self.0
     }
 
-    /// The short form for people.
+    /// Returns the short form for people.
     pub fn short(&self) -> &str {
         self.0.get(..8).unwrap_or(&self.0)
     }

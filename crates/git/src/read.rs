@@ -1,4 +1,4 @@
-//! Reads commits: their trees and blobs.
+//! Reads commits with their trees and blobs.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +8,24 @@ use crate::repo::Repo;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// The path; entries whose path is not UTF-8 are left out.
+    /// The entry's path. Entries whose path is not UTF-8 are left out.
     pub path: String,
-    /// `100644`, `100755`; `120000` is a symlink, `160000` a submodule.
+    /// `100644` or `100755` for a file, `120000` for a symlink, `160000` for a submodule.
     pub mode: String,
     pub oid: Oid,
-    /// Size in bytes; 0 if it is not a blob.
+    /// Size in bytes; 0 if the entry is not a blob.
     pub size: u64,
 }
 
 impl TreeEntry {
-    /// Whether it is a regular file.
+    /// Whether the entry is a regular file.
     pub fn is_file(&self) -> bool {
         matches!(self.mode.as_str(), "100644" | "100755")
     }
 }
 
 impl Repo {
-    /// Every file of a commit.
+    /// Returns every file of a commit.
     pub async fn tree(&self, commit: &Oid) -> Result<Vec<TreeEntry>, GitError> {
         let doing = "list the files of a commit";
         let args = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit.as_str()];
@@ -34,7 +34,7 @@ impl Repo {
         Ok(records.filter_map(entry).collect())
     }
 
-    /// The content of blobs, in the given order; `None` for those larger than `most` bytes.
+    /// Returns the content of blobs, in the given order; `None` for those larger than `most` bytes.
     pub async fn blobs(&self, oids: &[Oid], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let doing = "read files of a commit";
         let sizes = self.sizes(oids).await?;
@@ -51,7 +51,7 @@ impl Repo {
     }
 
     async fn sizes(&self, oids: &[Oid]) -> Result<Vec<u64>, GitError> {
-        let doing = "look at files of a commit";
+        let doing = "read file sizes of a commit";
         let mut call = self.call(doing, ["cat-file", "--batch-check=%(objecttype) %(objectsize)"]);
         call.input = lines(oids);
         let said = self.git.text(call).await?;
@@ -60,7 +60,7 @@ impl Repo {
         sizes.filter(|sizes| sizes.len() == oids.len()).ok_or_else(|| GitError::odd(doing))
     }
 
-    /// Every path and blob in the commits that `known` does not have, including those that a later commit
+    /// Returns every path and blob in the commits that `known` does not have, including those that a later commit
     /// removed. At most `most` commits are read.
     pub async fn brought(
         &self,
@@ -87,7 +87,7 @@ impl Repo {
         Ok(Some(out))
     }
 
-    /// Oldest first.
+    /// Lists commits, oldest first.
     async fn commits(
         &self,
         tip: &Oid,
@@ -125,7 +125,7 @@ impl Repo {
         }
     }
 
-    /// The author of a commit, without control characters.
+    /// Returns the author of a commit, without control characters.
     pub async fn author(&self, commit: &Oid) -> Result<String, GitError> {
         let args = ["show", "--no-patch", "--no-show-signature", "--format=%an", commit.as_str()];
         let said = self.git.text(self.call("read a commit", args)).await?;
@@ -133,7 +133,7 @@ impl Repo {
     }
 }
 
-/// `100644 blob <oid> <size>\t<path>`.
+/// Parses `100644 blob <oid> <size>\t<path>`.
 fn entry(record: &[u8]) -> Option<TreeEntry> {
     let record = std::str::from_utf8(record).ok()?;
     let (head, path) = record.split_once('\t')?;
@@ -147,7 +147,7 @@ fn entry(record: &[u8]) -> Option<TreeEntry> {
     })
 }
 
-/// `<oid> blob <size>\n<bytes>\n`.
+/// Parses `<oid> blob <size>\n<bytes>\n`.
 fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let head = std::str::from_utf8(&rest[..end]).ok()?;

@@ -1,4 +1,4 @@
-//! Remotes: listing, fetching, pushing. Nothing here rewrites history.
+//! Remotes: listing, fetching, pushing. History is never rewritten.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::run::{Git, GitCall, settings};
 /// The ref of the last fetched tip.
 const INCOMING: &str = "refs/bethink/incoming";
 
-/// An address that is safe to pass to git.
+/// A remote's address that is safe to pass to git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote(String);
 
@@ -36,7 +36,7 @@ impl Remote {
                 if !user.is_some_and(|(user, _)| user.contains(':')) {
                     return Ok(Self(text.to_owned()));
                 }
-                "contains a password, which belongs in a credential helper"
+                "contains a password; store it in a credential helper instead"
             }
             Some(_) => "is of a kind that is not supported",
             None if Path::new(text).is_absolute() || is_host_and_path(text) => {
@@ -51,13 +51,13 @@ impl Remote {
         &self.0
     }
 
-    /// A path on this machine, where the other end of the transport runs too.
+    /// Whether the remote is on this machine, so that the other end of the transport runs here too.
     fn is_local(&self) -> bool {
         self.0.starts_with('/') || self.0.starts_with("file://")
     }
 }
 
-/// `name:path` or `user@name:path` that ssh cannot mistake for an option.
+/// Whether it is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
 fn is_host_and_path(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
@@ -70,12 +70,12 @@ fn is_host_and_path(text: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pushed {
     Done,
-    /// Someone else pushed first: fetch and merge again.
+    /// Someone else pushed first. The caller must fetch and merge again.
     Behind,
 }
 
 impl Repo {
-    /// The tip of our branch at the remote; `None` if it has none yet.
+    /// Fetches our branch from the remote and returns its tip; `None` if the remote does not have the branch.
     pub async fn fetch(&self, remote: &Remote) -> Result<Option<Oid>, GitError> {
         let branch = format!("refs/heads/{}", self.branch());
         let asked = arguments(&["ls-remote", "--quiet"], remote, UPLOAD, &branch);
@@ -97,7 +97,7 @@ impl Repo {
         self.tip(INCOMING).await
     }
 
-    /// Adds a commit to our branch at the remote. Never forced.
+    /// Pushes a commit to our branch at the remote. Never forces.
     pub async fn push(&self, remote: &Remote, commit: &Oid) -> Result<Pushed, GitError> {
         let doing = "push to the remote";
         let options = ["push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags"];
@@ -109,7 +109,7 @@ impl Repo {
         if output.status.success() {
             return Ok(Pushed::Done);
         }
-        // With `--porcelain`, the ref's result is in the output, not in the messages.
+        // With `--porcelain`, the ref's result is on stdout, not on stderr.
         let said = [output.messages.as_slice(), b"\n", output.said.as_slice()].concat();
         match GitError::failed(doing, &said) {
             error if error.trouble() == Some(GitTrouble::Rejected) => Ok(Pushed::Behind),
@@ -118,11 +118,11 @@ impl Repo {
     }
 }
 
-/// The program at the other end of a fetch.
+/// The program that git runs at the other end of a fetch.
 const UPLOAD: &str = "upload-pack";
 
-/// Settings of a call to a remote. For a remote on this machine, the other end must not use the hooks and
-/// settings there.
+/// Returns the arguments of a call to a remote. At the other end, if it is on this machine, the hooks and settings of
+/// the remote repository must not be used.
 fn arguments(options: &[&str], remote: &Remote, program: &str, refs: &str) -> Vec<String> {
     let mut args: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     if remote.is_local() {
@@ -135,7 +135,7 @@ fn arguments(options: &[&str], remote: &Remote, program: &str, refs: &str) -> Ve
 }
 
 impl Git {
-    /// Asks an address for its default branch, without a local repository; `None` if the remote is empty.
+    /// Returns a remote's default branch; `None` if the remote is empty. Needs no local repository.
     pub async fn default_branch(&self, remote: &Remote) -> Result<Option<String>, GitError> {
         let args = arguments(&["ls-remote", "--quiet", "--symref"], remote, UPLOAD, "HEAD");
         let call = self.over_network(GitCall::nowhere("ask the remote", args, self)).await?;
@@ -143,7 +143,7 @@ impl Git {
         Ok(said.lines().find_map(|line| branch_of(line.split('\t').next()?)))
     }
 
-    /// With the time limit of remotes, and the person's own ssh in batch mode with a timeout.
+    /// Sets the time limit of remotes, and makes the person's ssh run in batch mode with a timeout.
     async fn over_network<'a>(&self, mut call: GitCall<'a>) -> Result<GitCall<'a>, GitError> {
         let asked =
             GitCall::nowhere("read a setting", ["config", "--get", "core.sshCommand"], self);

@@ -1,4 +1,4 @@
-//! A repository, opened so that its own settings are not read.
+//! A repository, opened so that git does not use its settings.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,28 +12,28 @@ use crate::run::{Git, GitCall};
 
 /// The branch of a new repository.
 pub const BRANCH: &str = "main";
-/// Largest HEAD that is read, in bytes; a branch name has at most 250.
+/// Maximum size of a HEAD file that is read, in bytes. A branch name has at most 250.
 const MOST_HEAD: u64 = 1_024;
 
-/// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks and
+/// The repository of a working directory. Its objects, refs and index are used, but not its settings, hooks and
 /// attributes.
 #[derive(Clone, Debug)]
 pub struct Repo {
     pub(crate) git: Git,
-    /// `.git` of the directory.
+    /// The `.git` directory.
     pub(crate) own: PathBuf,
-    /// The directory that git uses as the repository.
+    /// The directory of ours that git uses as the repository.
     view: PathBuf,
     branch: String,
 }
 
 impl Repo {
-    /// Whether there is a repository in the directory itself, not above it.
+    /// Whether the directory itself is a working tree, not only a directory above it.
     pub fn is_in(dir: &Path) -> bool {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
 
-    /// Creates a repository in a directory; an existing one is left as it is.
+    /// Creates a repository in a directory. Does not change an existing one.
     pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<(), GitError> {
         if Self::is_in(dir) {
             return Ok(());
@@ -56,8 +56,9 @@ impl Repo {
         }
         let failed = |source| GitError::Io { doing, source };
         let own = fs::canonicalize(&own).map_err(failed)?;
-        let branch = branch_of(&read_head(&own).map_err(failed)?)
-            .ok_or_else(|| none(doing, "no branch is checked out: check one out by hand"))?;
+        let branch = branch_of(&read_head(&own).map_err(failed)?).ok_or_else(|| {
+            none(doing, "no branch is checked out: check one out with `git switch`")
+        })?;
         look_through(&own, view, &branch).map_err(failed)?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }
@@ -66,12 +67,12 @@ impl Repo {
         &self.branch
     }
 
-    /// The path of a lock file for several daemons.
+    /// Returns the path of the lock file that all daemons use.
     pub fn lock_file(&self) -> PathBuf {
         self.own.join("bethink.lock")
     }
 
-    /// Excludes files from `git status` and `git add` by hand, only in this copy.
+    /// Excludes files from `git status` and `git add`, in this clone only.
     pub fn leave_alone(&self, pattern: &str) -> Result<(), GitError> {
         let failed = |source| GitError::Io { doing: "write .git/info/exclude", source };
         let folder = self.own.join("info");
@@ -96,7 +97,7 @@ impl Repo {
         call
     }
 
-    /// The value of a setting in the repository, read as data and not applied.
+    /// Returns the value of a setting in the repository, which is not applied.
     pub async fn own_setting(&self, name: &str) -> Result<Option<String>, GitError> {
         let mut call =
             self.call("read a setting of the repository", ["config", "--no-includes", "--file"]);
@@ -112,7 +113,7 @@ impl Repo {
         self.git.succeed(call).await.map(drop)
     }
 
-    /// The commit of a ref, if it exists.
+    /// Returns the commit of a ref, if it exists.
     pub async fn tip(&self, name: &str) -> Result<Option<Oid>, GitError> {
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", name];
         self.git.run(self.call("read a ref", args)).await?.oid("read a ref")
@@ -136,7 +137,7 @@ fn read_head(own: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// The branch of `ref: refs/heads/<branch>`, in safe characters only.
+/// Parses `ref: refs/heads/<branch>`. The branch may only contain safe characters.
 pub(crate) fn branch_of(head: &str) -> Option<String> {
     let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
@@ -144,8 +145,8 @@ pub(crate) fn branch_of(head: &str) -> Option<String> {
     (fine && !branch.starts_with(['-', '/', '.'])).then(|| branch.to_owned())
 }
 
-/// Creates the view. Correct parts are left, so that a running git process keeps its files. Only settings for
-/// the format of objects and refs are taken from the repository.
+/// Creates or corrects the view. Parts that are correct are not written, because a git process may be using them. Only
+/// settings for the format of objects and refs are taken from the repository.
 fn look_through(own: &Path, view: &Path, branch: &str) -> io::Result<()> {
     fs::create_dir_all(view)?;
     let own_config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();
@@ -182,7 +183,7 @@ fn link(target: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes atomically.
+/// Writes a file atomically.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     if fs::read_to_string(path).is_ok_and(|found| found == text) {
         return Ok(());

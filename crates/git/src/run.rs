@@ -1,4 +1,4 @@
-//! Starts git with its settings, time limit and output limit.
+//! Starts git with settings, a time limit and an output limit.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,41 +13,41 @@ use tokio::process::{Child, Command};
 use crate::error::GitError;
 use crate::oid::Oid;
 
-/// Limits of time and output for git.
+/// Limits for a git process.
 #[derive(Clone, Copy, Debug)]
 pub struct GitLimits {
-    /// For local operations.
+    /// Maximum time of a local operation.
     pub local: Duration,
-    /// For remote operations.
+    /// Maximum time of a remote operation.
     pub remote: Duration,
-    /// Most bytes of output.
+    /// Maximum size of the output, in bytes.
     pub output: usize,
 }
 
 impl Default for GitLimits {
-    /// A team's memory has a few megabytes: a remote that takes longer than a minute will not respond.
+    /// A team's memory has a few megabytes. A remote that needs longer than a minute will not respond.
     fn default() -> Self {
         let (local, remote) = (Duration::from_secs(30), Duration::from_secs(60));
         Self { local, remote, output: 64 << 20 }
     }
 }
 
-/// Most bytes of messages that are kept; the rest is read and dropped, so that git never blocks.
+/// Maximum number of bytes of messages that are kept. The rest is read and dropped, so that git never blocks.
 const MOST_MESSAGES: usize = 64 << 10;
 
-/// Environment variables that are passed on: for the person's keys, helpers, proxies and settings. All others
-/// are dropped, above all `GIT_*`, which can make git use another repository or program.
+/// Environment variables that are passed on, for the person's keys, helpers, proxies and settings. All others are
+/// dropped, in particular `GIT_*`, which can make git use another repository or program.
 const KEPT: &str = "PATH HOME USER LOGNAME TMPDIR XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_CACHE_HOME \
     DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO \
     GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM http_proxy https_proxy HTTPS_PROXY \
     all_proxy ALL_PROXY no_proxy NO_PROXY";
 
-/// Settings that override the person's own.
+/// Returns settings that override the person's own.
 pub(crate) fn settings() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("run/settings.txt").lines().filter_map(|line| line.split_once('='))
 }
 
-/// How git is started.
+/// The git program, with its environment and limits.
 #[derive(Clone, Debug)]
 pub struct Git {
     program: PathBuf,
@@ -56,7 +56,7 @@ pub struct Git {
 }
 
 pub(crate) struct GitCall<'a> {
-    /// Finishes "could not …".
+    /// What the call does, to complete "could not …".
     pub(crate) doing: &'static str,
     pub(crate) dir: Option<&'a Path>,
     pub(crate) args: Vec<OsString>,
@@ -72,7 +72,7 @@ pub(crate) struct GitOutput {
 }
 
 impl GitOutput {
-    /// The value of a setting or ref; `None` if there is none.
+    /// Returns the output as the value of a setting or ref; `None` if there is none.
     pub(crate) fn value(&self) -> Option<String> {
         let said = String::from_utf8_lossy(&self.said).trim().to_owned();
         (self.status.success() && !said.is_empty()).then_some(said)
@@ -84,7 +84,7 @@ impl GitOutput {
 }
 
 impl Git {
-    /// `environment` is this process's; the variables that git needs are passed on.
+    /// `environment` is that of this process. Variables that git needs are passed on.
     pub fn new(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         limits: GitLimits,
@@ -94,14 +94,14 @@ impl Git {
         Self { program: "git".into(), environment, limits }
     }
 
-    /// Another program instead of git.
+    /// Uses another program instead of `git`.
     #[must_use]
     pub fn with_program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = program.into();
         self
     }
 
-    /// The version, such as `2.47.3`; also checks whether git is installed.
+    /// Returns git's version, such as `2.47.3`. Fails if git is not installed.
     pub async fn version(&self) -> Result<String, GitError> {
         let call = GitCall::local("ask git for its version", ["version"], self);
         Ok(self.text(call).await?.trim().trim_start_matches("git version ").to_owned())
@@ -111,7 +111,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&self.succeed(call).await?).into_owned())
     }
 
-    /// Its output, if it succeeds.
+    /// Runs a call and returns its output, or fails if git fails.
     pub(crate) async fn succeed(&self, call: GitCall<'_>) -> Result<Vec<u8>, GitError> {
         let doing = call.doing;
         let output = self.run(call).await?;
@@ -146,7 +146,7 @@ impl Git {
         command.envs([
             ("LC_ALL", "C"),
             ("GIT_TERMINAL_PROMPT", "0"),
-            // Empty rather than absent, so that git does not ask another program either.
+            // Set it to be empty. If it were absent, git would ask another program.
             ("GIT_ASKPASS", ""),
             ("SSH_ASKPASS", ""),
             ("SSH_ASKPASS_REQUIRE", "never"),
@@ -173,7 +173,7 @@ impl<'a> GitCall<'a> {
         Self { doing, dir: None, args, env: Vec::new(), input: Vec::new(), limit: git.limits.local }
     }
 
-    /// Runs outside any repository, whatever our working directory is.
+    /// Makes a call outside any repository, wherever our working directory is.
     pub(crate) fn nowhere<S: Into<OsString>>(
         doing: &'static str,
         args: impl IntoIterator<Item = S>,
@@ -185,7 +185,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// Git with its helper processes, which are killed together when nobody waits any more.
+/// Git with its helper processes. They are killed together when the call is dropped.
 struct GitGroup {
     child: Child,
     leader: Option<Pid>,
@@ -212,7 +212,8 @@ impl GitGroup {
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // Git may exit before it has read everything; its message says more than the broken pipe.
+                // Git may exit before it has read everything. Its own message is more useful than the broken pipe
+                // error.
                 let _ = stdin.write_all(&input).await;
             }
         };
@@ -220,7 +221,7 @@ impl GitGroup {
             tokio::join!(feed, read(stdout, limit), read(stderr, MOST_MESSAGES));
         let (said, messages) = (said.map_err(failed)?, messages.map_err(failed)?);
         let status = self.child.wait().await.map_err(failed)?;
-        // The leader has been reaped, so its process id may be reused.
+        // The leader has exited and been waited for, so its process id may be reused.
         self.leader = None;
         if said.1 {
             return Err(GitError::TooMuch { doing, limit });
@@ -237,7 +238,7 @@ impl Drop for GitGroup {
     }
 }
 
-/// Reads up to a limit, and returns whether there was more. The rest is read and dropped.
+/// Reads up to a limit. Returns whether there was more, which is read and dropped.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Making commits from contents, without a working tree.
+//! Makes commits from contents, without a working tree.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use crate::repo::Repo;
 
 /// The author of a commit if git has no user configured.
 const NOBODY: (&str, &str) = ("bethink", "bethink@localhost");
-/// The ref of a commit until it has a branch.
+/// The ref of a new commit, until a branch points to it.
 const MADE: &str = "refs/bethink/made";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Person {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeChange {
     Write(Vec<u8>),
-    /// The file's blob from another commit.
+    /// Takes the file's blob from another commit.
     Take {
         oid: Oid,
         mode: String,
@@ -28,19 +28,19 @@ pub enum TreeChange {
     Remove,
 }
 
-/// A new commit: the first parent's tree with changes.
+/// A new commit. Its tree is that of the first parent, with changes.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub parents: Vec<Oid>,
     pub changes: Vec<(String, TreeChange)>,
     pub message: String,
     pub person: Person,
-    /// Seconds since 1970.
+    /// The commit's time, in seconds since 1970.
     pub at: i64,
 }
 
 impl Repo {
-    /// The author's identity: from the repository, the person's settings, or a default.
+    /// Returns the author's identity: from the repository's or the person's settings, or a default.
     pub async fn person(&self) -> Result<Person, GitError> {
         let name = self.setting("user.name").await?.unwrap_or_else(|| NOBODY.0.to_owned());
         let email = self.setting("user.email").await?.unwrap_or_else(|| NOBODY.1.to_owned());
@@ -50,7 +50,7 @@ impl Repo {
         Ok(Person { name: plain(&name), email: plain(&email) })
     }
 
-    /// A setting of the repository, or else of the person.
+    /// Returns a setting of the repository, or else of the person.
     async fn setting(&self, name: &str) -> Result<Option<String>, GitError> {
         if let Some(own) = self.own_setting(name).await? {
             return Ok(Some(own));
@@ -59,7 +59,7 @@ impl Repo {
         Ok(self.git.run(call).await?.value())
     }
 
-    /// Writes the objects; no branch moves.
+    /// Writes a commit's objects. Moves no branch.
     pub async fn commit(&self, commit: &Commit) -> Result<Oid, GitError> {
         let doing = "make a commit";
         let mut call = self.call(doing, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
@@ -68,7 +68,7 @@ impl Repo {
         self.tip(MADE).await?.ok_or_else(|| GitError::odd(doing))
     }
 
-    /// Moves a ref by compare-and-swap; `None` is a missing ref.
+    /// Moves a ref by compare-and-swap. If `from` is `None`, the ref must not exist.
     pub async fn set_ref(&self, name: &str, to: &Oid, from: Option<&Oid>) -> Result<(), GitError> {
         let zero = "0".repeat(to.as_str().len());
         let from = from.map_or(zero.as_str(), Oid::as_str);
@@ -76,7 +76,7 @@ impl Repo {
         self.git.succeed(self.call("move a branch", args)).await.map(drop)
     }
 
-    /// Updates the index, so that `git status` by hand compares with this commit.
+    /// Updates the index, so that a person's `git status` compares with this commit.
     pub async fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
         let mut call = self.call("write the index", ["read-tree", commit.as_str()]);
         call.env.push(("GIT_INDEX_FILE", self.own.join("index").into()));
@@ -84,8 +84,8 @@ impl Repo {
     }
 }
 
-/// The commit in the format of `git fast-import`. Lengths precede contents, so content cannot be read as a
-/// command. Writing to memory never fails.
+/// Formats a commit for `git fast-import`. Lengths precede contents, so content cannot be read as a command. Writing to
+/// memory never fails.
 fn stream(commit: &Commit) -> Vec<u8> {
     let mut out = Vec::new();
     let person = format!("{} <{}> {} +0000", commit.person.name, commit.person.email, commit.at);
@@ -115,7 +115,7 @@ fn data(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\n');
 }
 
-/// A path as a C string, the stream's format for arbitrary paths.
+/// Formats a path as a C string, the stream's format for arbitrary paths.
 fn quoted(path: &str) -> String {
     let byte = |byte: u8| match byte {
         b'"' | b'\\' => format!("\\{}", char::from(byte)),

@@ -1,4 +1,4 @@
-//! `/mcp`: each request is independent, so a restart of the daemon does not end a client's session.
+//! The endpoint `/mcp`. Each request is independent, so a restart of the daemon does not end a client's session.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio_util::sync::CancellationToken;
 
 use crate::MESSAGE_BYTES;
-use crate::manners::manners;
+use crate::jsonrpc::check_message;
 use crate::server::Server;
 
 /// Method and path of each route.
 pub const ROUTES: &[(&str, &str)] = &[("POST", "/mcp")];
 
-/// Pages of this machine; which of them, the server's guard knows.
+/// Origins of pages on this machine. The server's guard decides which of them are allowed.
 const ORIGINS: [&str; 3] = ["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"];
 
-/// The endpoint. Its streams end when `stop` is cancelled. It must be behind the server's guard, which checks host,
-/// origin and token. Pages of other origins are refused even if the settings trust their origin.
+/// Returns the endpoint's router. Its streams end when `stop` is cancelled. It must be behind the server's guard, which
+/// checks host, origin and token. Pages of other origins are rejected even if the settings trust them.
 pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MESSAGE_BYTES)
         .with_cancellation_token(stop)
-        // The guard's list has the configured hosts too; a second one would refuse those.
+        // The guard checks hosts. This library's own list would reject those in the settings.
         .disable_allowed_hosts()
         .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();

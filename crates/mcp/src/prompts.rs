@@ -1,4 +1,4 @@
-//! Texts that a person adds to a conversation on purpose.
+//! Prompts: texts that a person adds to a conversation.
 
 use bethink_api as api;
 use bethink_service::ServiceError;
@@ -7,10 +7,10 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::desk::Desk;
+use crate::caller::Caller;
 use crate::refused::of_request;
-use crate::told::fenced;
 use crate::tools::recall;
+use crate::untrusted::fenced;
 
 const RECALL: &str = "recall";
 const HANDOVER: &str = "handover";
@@ -23,12 +23,12 @@ pub(crate) fn all() -> Vec<Prompt> {
         Prompt::new(
             RECALL,
             Some("What the project remembers about something"),
-            Some(vec![argument("query", "What it is about, in any words", true)]),
+            Some(vec![argument("query", "What to recall, in any words", true)]),
         )
         .with_title("Recall"),
         Prompt::new(
             HANDOVER,
-            Some("A session's notes, as a start for a new one"),
+            Some("A session's notes, to start a new session with"),
             Some(vec![argument("session_id", "Session ID, or \"last\" (the default)", false)]),
         )
         .with_title("Hand over"),
@@ -36,13 +36,13 @@ pub(crate) fn all() -> Vec<Prompt> {
 }
 
 pub(crate) async fn get(
-    desk: &Desk,
+    caller: &Caller,
     name: &str,
     arguments: &JsonObject,
 ) -> Result<GetPromptResult, ErrorData> {
     let text = match name {
-        RECALL => recalled(desk, arguments).await,
-        HANDOVER => handover(desk, arguments).await,
+        RECALL => recalled(caller, arguments).await,
+        HANDOVER => handover(caller, arguments).await,
         _ => {
             let shown: String = name.chars().take(60).collect();
             let known = format!("unknown prompt {shown:?}; use {RECALL} or {HANDOVER}");
@@ -53,23 +53,23 @@ pub(crate) async fn get(
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }
 
-async fn recalled(desk: &Desk, arguments: &JsonObject) -> Result<String, ServiceError> {
+async fn recalled(caller: &Caller, arguments: &JsonObject) -> Result<String, ServiceError> {
     let query = text(arguments, "query")?.ok_or_else(|| {
         ServiceError::invalid("query", "is missing").hint("say what you want to do or look for")
     })?;
     let request = api::RecallRequest {
-        project_dir: desk.project(None)?,
+        project_dir: caller.project(None)?,
         query,
         ..api::RecallRequest::default()
     };
-    Ok(recall::text(&desk.daemon.memories.recall(request).await?))
+    Ok(recall::text(&caller.daemon.memories.recall(request).await?))
 }
 
-/// A person chooses this prompt and sees the result, so the newest session is a fair default.
-async fn handover(desk: &Desk, arguments: &JsonObject) -> Result<String, ServiceError> {
+/// Returns the notes of a session, by default the newest: a person chooses this prompt and sees the result.
+async fn handover(caller: &Caller, arguments: &JsonObject) -> Result<String, ServiceError> {
     let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
-    let id = desk.session(Some(named), None).await?;
-    let notes = desk.daemon.notes.notes(id).await?;
+    let id = caller.session(Some(named), None).await?;
+    let notes = caller.daemon.notes.notes(id).await?;
     Ok(format!(
         "These are the notes of session {id}, up to its message {}. Continue from there. They may be out of date: \
          check what they say about files and code before you rely on it, and do not redo what they call done.\n{}",

@@ -1,16 +1,17 @@
-//! Errors of the daemon, in the two forms of the protocol: a tool result that a model can act on, and a protocol error.
+//! Converts the daemon's errors to the protocol's two forms: a tool result that a model can act on, and a protocol
+//! error.
 
 use bethink_service::{ErrorKind, ServiceError};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::json;
 
-/// In the range that JSON-RPC leaves to servers: the request is valid, but cannot be done now.
+/// Error code in the range that JSON-RPC reserves for servers: the request is valid, but failed.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
-/// What, where, what is allowed, and what to do: one sentence for a model.
+/// Formats an error as a sentence for a model: what failed, on what, what is allowed, and what to do.
 fn sentence(refusal: &ServiceError) -> String {
     if refusal.kind == ErrorKind::Internal {
-        tracing::error!(cause = %refusal, "a call met a fault of the daemon");
+        tracing::error!(cause = %refusal, "could not answer an MCP request");
         return "internal: internal error in the daemon; see its log for the cause".to_owned();
     }
     let mut out = format!("{}: ", refusal.kind);
@@ -27,12 +28,12 @@ fn sentence(refusal: &ServiceError) -> String {
     out
 }
 
-/// The answer of a tool that failed.
+/// Returns the answer of a tool that failed.
 pub(crate) fn of_tool(refusal: &ServiceError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(sentence(refusal))])
 }
 
-/// A request that could not be answered.
+/// Returns the protocol error for a request that failed.
 pub(crate) fn of_request(refusal: &ServiceError) -> ErrorData {
     let message = sentence(refusal);
     let data = Some(json!({ "type": refusal.kind, "field": refusal.field }));

@@ -1,5 +1,5 @@
-//! Memories and notes, read by name. There are no subscriptions: requests are independent, so there is no stream on which
-//! to report a change.
+//! Resources: memories and notes, read by name. There are no subscriptions: requests are independent, so there is no
+//! stream on which to report a change.
 
 use bethink_api as api;
 use bethink_service::ServiceError;
@@ -8,23 +8,23 @@ use rmcp::model::{
     ResourceTemplate,
 };
 
-use crate::desk::Desk;
+use crate::caller::Caller;
 use crate::refused::of_request;
-use crate::told::line;
+use crate::untrusted::line;
 use crate::uri::{self, ResourceUri};
-use crate::{RESOURCES, desk};
+use crate::{RESOURCES, caller};
 use bethink_memdir::prompt::guarded;
 use bethink_transcript::SessionId;
 
 const MARKDOWN: &str = "text/markdown";
 
-/// The memories of the client's project; none if the client names no project.
+/// Lists the memories of the client's project; none if the client names no project.
 pub(crate) async fn list(
-    desk: &Desk,
+    caller: &Caller,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let Some(project) = desk.known_project() else { return Ok(ListResourcesResult::default()) };
-    let page = desk.daemon.memories.memories(project, None, Some(RESOURCES), cursor).await;
+    let Some(project) = caller.known_project() else { return Ok(ListResourcesResult::default()) };
+    let page = caller.daemon.memories.memories(project, None, Some(RESOURCES), cursor).await;
     let page = page.map_err(|refusal| of_request(&refusal))?;
     let mut listed =
         ListResourcesResult::with_all_items(page.memories.iter().map(resource).collect());
@@ -45,21 +45,21 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let text = text(desk, uri).await.map_err(|refusal| of_request(&refusal))?;
+pub(crate) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let text = text(caller, uri).await.map_err(|refusal| of_request(&refusal))?;
     let contents = ResourceContents::text(guarded(&text), uri).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-async fn text(desk: &Desk, uri: &str) -> Result<String, ServiceError> {
+async fn text(caller: &Caller, uri: &str) -> Result<String, ServiceError> {
     match uri::parse(uri) {
         Some(ResourceUri::Memory { scope, name }) => {
-            let project = desk.project(None)?;
-            Ok(desk.daemon.memories.memory(&project, scope, &name).await?.text)
+            let project = caller.project(None)?;
+            Ok(caller.daemon.memories.memory(&project, scope, &name).await?.text)
         }
         Some(ResourceUri::Notes { session }) => {
-            let id = SessionId(desk::uuid(&session, "uri")?);
-            Ok(desk.daemon.notes.notes(id).await?.text)
+            let id = SessionId(caller::uuid(&session, "uri")?);
+            Ok(caller.daemon.notes.notes(id).await?.text)
         }
         None => {
             let shown: String = uri.chars().take(120).collect();

@@ -1,4 +1,4 @@
-//! The tools, in a fixed order: a client's prompt cache begins with them.
+//! The tools, in a fixed order, because they are at the beginning of a client's prompt cache.
 
 mod answer;
 pub(crate) mod expand;
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::answer::{Answered, ToolAnswer};
-use crate::desk::Desk;
+use crate::caller::Caller;
 use crate::refused::of_tool;
 
 pub(crate) fn all() -> Vec<Tool> {
@@ -33,20 +33,20 @@ pub(crate) fn all() -> Vec<Tool> {
     ]
 }
 
-/// An unknown name is a protocol error; every other error is the answer of the tool.
+/// Calls a tool. An unknown name is a protocol error; every other error is the tool's answer.
 pub(crate) async fn call(
-    desk: Desk,
+    caller: Caller,
     name: &str,
     arguments: JsonObject,
 ) -> Result<CallToolResult, ErrorData> {
     match name {
-        "recall" => answer(arguments, |input| recall::call(desk, input)).await,
-        "search_history" => answer(arguments, |input| search_history::call(desk, input)).await,
-        "remember" => answer(arguments, |input| kept(remember::call(desk, input))).await,
-        "notes" => answer(arguments, |input| notes::call(desk, input)).await,
-        "todos" => answer(arguments, |input| kept(todos::call(desk, input))).await,
-        "expand" => answer(arguments, |input| expand::call(desk, input)).await,
-        "memory" => answer(arguments, |input| kept(memory::call(desk, input))).await,
+        "recall" => answer(arguments, |input| recall::call(caller, input)).await,
+        "search_history" => answer(arguments, |input| search_history::call(caller, input)).await,
+        "remember" => answer(arguments, |input| kept(remember::call(caller, input))).await,
+        "notes" => answer(arguments, |input| notes::call(caller, input)).await,
+        "todos" => answer(arguments, |input| kept(todos::call(caller, input))).await,
+        "expand" => answer(arguments, |input| expand::call(caller, input)).await,
+        "memory" => answer(arguments, |input| kept(memory::call(caller, input))).await,
         _ => Err(unknown(name)),
     }
 }
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// Runs to its end even if the client disconnects, so that no change is left half done.
+/// Runs a call to its end even if the client disconnects, so that no change is incomplete.
 async fn kept<T: Send + 'static>(
     work: impl Future<Output = Answered<T>> + Send + 'static,
 ) -> Answered<T> {

@@ -1,11 +1,11 @@
-//! Names of resources: `bethink://memory/{scope}/{name}` and `bethink://notes/{session}`.
+//! URIs of resources: `bethink://memory/{scope}/{name}` and `bethink://notes/{session}`.
 
 use bethink_api::{MemoryScope, parse_word};
 
 const MEMORY: &str = "bethink://memory/";
 const NOTES: &str = "bethink://notes/";
 
-/// What a resource's name means.
+/// The resource that a URI names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResourceUri {
     Memory { scope: MemoryScope, name: String },
@@ -27,7 +27,7 @@ pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
     Some(ResourceUri::Notes { session: decoded(uri.strip_prefix(NOTES)?)? })
 }
 
-/// Everything but letters, digits and what never separates.
+/// Percent-encodes a name, except for letters, digits and characters that never separate.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

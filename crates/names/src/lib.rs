@@ -1,22 +1,22 @@
 //! Finds names in a text: paths, files, symbols, flags, error codes.
 //!
-//! A hand-written scanner, because it runs over every message: one pass over the bytes, and a closer look at
-//! the few runs with a capital, dot, slash, dash or underscore inside.
+//! The scanner is written by hand, for speed, because it reads every message: one pass over the bytes, and a closer
+//! look at the few runs with a capital, dot, slash, dash or underscore inside.
 
 pub mod words;
 
 use crate::words::{CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, is_blob, is_spaceless};
 
-/// Shorter names occur by chance.
+/// Minimum length of a name, in bytes; shorter ones occur by chance.
 pub const MIN_NAME_BYTES: usize = 5;
 
-/// Longest run of name characters that is read; a longer one is data.
+/// Maximum length of a run of name characters, in bytes; a longer one is data.
 const MAX_RUN_BYTES: usize = 1024;
 
 const DOT: u8 = 64;
 const JOINT: u8 = 128;
 
-/// The classes of words, and besides them the dot and the joints `/` and `-`.
+/// The classes of bytes in words, and those of the dot, `/` and `-`.
 const RUN: [u8; 256] = {
     let mut table = CLASS;
     table[b'.' as usize] = DOT;
@@ -65,8 +65,8 @@ pub fn for_each_name<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// The file of a path, without the line number that a search with context put behind it
-/// (`main.go-36-func`); any other name itself.
+/// Returns a path's last component, without a line number that a search with context has added (`main.go-36-func`).
+/// Returns other names unchanged.
 pub fn last_part(name: &str) -> &str {
     let part = name.rsplit('/').next().unwrap_or(name);
     let Some(dot) = part.rfind('.') else { return part };
@@ -79,12 +79,12 @@ pub fn last_part(name: &str) -> &str {
     part
 }
 
-/// A word without anything that would make it a name by itself: `entire` of `cmd/entire`.
+/// Whether a word would not be a name by itself, such as `entire` in `cmd/entire`.
 pub fn is_plain(part: &str) -> bool {
     part.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// The last two parts of a path: what a plain directory needs to be recognised.
+/// Returns the last two components of a path, which are needed to recognize a directory with a plain name.
 pub fn last_two_parts(path: &str) -> &str {
     let mut slashes = path.rmatch_indices('/');
     match (slashes.next(), slashes.next()) {
@@ -93,14 +93,14 @@ pub fn last_two_parts(path: &str) -> &str {
     }
 }
 
-/// Stop at prose: a word in one case has nothing that makes it a name.
+/// Whether a word may be a name. Words in a single case are prose.
 fn may_be_name(classes: u8) -> bool {
     classes & (UNDERSCORE | DOT | JOINT) != 0
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)
 }
 
-/// The run starts with the letter of an escape: `"\n\tshort_id"` in code that is quoted in a text. A
-/// backslash between letters separates the parts of a path.
+/// Whether the run starts with the letter of an escape, as in quoted code: `"\n\tshort_id"`. A backslash between
+/// letters separates the components of a path.
 fn ends_escape(bytes: &[u8], start: usize) -> bool {
     let is_escape = |at: usize| bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b't' | b'r');
     if start == 0 || !is_escape(start) {
@@ -138,7 +138,7 @@ impl<'a> NameRun<'a> {
         self.start.checked_sub(1).map_or(0, |at| self.text.as_bytes()[at])
     }
 
-    /// `crates/recall/src/lib.rs`, `/etc/hosts`, `../a/b`, `~/.config/x`, `docs.rs/serde`.
+    /// Returns a path: `crates/recall/src/lib.rs`, `/etc/hosts`, `../a/b`, `~/.config/x`, `docs.rs/serde`.
     fn path(&self) -> Option<&'a str> {
         let mut run = &self.text[self.start..self.end];
         if self.byte_before() == b'~' && run.starts_with('/') && !run.starts_with("//") {
@@ -155,7 +155,7 @@ impl<'a> NameRun<'a> {
         is_path(path).then_some(path)
     }
 
-    /// `--no-verify`; not the dashes of `<!--comment-->`.
+    /// Returns a flag such as `--no-verify`, but not the dashes of `<!--comment-->`.
     fn flag(&self, run: &'a str) -> Option<&'a str> {
         let name = run.strip_prefix("--")?;
         if !name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -167,11 +167,11 @@ impl<'a> NameRun<'a> {
         Some(run.trim_end_matches(['-', '.'])).filter(|flag| flag.len() >= MIN_NAME_BYTES)
     }
 
-    /// A path component or a single name: `lib.rs`, `fmt.Println`, `read_line`, `ParseError`.
+    /// Handles a path component or a single name: `lib.rs`, `fmt.Println`, `read_line`, `ParseError`.
     fn part(&self, part: &'a str, each: &mut impl FnMut(&'a str)) {
         let whole = part.trim_matches(['.', '-']);
         let mut rest = whole;
-        // A version before a file's name keeps it from being one as a whole: `v1.2-arm64.tar.gz`.
+        // With a version in front, the whole is not a name: `v1.2-arm64.tar.gz`.
         while let Some((head, tail)) = rest.split_once('.') {
             let starts_name = rest.len() == whole.len() || rest.starts_with(char::is_alphabetic);
             if starts_name && is_dotted(rest) && !self.is_sentence_end(rest) {
@@ -186,7 +186,7 @@ impl<'a> NameRun<'a> {
         rest.split('-').filter(|word| is_symbol(word)).for_each(each);
     }
 
-    /// `done.Then` of two sentences without a space between them, unlike `strings.Builder`.
+    /// Whether a dot ends a sentence without a space after it, as in `done.Then`, unlike `strings.Builder`.
     fn is_sentence_end(&self, dotted: &str) -> bool {
         let Some((left, right)) = dotted.rsplit_once('.') else { return false };
         let prose = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
@@ -197,12 +197,12 @@ impl<'a> NameRun<'a> {
     }
 }
 
-/// Words that often start a sentence and seldom are the name of anything.
+/// Words that often start a sentence and are rarely names.
 const STARTERS: &str = "A All Also An And Any As At Because Both But By Do Each Everything First For Here How \
     However I If In It Its Let No Not Nothing Now On Once Only Please Since So That The Their Then There These \
     They This Those To We What When Where Which While Why You Your";
 
-/// Drops the `a/` and `b/` that a diff puts before both sides.
+/// Removes the `a/` or `b/` that a diff puts before paths.
 fn without_diff_side(path: &str) -> &str {
     let rest = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
     rest.filter(|rest| rest.contains('/')).unwrap_or(path)
@@ -215,13 +215,13 @@ fn is_path(path: &str) -> bool {
     if path.len() < MIN_NAME_BYTES || !has_letter(last) || path.split('/').any(is_data) {
         return false;
     }
-    // Two plain words may be a path, but `and/or` and `I/O` are not.
+    // Two plain words may be a path, but not `and/or` and `I/O`.
     let plain = |word: &str| word.bytes().all(|b| b.is_ascii_alphabetic());
     let is_pair = segments.next().is_none() && !from_root && plain(first) && plain(last);
     !is_pair || (first.len() >= 3 && last.len() >= 4)
 }
 
-/// Words joined by dots: each starts as a name does, and they are not initials.
+/// Whether it is a dotted name: each word starts as a name does, and they are not initials.
 fn is_dotted(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();
@@ -246,20 +246,20 @@ fn is_symbol(word: &str) -> bool {
     is_snake(word) || is_error_code(bytes) || is_camel(bytes)
 }
 
-/// `read_line`, `MAX_DEPTH`, `_private_name`.
+/// Whether it is a name such as `read_line`, `MAX_DEPTH`, `_private_name`.
 fn is_snake(word: &str) -> bool {
     let inner = word.trim_matches('_');
     inner.contains('_') && inner.starts_with(|c: char| c.is_alphabetic()) && !is_data(word)
 }
 
-/// `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three digits or more.
+/// Whether it is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three digits or more.
 fn is_error_code(word: &[u8]) -> bool {
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
     let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();
     (1..=4).contains(&letters) && digits >= 3 && letters + digits == word.len()
 }
 
-/// `parseJSON`, `ParseError`, `HTTPServer`; neither `Hello` nor `HELLO` nor `UUIDs`.
+/// Whether it is in camel case: `parseJSON`, `ParseError`, `HTTPServer`, but not `Hello`, `HELLO` or `UUIDs`.
 fn is_camel(word: &[u8]) -> bool {
     let class = |at: usize| word.get(at).map_or(0, |b| CLASS[*b as usize]);
     let hump = |at: usize| match (class(at), class(at + 1)) {
@@ -272,7 +272,7 @@ fn is_camel(word: &[u8]) -> bool {
     (0..word.len()).any(hump) && has_lower() && plain() && !is_blob(word)
 }
 
-/// Encoded data in a part of a name, such as the end of `toolu_01At141XJEnXhvRVUpX6pBp3`.
+/// Whether a part of a name is encoded data, such as the end of `toolu_01At141XJEnXhvRVUpX6pBp3`.
 fn is_data(part: &str) -> bool {
     part.split(['_', '-', '.']).any(|word| is_blob(word.as_bytes()))
 }

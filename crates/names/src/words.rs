@@ -1,11 +1,11 @@
-//! Cuts text into words: runs of letters, digits and underscores.
+//! Splits text into words: runs of letters, digits and underscores.
 
 use std::ops::Range;
 
-/// Longest word that is read, in bytes. A longer one is encoded data or a minified file.
+/// Maximum length of a word, in bytes. A longer one is encoded data or a minified file.
 pub const MAX_WORD_BYTES: usize = 64;
 
-/// From this length on, a word may be encoded data.
+/// Minimum length of a word that may be encoded data, in bytes.
 const MIN_BLOB_BYTES: usize = 16;
 
 pub const LOWER: u8 = 1;
@@ -18,7 +18,7 @@ pub const ESCAPE: u8 = 32;
 pub const LETTER: u8 = LOWER | UPPER;
 pub const WORD: u8 = LETTER | DIGIT | UNDERSCORE;
 
-/// Class of each byte; 0 separates words.
+/// The class of each byte; 0 separates words.
 pub const CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -37,14 +37,15 @@ pub const CLASS: [u8; 256] = {
     table
 };
 
-/// A word and the classes of the bytes in it.
+/// A word, and the classes of its bytes.
 #[derive(Clone, Debug)]
 pub struct NameWord {
     pub range: Range<usize>,
     pub classes: u8,
 }
 
-/// Words in order. Terminal escape sequences are skipped; in scripts without spaces, each run is one word.
+/// Calls `each` with every word, in order. Terminal escape sequences are skipped. In scripts without spaces, each run
+/// is a word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(NameWord)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -66,7 +67,7 @@ pub fn for_each_word(text: &str, mut each: impl FnMut(NameWord)) {
     }
 }
 
-/// End of the word that starts at `start`, and its classes; `start` itself where none does.
+/// Returns the end of the word that starts at `start`, and its classes; `start` if there is no word.
 fn word_end(text: &str, start: usize) -> (usize, u8) {
     let bytes = text.as_bytes();
     let (mut at, mut classes, mut next) = (start, 0, 0);
@@ -81,7 +82,7 @@ fn word_end(text: &str, start: usize) -> (usize, u8) {
     if next != WIDE { (at, classes) } else { wide_word_end(text, start, at, classes) }
 }
 
-/// The same for non-ASCII text, from the first wide character at `at`.
+/// As [`word_end`], for a word with other than ASCII letters, of which the first is at `at`.
 fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (usize, u8) {
     let spaceless = text[start..].chars().next().is_some_and(is_spaceless);
     for c in text[at..].chars() {
@@ -95,14 +96,14 @@ fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (u
     (at, classes)
 }
 
-/// Letters of scripts that are written without spaces between words.
+/// Whether it is a letter of a script that is written without spaces between words.
 pub fn is_spaceless(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF
         | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x2_0000..=0x3_FFFF)
 }
 
-/// Just behind a terminal escape sequence (`ESC [ … letter`), or behind the lone escape.
+/// Returns the position after a terminal escape sequence (`ESC [ … letter`), or after a single escape character.
 pub fn after_escape(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at + 1) != Some(&b'[') {
         return at + 1;
@@ -115,8 +116,8 @@ pub fn after_escape(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Encoded data rather than a word: a long run whose case and digits change at random. Hashes in hex
-/// are not blobs, people do ask for them.
+/// Whether it is encoded data: a long run whose case and digits change at random. Hexadecimal hashes are words, because
+/// people search for them.
 pub fn is_blob(word: &[u8]) -> bool {
     if word.len() > MAX_WORD_BYTES {
         return true;
@@ -124,8 +125,8 @@ pub fn is_blob(word: &[u8]) -> bool {
     if word.len() < MIN_BLOB_BYTES || is_hex(word) {
         return false;
     }
-    // Base64 changes class at 0.47 of its places even where the step from a capital to a small letter,
-    // with which each word of a name in camel case starts, isn't counted; names at less than 0.25.
+    // A change from a capital to a small letter is not counted, because words of a name in camel case begin with one.
+    // The class changes at 47% of the positions in base64, and at less than 25% in names.
     let changes = word.windows(2).filter(|pair| {
         let [left, right] = [pair[0], pair[1]].map(|byte| CLASS[byte as usize]);
         left != right && (left, right) != (UPPER, LOWER) && (left | right) & UNDERSCORE == 0

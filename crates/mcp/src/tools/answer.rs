@@ -1,4 +1,4 @@
-//! The answer and the description of a tool.
+//! A tool's description and answer.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-/// The result of a call: for programs, and for a model.
+/// The result of a call, as data for programs and as text for a model.
 #[derive(Debug)]
 pub(crate) struct ToolAnswer<T> {
     pub(crate) value: T,
     pub(crate) text: String,
-    /// The tool ran, but could not do what it was called for.
+    /// Whether the tool ran but did not achieve its purpose.
     pub(crate) is_error: bool,
 }
 
@@ -24,16 +24,16 @@ impl<T> ToolAnswer<T> {
 
 pub(crate) type Answered<T> = Result<ToolAnswer<T>, ServiceError>;
 
-/// What a client may assume about a tool before it calls it.
+/// A tool's effect, which clients can know before they call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Reads,
     Adds,
-    /// Replaces something. The old content is kept as a version, or is a list that is always sent whole.
+    /// Replaces something: a file whose old content is kept as a version, or a list that is always sent as a whole.
     Replaces,
 }
 
-/// A tool that takes `I` and answers with `O`.
+/// Describes a tool that takes `I` and answers with `O`.
 pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
@@ -50,7 +50,7 @@ pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
     tool
 }
 
-/// Optional fields are described without `null`, so that no model sends one.
+/// Removes `null` from the description of optional fields, so that no model sends it.
 fn without_null(schema: &mut JsonObject) {
     if let Some(Value::Array(types)) = schema.get_mut("type")
         && let Some(kind) = types.iter().find(|kind| *kind != "null").cloned()

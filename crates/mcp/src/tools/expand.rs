@@ -1,4 +1,4 @@
-//! `expand`: the messages that a line of a summary, or a collapsed span, replaces.
+//! `expand`: shows the messages that a line of a summary, or a collapsed span, replaces.
 
 use bethink_api as api;
 use bethink_service::{ErrorKind, ServiceError};
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::desk::{self, Desk};
-use crate::told::{cut, fenced, of_message};
+use crate::caller::{self, Caller};
+use crate::untrusted::{cut, fenced, of_message};
 use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ExpandInput {
-    /// A line of the summary with its numbers, such as [41], or words to search for; all messages by default
+    /// A line of the summary with its numbers such as [41], or words to search for; all messages by default
     query: Option<String>,
     /// ID of the compaction or collapsed span; the newest compaction by default
     id: Option<String>,
@@ -53,29 +53,29 @@ pub(crate) fn described() -> Tool {
         "expand",
         "Expand a summary",
         Effect::Reads,
-        "Read the full messages that a line of a summary is about, to see what was really said and done.",
+        "Read the full messages behind a line of a summary, to see exactly what was said and done.",
     )
 }
 
-pub(crate) async fn call(desk: Desk, input: ExpandInput) -> Answered<ExpandOutput> {
-    let session = desk.session(input.session_id, input.project_dir).await?;
+pub(crate) async fn call(caller: Caller, input: ExpandInput) -> Answered<ExpandOutput> {
+    let session = caller.session(input.session_id, input.project_dir).await?;
     let limit = input.limit.unwrap_or(EXPANDED_MESSAGES);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let id = match input.id.as_deref().filter(|id| !id.trim().is_empty()) {
-        Some(id) => desk::uuid(id.trim(), "id")?,
-        None => newest(&desk, session).await?,
+        Some(id) => caller::uuid(id.trim(), "id")?,
+        None => newest(&caller, session).await?,
     };
-    desk.daemon.sessions.session(session).await?;
+    caller.daemon.sessions.session(session).await?;
     let compaction = CompactionId(id);
     let pages = input.query.is_none();
     let (q, cursor) = (input.query, input.cursor);
     let found =
-        desk.daemon.sessions.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
+        caller.daemon.sessions.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
     let found = match found.await {
         Err(refusal) if refusal.kind == ErrorKind::NotFound => {
             let span = CollapseId(id);
             let behind =
-                desk.daemon.sessions.expand_collapse(session, span, q, Some(limit), cursor);
+                caller.daemon.sessions.expand_collapse(session, span, q, Some(limit), cursor);
             behind.await.map_err(|other| either(other, id))?
         }
         found => found?,
@@ -85,9 +85,9 @@ pub(crate) async fn call(desk: Desk, input: ExpandInput) -> Answered<ExpandOutpu
     Ok(ToolAnswer::new(output, text))
 }
 
-/// The newest compaction that was not undone.
-async fn newest(desk: &Desk, session: SessionId) -> Result<Uuid, ServiceError> {
-    let made = desk.daemon.sessions.compactions(session).await?.compactions;
+/// Returns the newest compaction that was not undone.
+async fn newest(caller: &Caller, session: SessionId) -> Result<Uuid, ServiceError> {
+    let made = caller.daemon.sessions.compactions(session).await?.compactions;
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
         ServiceError::not_found("this session has no compaction, so prompts show everything")
@@ -105,7 +105,7 @@ fn either(refusal: ServiceError, id: Uuid) -> ServiceError {
     }
 }
 
-/// As many messages as fit in an answer. If all messages are requested, the cursor names the last one of the page.
+/// Returns as many messages as fit in an answer. If all messages are requested, the cursor is the last one of the page.
 fn within(session: SessionId, found: api::Expanded, pages: bool) -> ExpandOutput {
     let (mut messages, mut bytes) = (Vec::new(), 0);
     let all = found.messages.len();

@@ -1,4 +1,4 @@
-//! `memory`: the commands of Anthropic's memory tool, for clients of any model.
+//! `memory`: Anthropic's memory tool, for clients of any model.
 
 use bethink_api as api;
 use rmcp::model::Tool;
@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::desk::Desk;
+use crate::caller::Caller;
 
-/// Flat, because a model fills in fields and not alternatives; the daemon checks what belongs to which command.
+/// All commands' fields in one struct, because models handle that better than alternatives. The daemon checks which
+/// fields belong to the command.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MemoryInput {
@@ -74,14 +75,14 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(desk: Desk, input: MemoryInput) -> Answered<MemoryOutput> {
-    let project_dir = desk.project(input.project_dir.clone())?;
-    let session_id = desk.session_if_named(None)?;
+pub(crate) async fn call(caller: Caller, input: MemoryInput) -> Answered<MemoryOutput> {
+    let project_dir = caller.project(input.project_dir.clone())?;
+    let session_id = caller.session_if_named(None)?;
     let input: Value =
         serde_json::to_value(input).map_err(bethink_service::ServiceError::internal)?;
     let call = api::MemoryToolCall { project_dir, input, session_id };
     let api::MemoryToolResult { content, is_error } =
-        desk.daemon.memories.memory_tool(call).await?;
+        caller.daemon.memories.memory_tool(call).await?;
     let output = MemoryOutput { content: content.clone(), is_error };
     Ok(ToolAnswer { value: output, text: content, is_error })
 }

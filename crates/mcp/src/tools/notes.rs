@@ -1,5 +1,5 @@
-//! `notes`: the notes of a session. Read-only: the file belongs to the person and the daemon. An agent that wants to
-//! store something uses `remember`.
+//! `notes`: shows the notes of a session. They are read-only: only a person and the daemon write them. An agent that
+//! wants to store something uses `remember`.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::NOTES_BYTES;
-use crate::desk::Desk;
-use crate::told::{cut, fenced};
+use crate::caller::Caller;
+use crate::untrusted::{cut, fenced};
 use bethink_memdir::prompt::guarded;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -34,13 +34,13 @@ pub(crate) fn described() -> Tool {
         "notes",
         "Notes",
         Effect::Reads,
-        "The notes of a session: what it is about, its current state, files, errors and how they were resolved.",
+        "Read the notes of a session: what it is about, its current state, files, errors and how they were resolved.",
     )
 }
 
-pub(crate) async fn call(desk: Desk, input: NotesInput) -> Answered<NotesOutput> {
-    let id = desk.session(input.session_id, input.project_dir).await?;
-    let notes = desk.daemon.notes.notes(id).await?;
+pub(crate) async fn call(caller: Caller, input: NotesInput) -> Answered<NotesOutput> {
+    let id = caller.session(input.session_id, input.project_dir).await?;
+    let notes = caller.daemon.notes.notes(id).await?;
     let (shown, truncated) = cut(&notes.text, NOTES_BYTES);
     let through = notes.through;
     let text = format!("Notes of session {id}, up to its message {through}.\n{}", fenced(shown));

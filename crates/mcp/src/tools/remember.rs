@@ -1,4 +1,4 @@
-//! `remember`: something that later sessions should know.
+//! `remember`: stores something that later sessions should know.
 
 use bethink_api as api;
 use bethink_memories::Remembered;
@@ -7,12 +7,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::desk::Desk;
+use crate::caller::Caller;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RememberInput {
-    /// In sentences that make sense without context, with the reason; no secrets
+    /// What to remember, with the reason, in sentences that make sense without context; no secrets
     text: String,
     /// Name of the topic; derived from the text by default
     #[serde(default)]
@@ -20,7 +20,7 @@ pub(crate) struct RememberInput {
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
-    /// What it is about, in one line
+    /// What the memory is about, in one line
     #[serde(default)]
     description: Option<String>,
     /// `team` proposes it to the team: a person decides
@@ -69,17 +69,17 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberOutput> {
+pub(crate) async fn call(caller: Caller, input: RememberInput) -> Answered<RememberOutput> {
     let request = api::Remember {
-        project_dir: desk.project(input.project_dir)?,
+        project_dir: caller.project(input.project_dir)?,
         text: input.text,
         name: input.name,
         description: input.description,
         kind: input.kind,
         scope: input.scope,
-        session_id: desk.session_if_named(input.session_id.as_deref())?,
+        session_id: caller.session_if_named(input.session_id.as_deref())?,
     };
-    let (output, text) = match desk.daemon.memories.remember_for_agent(request).await? {
+    let (output, text) = match caller.daemon.memories.remember_for_agent(request).await? {
         Remembered::Written(done) => {
             let mut text = format!("Remembered as {:?} in {}", done.name, done.path);
             for warning in &done.warnings {
@@ -97,7 +97,7 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
         }
         Remembered::Proposed(proposal) => {
             let text = format!(
-                "Proposed to the team as {:?}. It is not remembered until a person approves it.",
+                "Proposed to the team as {:?}. A person must approve it before it is remembered.",
                 proposal.name
             );
             let output = RememberOutput {

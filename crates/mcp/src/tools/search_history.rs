@@ -1,4 +1,4 @@
-//! `search_history`: what was said and done, before and after every compaction.
+//! `search_history`: searches all messages, including those before a compaction.
 
 use bethink_api as api;
 use rmcp::model::Tool;
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::HITS;
-use crate::desk::Desk;
-use crate::told::{fenced, line};
+use crate::caller::Caller;
+use crate::untrusted::{fenced, line};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchInput {
-    /// Words that were used, or a question; "quoted words" match as a phrase
+    /// Words to search for, or a question; "quoted words" match as a phrase
     query: String,
     /// Search only this session, or "last"; by default all sessions of the project
     #[serde(default)]
@@ -58,17 +58,17 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(desk: Desk, input: SearchInput) -> Answered<SearchOutput> {
+pub(crate) async fn call(caller: Caller, input: SearchInput) -> Answered<SearchOutput> {
     let limit = usize::try_from(input.limit.unwrap_or(HITS)).unwrap_or(usize::MAX);
     let request = api::SearchQuery { q: input.query, limit: Some(limit), ..Default::default() };
     let found = match input.session_id.filter(|id| !id.trim().is_empty()) {
         Some(id) => {
-            let id = desk.session(Some(id), input.project_dir).await?;
-            desk.daemon.search.search(id, &request).await?
+            let id = caller.session(Some(id), input.project_dir).await?;
+            caller.daemon.search.search(id, &request).await?
         }
         None => {
-            let dir = desk.project_of_sessions(desk.project(input.project_dir)?).await?;
-            desk.daemon.search.search_sessions(Some(dir), &request).await?
+            let dir = caller.project_of_sessions(caller.project(input.project_dir)?).await?;
+            caller.daemon.search.search_sessions(Some(dir), &request).await?
         }
     };
     let output =

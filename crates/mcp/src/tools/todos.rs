@@ -1,4 +1,4 @@
-//! `todos`: the todo list of a session, always the whole list.
+//! `todos`: reads or replaces the todo list of a session, always as a whole.
 
 use bethink_api as api;
 use rmcp::model::Tool;
@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::desk::Desk;
-use crate::told::{fenced, line};
+use crate::caller::Caller;
+use crate::untrusted::{fenced, line};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -69,14 +69,14 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(desk: Desk, input: TodosInput) -> Answered<TodosOutput> {
-    let id = desk.session(input.session_id, input.project_dir).await?;
+pub(crate) async fn call(caller: Caller, input: TodosInput) -> Answered<TodosOutput> {
+    let id = caller.session(input.session_id, input.project_dir).await?;
     let list = match input.todos {
         Some(todos) => {
             let todos = api::Todos { todos: todos.into_iter().map(Into::into).collect() };
-            desk.daemon.sessions.put_todos(id, todos).await?
+            caller.daemon.sessions.put_todos(id, todos).await?
         }
-        None => desk.daemon.sessions.todos(id).await?,
+        None => caller.daemon.sessions.todos(id).await?,
     };
     let todos: Vec<TodoInput> = list.todos.into_iter().map(Into::into).collect();
     let text = match todos.is_empty() {

@@ -1,29 +1,28 @@
-//! Texts that others wrote, as a model reads them: between tags that they cannot close, and without invisible
-//! characters.
+//! Formats untrusted texts for a model: between tags that they cannot close, and without invisible characters.
 
 use bethink_memdir::prompt::guarded;
 use serde_json::Value;
 
-/// How many characters of a call's input are shown.
+/// Maximum number of characters of a call's input that are shown.
 const INPUT_CHARS: usize = 2_000;
 
-/// A text on one line, such as a title or a snippet.
+/// Puts a text, such as a title or a snippet, on one line.
 pub(crate) fn line(text: &str) -> String {
     guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text between tags.
+/// Puts a text between tags.
 pub(crate) fn fenced(text: &str) -> String {
     format!("<memory>\n{}\n</memory>", guarded(text.trim_end()))
 }
 
-/// The first bytes of a text, and whether it was cut.
+/// Returns the first bytes of a text, and whether it was cut.
 pub(crate) fn cut(text: &str, bytes: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(bytes);
     (&text[..end], end < text.len())
 }
 
-/// The text of a message with its calls and results, but without thinking.
+/// Returns the text of a message, with its calls and results but without thinking.
 pub(crate) fn of_message(message: &str) -> String {
     let message: Value = serde_json::from_str(message).unwrap_or_default();
     guarded(&of_content(&message["content"])).into_owned()

@@ -1,5 +1,5 @@
-//! Which project and which session a request is about: what it names, else what its client names in headers. Nothing
-//! is guessed: another project's memory is worse than a question.
+//! Finds the project and the session of a request: those that it names, or else those that its client names in headers.
+//! Nothing is guessed: an error is better than another project's memory.
 
 use bethink_api as api;
 use bethink_daemon::Daemon;
@@ -10,24 +10,24 @@ use uuid::Uuid;
 
 use crate::NAMED_SESSIONS;
 
-/// The directory that a client works in.
+/// The header with the client's working directory.
 const PROJECT: &str = "x-bethink-project";
-/// The session that it works in.
+/// The header with the client's session.
 const SESSION: &str = "x-bethink-session";
-/// The word for the newest session of a project.
+/// The argument that means the newest session of a project.
 const LAST: &str = "last";
 
-/// The daemon, asked by somebody.
+/// The daemon, and the headers of a client's request.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Caller {
     pub(crate) daemon: Daemon,
     project: Option<String>,
     session: Option<String>,
 }
 
-impl Desk {
+impl Caller {
     pub(crate) fn of(daemon: &Daemon, parts: Option<&Parts>) -> Self {
-        // A path may have any letters, which headers carry as bytes.
+        // A path may contain other than ASCII characters, which headers transmit as bytes.
         let header = |name: &str| {
             let value = parts?.headers.get(name)?;
             Some(std::str::from_utf8(value.as_bytes()).ok()?.trim().to_owned())
@@ -40,7 +40,7 @@ impl Desk {
         self.project.as_deref()
     }
 
-    /// A directory of the project, as it was named.
+    /// Returns the named directory of the project.
     pub(crate) fn project(&self, given: Option<String>) -> Result<String, ServiceError> {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
@@ -49,7 +49,8 @@ impl Desk {
         })
     }
 
-    /// As sessions name their project: the directory itself, or the nearest above it that has sessions.
+    /// Returns the directory under which sessions are stored: the named one, or the nearest one above it that has
+    /// sessions.
     pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
         let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {
@@ -61,7 +62,7 @@ impl Desk {
         Ok(nearest.unwrap_or(dir))
     }
 
-    /// A session that must be there.
+    /// Returns the session that is named. Fails if none is.
     pub(crate) async fn session(
         &self,
         given: Option<String>,
@@ -75,7 +76,7 @@ impl Desk {
         }
     }
 
-    /// A session that may be named; nothing is said of one that is not.
+    /// Returns the session that is named, if any.
     pub(crate) fn session_if_named(
         &self,
         given: Option<&str>,
@@ -89,7 +90,7 @@ impl Desk {
         let sessions = self.newest_of(dir.clone(), 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
-            ServiceError::not_found(format!("{dir} has no session yet"))
+            ServiceError::not_found(format!("{dir} has no session"))
                 .hint("a session is created by its first message")
         })
     }
@@ -106,14 +107,14 @@ impl Desk {
             Err(_) => Vec::new(),
         };
         let named = newest.iter().map(|session| match &session.title {
-            Some(title) => format!("{} ({:?})", session.id, crate::told::line(title)),
+            Some(title) => format!("{} ({:?})", session.id, crate::untrusted::line(title)),
             None => session.id.to_string(),
         });
         let named: Vec<String> = named.collect();
         refusal.hint(match named.is_empty() {
             true => "pass session_id, or \"last\" for the newest session of the project".to_owned(),
             false => format!(
-                "pass session_id: the newest of the project are {}; \"last\" is the first of them",
+                "pass session_id: the project's newest sessions are {}; \"last\" means the first of them",
                 named.join(", ")
             ),
         })

@@ -1,4 +1,4 @@
-//! Answers to invalid messages, also in JSON-RPC: clients read nothing else.
+//! Answers invalid messages in JSON-RPC, because clients read nothing else.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,13 +14,13 @@ use crate::MESSAGE_BYTES;
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
-/// In the range that JSON-RPC leaves to servers.
+/// Error code in the range that JSON-RPC reserves for servers.
 const REFUSED: i64 = -32_000;
-/// Bytes of a refusal's text; it is a sentence.
+/// Maximum size of an error's text, in bytes.
 const SENTENCE: usize = 4_096;
 
-/// Reads the message, checks its form, and words what comes back as the protocol does.
-pub(crate) async fn manners(request: Request, next: Next) -> Response {
+/// Checks the form of a message, passes it on, and converts plain-text errors to JSON-RPC errors.
+pub(crate) async fn check_message(request: Request, next: Next) -> Response {
     if request.method() != Method::POST {
         return next.run(request).await;
     }
@@ -47,10 +47,10 @@ pub(crate) async fn manners(request: Request, next: Next) -> Response {
     if let Some(why) = malformed(&message) {
         return refusal(StatusCode::BAD_REQUEST, INVALID_REQUEST, why, &id);
     }
-    worded(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
+    in_json_rpc(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
 }
 
-/// Why it is not a valid JSON-RPC message of this protocol.
+/// Returns why a message is not a valid JSON-RPC message of this protocol, if so.
 fn malformed(message: &Value) -> Option<&'static str> {
     let Some(message) = message.as_object() else {
         return Some(match message.is_array() {
@@ -75,8 +75,8 @@ fn malformed(message: &Value) -> Option<&'static str> {
     }
 }
 
-/// Turns a plain-text error into a JSON-RPC error for its request.
-async fn worded(response: Response, id: &Value) -> Response {
+/// Converts a plain-text error to a JSON-RPC error for its request.
+async fn in_json_rpc(response: Response, id: &Value) -> Response {
     let status = response.status();
     if status.is_success() || is_json(&response) {
         return response;
@@ -86,17 +86,17 @@ async fn worded(response: Response, id: &Value) -> Response {
         Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
         Err(_) => String::new(),
     };
-    // The endpoint says so of any message that has not the form of its method.
+    // The endpoint returns this for any message that does not have the form of its method.
     let (status, code) = match status {
         StatusCode::UNSUPPORTED_MEDIA_TYPE if text.starts_with("fail to deserialize") => {
             (StatusCode::BAD_REQUEST, INVALID_REQUEST)
         }
         _ => (status, REFUSED),
     };
-    let worded = refusal(status, code, &text, id);
+    let refusal = refusal(status, code, &text, id);
     parts.status = status;
     parts.headers.remove(http::header::CONTENT_LENGTH);
-    let (made, body) = worded.into_parts();
+    let (made, body) = refusal.into_parts();
     parts.headers.extend(made.headers);
     Response::from_parts(parts, body)
 }
