@@ -35,5 +35,5 @@ pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
     let make = move || Ok(server.clone());
     let service =
         StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config);
-    Router::new().route_service("/mcp", service).layer(from_fn(manners))
+    Router::new().route_service("/mcp", service).layer(from_fn(check_message))
 }

@@ -7,10 +7,10 @@
 //! A client has few rights here: it can propose to the team but not approve, and it cannot change settings or delete
 //! history.
 //!
-//! Reading order: [`endpoint`] → `jsonrpc` → `server` → `caller` → `tools` → `resources` → `prompts` → `untrusted` →
+//! Reading order: [`endpoint`] → `jsonrpc` → `server` → `client` → `tools` → `resources` → `prompts` → `untrusted` →
 //! `refused`.
 
-mod caller;
+mod client;
 pub mod endpoint;
 mod jsonrpc;
 mod prompts;

@@ -7,7 +7,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::refused::of_request;
 use crate::tools::recall;
 use crate::untrusted::fenced;
@@ -36,13 +36,13 @@ pub(crate) fn all() -> Vec<Prompt> {
 }
 
 pub(crate) async fn get(
-    caller: &Caller,
+    client: &McpClient,
     name: &str,
     arguments: &JsonObject,
 ) -> Result<GetPromptResult, ErrorData> {
     let text = match name {
-        RECALL => recalled(caller, arguments).await,
-        HANDOVER => handover(caller, arguments).await,
+        RECALL => recalled(client, arguments).await,
+        HANDOVER => handover(client, arguments).await,
         _ => {
             let shown: String = name.chars().take(60).collect();
             let known = format!("unknown prompt {shown:?}; use {RECALL} or {HANDOVER}");
@@ -53,23 +53,23 @@ pub(crate) async fn get(
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }
 
-async fn recalled(caller: &Caller, arguments: &JsonObject) -> Result<String, ServiceError> {
+async fn recalled(client: &McpClient, arguments: &JsonObject) -> Result<String, ServiceError> {
     let query = text(arguments, "query")?.ok_or_else(|| {
         ServiceError::invalid("query", "is missing").hint("say what you want to do or look for")
     })?;
     let request = api::RecallRequest {
-        project_dir: caller.project(None)?,
+        project_dir: client.project(None)?,
         query,
         ..api::RecallRequest::default()
     };
-    Ok(recall::text(&caller.daemon.memories.recall(request).await?))
+    Ok(recall::text(&client.daemon.memories.recall(request).await?))
 }
 
 /// Returns the notes of a session, by default the newest: a person chooses this prompt and sees the result.
-async fn handover(caller: &Caller, arguments: &JsonObject) -> Result<String, ServiceError> {
+async fn handover(client: &McpClient, arguments: &JsonObject) -> Result<String, ServiceError> {
     let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
-    let id = caller.session(Some(named), None).await?;
-    let notes = caller.daemon.notes.notes(id).await?;
+    let id = client.session(Some(named), None).await?;
+    let notes = client.daemon.notes.notes(id).await?;
     Ok(format!(
         "These are the notes of session {id}, up to its message {}. Continue from there. They may be out of date: \
          check what they say about files and code before you rely on it, and do not redo what they call done.\n{}",

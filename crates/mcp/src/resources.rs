@@ -8,11 +8,11 @@ use rmcp::model::{
     ResourceTemplate,
 };
 
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::refused::of_request;
 use crate::untrusted::line;
 use crate::uri::{self, ResourceUri};
-use crate::{RESOURCES, caller};
+use crate::{RESOURCES, client};
 use bethink_memdir::prompt::guarded;
 use bethink_transcript::SessionId;
 
@@ -20,11 +20,11 @@ const MARKDOWN: &str = "text/markdown";
 
 /// Lists the memories of the client's project; none if the client names no project.
 pub(crate) async fn list(
-    caller: &Caller,
+    client: &McpClient,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let Some(project) = caller.known_project() else { return Ok(ListResourcesResult::default()) };
-    let page = caller.daemon.memories.memories(project, None, Some(RESOURCES), cursor).await;
+    let Some(project) = client.known_project() else { return Ok(ListResourcesResult::default()) };
+    let page = client.daemon.memories.memories(project, None, Some(RESOURCES), cursor).await;
     let page = page.map_err(|refusal| of_request(&refusal))?;
     let mut listed =
         ListResourcesResult::with_all_items(page.memories.iter().map(resource).collect());
@@ -45,21 +45,21 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-pub(crate) async fn read(caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let text = text(caller, uri).await.map_err(|refusal| of_request(&refusal))?;
+pub(crate) async fn read(client: &McpClient, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let text = text(client, uri).await.map_err(|refusal| of_request(&refusal))?;
     let contents = ResourceContents::text(guarded(&text), uri).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-async fn text(caller: &Caller, uri: &str) -> Result<String, ServiceError> {
+async fn text(client: &McpClient, uri: &str) -> Result<String, ServiceError> {
     match uri::parse(uri) {
         Some(ResourceUri::Memory { scope, name }) => {
-            let project = caller.project(None)?;
-            Ok(caller.daemon.memories.memory(&project, scope, &name).await?.text)
+            let project = client.project(None)?;
+            Ok(client.daemon.memories.memory(&project, scope, &name).await?.text)
         }
         Some(ResourceUri::Notes { session }) => {
-            let id = SessionId(caller::uuid(&session, "uri")?);
-            Ok(caller.daemon.notes.notes(id).await?.text)
+            let id = SessionId(client::uuid(&session, "uri")?);
+            Ok(client.daemon.notes.notes(id).await?.text)
         }
         None => {
             let shown: String = uri.chars().take(120).collect();

@@ -10,7 +10,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::{prompts, resources, tools};
 
 /// The server's instructions, which a model reads before it calls a tool.
@@ -28,8 +28,8 @@ impl Server {
         Self { daemon }
     }
 
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        Caller::of(&self.daemon, context.extensions.get::<http::request::Parts>())
+    fn client(&self, context: &RequestContext<RoleServer>) -> McpClient {
+        McpClient::of(&self.daemon, context.extensions.get::<http::request::Parts>())
     }
 }
 
@@ -62,7 +62,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let call = tools::call(self.caller(&context), &request.name, arguments);
+        let call = tools::call(self.client(&context), &request.name, arguments);
         // A client that disconnected needs no answer, so stop asking a model for it.
         let answer = context.ct.run_until_cancelled(call).await;
         answer.unwrap_or_else(|| Err(cancelled())).map(Into::into)
@@ -74,7 +74,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|page| page.cursor);
-        resources::list(&self.caller(&context), cursor).await
+        resources::list(&self.client(&context), cursor).await
     }
 
     async fn list_resource_templates(
@@ -90,7 +90,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&self.caller(&context), &request.uri).await.map(Into::into)
+        resources::read(&self.client(&context), &request.uri).await.map(Into::into)
     }
 
     async fn list_prompts(
@@ -107,7 +107,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        prompts::get(&self.caller(&context), &request.name, &arguments).await.map(Into::into)
+        prompts::get(&self.client(&context), &request.name, &arguments).await.map(Into::into)
     }
 }
 

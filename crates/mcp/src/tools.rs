@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use self::answer::{Answered, ToolAnswer};
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::refused::of_tool;
 
 pub(crate) fn all() -> Vec<Tool> {
@@ -35,18 +35,18 @@ pub(crate) fn all() -> Vec<Tool> {
 
 /// Calls a tool. An unknown name is a protocol error; every other error is the tool's answer.
 pub(crate) async fn call(
-    caller: Caller,
+    client: McpClient,
     name: &str,
     arguments: JsonObject,
 ) -> Result<CallToolResult, ErrorData> {
     match name {
-        "recall" => answer(arguments, |input| recall::call(caller, input)).await,
-        "search_history" => answer(arguments, |input| search_history::call(caller, input)).await,
-        "remember" => answer(arguments, |input| kept(remember::call(caller, input))).await,
-        "notes" => answer(arguments, |input| notes::call(caller, input)).await,
-        "todos" => answer(arguments, |input| kept(todos::call(caller, input))).await,
-        "expand" => answer(arguments, |input| expand::call(caller, input)).await,
-        "memory" => answer(arguments, |input| kept(memory::call(caller, input))).await,
+        "recall" => answer(arguments, |input| recall::call(client, input)).await,
+        "search_history" => answer(arguments, |input| search_history::call(client, input)).await,
+        "remember" => answer(arguments, |input| kept(remember::call(client, input))).await,
+        "notes" => answer(arguments, |input| notes::call(client, input)).await,
+        "todos" => answer(arguments, |input| kept(todos::call(client, input))).await,
+        "expand" => answer(arguments, |input| expand::call(client, input)).await,
+        "memory" => answer(arguments, |input| kept(memory::call(client, input))).await,
         _ => Err(unknown(name)),
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::caller::{self, Caller};
+use crate::client::{self, McpClient};
 use crate::untrusted::{cut, fenced, of_message};
 use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 
@@ -57,25 +57,25 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: ExpandInput) -> Answered<ExpandOutput> {
-    let session = caller.session(input.session_id, input.project_dir).await?;
+pub(crate) async fn call(client: McpClient, input: ExpandInput) -> Answered<ExpandOutput> {
+    let session = client.session(input.session_id, input.project_dir).await?;
     let limit = input.limit.unwrap_or(EXPANDED_MESSAGES);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let id = match input.id.as_deref().filter(|id| !id.trim().is_empty()) {
-        Some(id) => caller::uuid(id.trim(), "id")?,
-        None => newest(&caller, session).await?,
+        Some(id) => client::uuid(id.trim(), "id")?,
+        None => newest(&client, session).await?,
     };
-    caller.daemon.sessions.session(session).await?;
+    client.daemon.sessions.session(session).await?;
     let compaction = CompactionId(id);
     let pages = input.query.is_none();
     let (q, cursor) = (input.query, input.cursor);
     let found =
-        caller.daemon.sessions.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
+        client.daemon.sessions.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
     let found = match found.await {
         Err(refusal) if refusal.kind == ErrorKind::NotFound => {
             let span = CollapseId(id);
             let behind =
-                caller.daemon.sessions.expand_collapse(session, span, q, Some(limit), cursor);
+                client.daemon.sessions.expand_collapse(session, span, q, Some(limit), cursor);
             behind.await.map_err(|other| either(other, id))?
         }
         found => found?,
@@ -86,8 +86,8 @@ pub(crate) async fn call(caller: Caller, input: ExpandInput) -> Answered<ExpandO
 }
 
 /// Returns the newest compaction that was not undone.
-async fn newest(caller: &Caller, session: SessionId) -> Result<Uuid, ServiceError> {
-    let made = caller.daemon.sessions.compactions(session).await?.compactions;
+async fn newest(client: &McpClient, session: SessionId) -> Result<Uuid, ServiceError> {
+    let made = client.daemon.sessions.compactions(session).await?.compactions;
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
         ServiceError::not_found("this session has no compaction, so prompts show everything")

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::caller::Caller;
+use crate::client::McpClient;
 
 /// All commands' fields in one struct, because models handle that better than alternatives. The daemon checks which
 /// fields belong to the command.
@@ -75,14 +75,14 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: MemoryInput) -> Answered<MemoryOutput> {
-    let project_dir = caller.project(input.project_dir.clone())?;
-    let session_id = caller.session_if_named(None)?;
+pub(crate) async fn call(client: McpClient, input: MemoryInput) -> Answered<MemoryOutput> {
+    let project_dir = client.project(input.project_dir.clone())?;
+    let session_id = client.session_if_named(None)?;
     let input: Value =
         serde_json::to_value(input).map_err(bethink_service::ServiceError::internal)?;
     let call = api::MemoryToolCall { project_dir, input, session_id };
     let api::MemoryToolResult { content, is_error } =
-        caller.daemon.memories.memory_tool(call).await?;
+        client.daemon.memories.memory_tool(call).await?;
     let output = MemoryOutput { content: content.clone(), is_error };
     Ok(ToolAnswer { value: output, text: content, is_error })
 }

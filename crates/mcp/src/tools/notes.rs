@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::NOTES_BYTES;
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::untrusted::{cut, fenced};
 use bethink_memdir::prompt::guarded;
 
@@ -38,9 +38,9 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: NotesInput) -> Answered<NotesOutput> {
-    let id = caller.session(input.session_id, input.project_dir).await?;
-    let notes = caller.daemon.notes.notes(id).await?;
+pub(crate) async fn call(client: McpClient, input: NotesInput) -> Answered<NotesOutput> {
+    let id = client.session(input.session_id, input.project_dir).await?;
+    let notes = client.daemon.notes.notes(id).await?;
     let (shown, truncated) = cut(&notes.text, NOTES_BYTES);
     let through = notes.through;
     let text = format!("Notes of session {id}, up to its message {through}.\n{}", fenced(shown));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::untrusted::{fenced, line};
 use bethink_memdir::prompt::guarded;
 
@@ -71,15 +71,15 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: RecallInput) -> Answered<RecallOutput> {
+pub(crate) async fn call(client: McpClient, input: RecallInput) -> Answered<RecallOutput> {
     let request = api::RecallRequest {
-        project_dir: caller.project(input.project_dir)?,
+        project_dir: client.project(input.project_dir)?,
         query: input.query,
-        session_id: caller.session_if_named(input.session_id.as_deref())?,
+        session_id: client.session_if_named(input.session_id.as_deref())?,
         recent_tools: None,
         limit: input.limit,
     };
-    let found = caller.daemon.memories.recall(request).await?;
+    let found = client.daemon.memories.recall(request).await?;
     let text = text(&found);
     let output = RecallOutput {
         memories: found.memories.iter().map(out).collect(),

@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::caller::Caller;
+use crate::client::McpClient;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -69,17 +69,17 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: RememberInput) -> Answered<RememberOutput> {
+pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<RememberOutput> {
     let request = api::Remember {
-        project_dir: caller.project(input.project_dir)?,
+        project_dir: client.project(input.project_dir)?,
         text: input.text,
         name: input.name,
         description: input.description,
         kind: input.kind,
         scope: input.scope,
-        session_id: caller.session_if_named(input.session_id.as_deref())?,
+        session_id: client.session_if_named(input.session_id.as_deref())?,
     };
-    let (output, text) = match caller.daemon.memories.remember_for_agent(request).await? {
+    let (output, text) = match client.daemon.memories.remember_for_agent(request).await? {
         Remembered::Written(done) => {
             let mut text = format!("Remembered as {:?} in {}", done.name, done.path);
             for warning in &done.warnings {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::HITS;
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::untrusted::{fenced, line};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,17 +58,17 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: SearchInput) -> Answered<SearchOutput> {
+pub(crate) async fn call(client: McpClient, input: SearchInput) -> Answered<SearchOutput> {
     let limit = usize::try_from(input.limit.unwrap_or(HITS)).unwrap_or(usize::MAX);
     let request = api::SearchQuery { q: input.query, limit: Some(limit), ..Default::default() };
     let found = match input.session_id.filter(|id| !id.trim().is_empty()) {
         Some(id) => {
-            let id = caller.session(Some(id), input.project_dir).await?;
-            caller.daemon.search.search(id, &request).await?
+            let id = client.session(Some(id), input.project_dir).await?;
+            client.daemon.search.search(id, &request).await?
         }
         None => {
-            let dir = caller.project_of_sessions(caller.project(input.project_dir)?).await?;
-            caller.daemon.search.search_sessions(Some(dir), &request).await?
+            let dir = client.project_of_sessions(client.project(input.project_dir)?).await?;
+            client.daemon.search.search_sessions(Some(dir), &request).await?
         }
     };
     let output =

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
-use crate::caller::Caller;
+use crate::client::McpClient;
 use crate::untrusted::{fenced, line};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -69,14 +69,14 @@ pub(crate) fn described() -> Tool {
     )
 }
 
-pub(crate) async fn call(caller: Caller, input: TodosInput) -> Answered<TodosOutput> {
-    let id = caller.session(input.session_id, input.project_dir).await?;
+pub(crate) async fn call(client: McpClient, input: TodosInput) -> Answered<TodosOutput> {
+    let id = client.session(input.session_id, input.project_dir).await?;
     let list = match input.todos {
         Some(todos) => {
             let todos = api::Todos { todos: todos.into_iter().map(Into::into).collect() };
-            caller.daemon.sessions.put_todos(id, todos).await?
+            client.daemon.sessions.put_todos(id, todos).await?
         }
-        None => caller.daemon.sessions.todos(id).await?,
+        None => client.daemon.sessions.todos(id).await?,
     };
     let todos: Vec<TodoInput> = list.todos.into_iter().map(Into::into).collect();
     let text = match todos.is_empty() {

@@ -17,15 +17,15 @@ const SESSION: &str = "x-bethink-session";
 /// The argument that means the newest session of a project.
 const LAST: &str = "last";
 
-/// The daemon, and the headers of a client's request.
+/// The client of a request: the project and session in its headers, and the daemon that it uses.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
+pub(crate) struct McpClient {
     pub(crate) daemon: Daemon,
     project: Option<String>,
     session: Option<String>,
 }
 
-impl Caller {
+impl McpClient {
     pub(crate) fn of(daemon: &Daemon, parts: Option<&Parts>) -> Self {
         // A path may contain other than ASCII characters, which headers transmit as bytes.
         let header = |name: &str| {
