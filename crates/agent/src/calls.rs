@@ -24,10 +24,10 @@ const MAX_REASON: usize = 500;
 
 /// All calls of an answer, in order, each with the decision about it.
 pub(crate) struct Calls<'a> {
-    calls: Vec<Judged<'a>>,
+    calls: Vec<JudgedCall<'a>>,
 }
 
-struct Judged<'a> {
+struct JudgedCall<'a> {
     id: &'a ToolUseId,
     call: ToolCall<'a>,
     verdict: CallVerdict<'a>,
@@ -57,7 +57,7 @@ impl<'a> Calls<'a> {
                 Some(reason) => CallVerdict::LeftOut(reason),
                 None => decide(call, place, reply, fork),
             };
-            Judged { id, call, verdict }
+            JudgedCall { id, call, verdict }
         });
         Self { calls: calls.collect() }
     }

@@ -16,7 +16,7 @@ use crate::limits::ROUNDS;
 use crate::plan::Phase;
 
 pub(crate) use contradict::STRUCK;
-pub(crate) use timeline::{Meant, meant};
+pub(crate) use timeline::{TextContent, own_sentences};
 
 /// Repeats until nothing changes: a merged topic may duplicate a third one.
 pub(crate) fn consolidate(bench: &mut DreamBench) {

@@ -3,12 +3,12 @@
 use bethink_memdir::{Name, header};
 
 use crate::bench::DreamBench;
-use crate::consolidate::Meant;
+use crate::consolidate::TextContent;
 use crate::directory::TaughtTopic;
 use crate::plan::Phase;
 use crate::text::said;
 
-/// Maximum number that is added to a topic's name.
+/// Highest number that is appended to a topic's name to make it unique.
 const MOST_OF_A_NAME: usize = 100;
 
 pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
@@ -29,9 +29,9 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
 }
 
 fn is_known(bench: &DreamBench, body: &str) -> bool {
-    let mine = Meant::of("", body);
+    let mine = TextContent::of("", body);
     bench.pages().values().any(|page| {
-        let theirs = Meant::of("", page.body());
+        let theirs = TextContent::of("", page.body());
         mine.said.is_subset(&theirs.said) || theirs.resembles(&mine) && theirs.names == mine.names
     })
 }

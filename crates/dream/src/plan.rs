@@ -7,7 +7,7 @@ use similar::TextDiff;
 /// Number of lines around a change that a diff shows, as in `diff -u`.
 const CONTEXT_LINES: usize = 3;
 
-/// The change of a file by all steps together.
+/// The combined change that all steps make to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedChange {
     pub file: DirectoryFile,

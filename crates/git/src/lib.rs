@@ -23,7 +23,7 @@ mod tests;
 pub use error::{GitError, GitTrouble};
 pub use oid::{NotAnOid, Oid};
 pub use read::TreeEntry;
-pub use remote::{BadRemote, Pushed, Remote};
+pub use remote::{BadRemote, PushOutcome, Remote};
 pub use repo::Repo;
 pub use run::{Git, GitLimits};
 pub use write::{Commit, Person, TreeChange};

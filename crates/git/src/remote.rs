@@ -68,7 +68,7 @@ fn is_host_and_path(text: &str) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushOutcome {
     Done,
     /// Someone else pushed first. The caller must fetch and merge again.
     Behind,
@@ -98,7 +98,7 @@ impl Repo {
     }
 
     /// Pushes a commit to our branch at the remote. Never forces.
-    pub async fn push(&self, remote: &Remote, commit: &Oid) -> Result<Pushed, GitError> {
+    pub async fn push(&self, remote: &Remote, commit: &Oid) -> Result<PushOutcome, GitError> {
         let doing = "push to the remote";
         let options = ["push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags"];
         let refs = format!("{commit}:refs/heads/{}", self.branch());
@@ -107,12 +107,12 @@ impl Repo {
         call.env.push(("GIT_PUSH_OPTION_COUNT", "0".into()));
         let output = self.git.run(call).await?;
         if output.status.success() {
-            return Ok(Pushed::Done);
+            return Ok(PushOutcome::Done);
         }
         // With `--porcelain`, the ref's result is on stdout, not on stderr.
         let said = [output.messages.as_slice(), b"\n", output.said.as_slice()].concat();
         match GitError::failed(doing, &said) {
-            error if error.trouble() == Some(GitTrouble::Rejected) => Ok(Pushed::Behind),
+            error if error.trouble() == Some(GitTrouble::Rejected) => Ok(PushOutcome::Behind),
             error => Err(error),
         }
     }

@@ -10,7 +10,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::{
-    Commit, Git, GitError, GitLimits, GitTrouble, Oid, Person, Pushed, Remote, Repo, TreeChange,
+    Commit, Git, GitError, GitLimits, GitTrouble, Oid, Person, PushOutcome, Remote, Repo,
+    TreeChange,
 };
 
 /// A directory with one bare repository and room for people.
@@ -82,7 +83,7 @@ async fn what_one_person_pushes_another_fetches() {
     assert_eq!(ada.fetch(&place.remote()).await.unwrap(), None, "an empty remote is no error");
     let odd = "o\"d \\ ünd\n.md";
     let first = ada.commit(&commit(&[], &[("fog.md", "fog\n"), (odd, "x\0y")])).await.unwrap();
-    assert_eq!(ada.push(&place.remote(), &first).await.unwrap(), Pushed::Done);
+    assert_eq!(ada.push(&place.remote(), &first).await.unwrap(), PushOutcome::Done);
 
     let bob = place.repo("bob").await;
     let seen = bob.fetch(&place.remote()).await.unwrap().unwrap();
@@ -107,8 +108,8 @@ async fn who_is_slower_is_told_and_no_history_is_rewritten() {
     let base = bob.fetch(&place.remote()).await.unwrap().unwrap();
     let hers = ada.commit(&commit(&[&base], &[("a.md", "2")])).await.unwrap();
     let his = bob.commit(&commit(&[&base], &[("b.md", "3")])).await.unwrap();
-    assert_eq!(ada.push(&place.remote(), &hers).await.unwrap(), Pushed::Done);
-    assert_eq!(bob.push(&place.remote(), &his).await.unwrap(), Pushed::Behind);
+    assert_eq!(ada.push(&place.remote(), &hers).await.unwrap(), PushOutcome::Done);
+    assert_eq!(bob.push(&place.remote(), &his).await.unwrap(), PushOutcome::Behind);
     let hers = bob.fetch(&place.remote()).await.unwrap().unwrap();
     assert_eq!(bob.merge_base(&hers, &his).await.unwrap(), Some(base.clone()));
     assert!(bob.is_ancestor(&base, &hers).await.unwrap());
@@ -119,7 +120,7 @@ async fn who_is_slower_is_told_and_no_history_is_rewritten() {
         .changes
         .push(("a.md".to_owned(), TreeChange::Take { oid: theirs.oid, mode: theirs.mode }));
     let merged = bob.commit(&merge).await.unwrap();
-    assert_eq!(bob.push(&place.remote(), &merged).await.unwrap(), Pushed::Done);
+    assert_eq!(bob.push(&place.remote(), &merged).await.unwrap(), PushOutcome::Done);
     let log = place.by_hand(&place.path("shared.git"), &["log", "--format=%H", "main"]);
     assert_eq!(log.lines().count(), 4);
 }
@@ -290,7 +291,7 @@ async fn a_hostile_repository_runs_nothing() {
     let next = ada.commit(&next).await.unwrap();
     ada.set_ref("refs/heads/main", &next, Some(&base)).await.unwrap();
     ada.reset_index(&next).await.unwrap();
-    assert_eq!(ada.push(&place.remote(), &next).await.unwrap(), Pushed::Done);
+    assert_eq!(ada.push(&place.remote(), &next).await.unwrap(), PushOutcome::Done);
     assert!(!canary.exists(), "{}", fs::read_to_string(&canary).unwrap());
     // The traps are real: by hand they do run.
     let _ = Command::new("git").args(["status"]).current_dir(place.path("ada")).output().unwrap();

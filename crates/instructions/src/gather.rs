@@ -15,7 +15,7 @@ use crate::limits::{MOST_BYTES, MOST_FILE_BYTES, MOST_FILES, MOST_SKIPPED};
 use crate::patterns::Patterns;
 use crate::places::InstructionPlaces;
 use crate::report::{
-    InstructionKind, InstructionSet, LoadedInstruction, Reason, SkipReason, Skipped,
+    InstructionKind, InstructionSet, LoadedInstruction, Reason, SkipReason, SkippedFile,
 };
 use crate::text::{self, InstructionText};
 
@@ -47,7 +47,7 @@ struct Gather<'a> {
     approved: &'a BTreeSet<PathBuf>,
     real_root: PathBuf,
     loaded: Vec<LoadedInstruction>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
     unlisted: usize,
     waiting: Vec<WaitingRule>,
     /// Maps real paths to the paths under which the files were loaded.
@@ -229,7 +229,7 @@ impl<'a> Gather<'a> {
         if self.skipped.len() >= MOST_SKIPPED {
             self.unlisted += 1;
         } else if self.told.insert(path.to_path_buf()) {
-            self.skipped.push(Skipped { path: path.to_path_buf(), real, imported_by, reason });
+            self.skipped.push(SkippedFile { path: path.to_path_buf(), real, imported_by, reason });
         }
     }
 

@@ -27,4 +27,6 @@ mod text;
 pub use disk::{Disk, FileLook, FileType};
 pub use gather::{InstructionRequest, load};
 pub use places::{InstructionPlaces, MANAGED, absolute, root_of};
-pub use report::{InstructionKind, InstructionSet, LoadedInstruction, Reason, SkipReason, Skipped};
+pub use report::{
+    InstructionKind, InstructionSet, LoadedInstruction, Reason, SkipReason, SkippedFile,
+};

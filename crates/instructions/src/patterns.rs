@@ -1,4 +1,4 @@
-//! Matches the `paths` of a rule: globs as in `.gitignore`, of which the last that matches decides.
+//! Matches the `paths` of a rule: globs as in `.gitignore`. The last one that matches decides.
 
 use std::path::Path;
 

@@ -18,7 +18,7 @@ pub struct InstructionSet {
     pub chain: Vec<LoadedInstruction>,
     /// Files that apply because of touched files, in the order of [`InstructionSet::chain`].
     pub touched: Vec<LoadedInstruction>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Number of skipped files that are not listed.
     pub unlisted: usize,
 }
@@ -75,7 +75,7 @@ impl fmt::Display for SkipReason {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedFile {
     pub path: PathBuf,
     /// The path to approve, if the file was found.
     pub real: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub struct Skipped {
     pub reason: Reason,
 }
 
-impl Skipped {
+impl SkippedFile {
     /// Returns the reason, to be shown next to the path.
     pub fn why(&self) -> String {
         match &self.reason {

@@ -27,7 +27,7 @@ pub(crate) struct McpClient {
 
 impl McpClient {
     pub(crate) fn of(daemon: &Daemon, parts: Option<&Parts>) -> Self {
-        // A path may contain other than ASCII characters, which headers transmit as bytes.
+        // A path may contain non-ASCII characters, which headers transmit as bytes.
         let header = |name: &str| {
             let value = parts?.headers.get(name)?;
             Some(std::str::from_utf8(value.as_bytes()).ok()?.trim().to_owned())

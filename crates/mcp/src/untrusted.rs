@@ -1,15 +1,11 @@
 //! Formats untrusted texts for a model: between tags that they cannot close, and without invisible characters.
 
 use bethink_memdir::prompt::guarded;
+pub(crate) use bethink_memdir::prompt::guarded_line as line;
 use serde_json::Value;
 
 /// Maximum number of characters of a call's input that are shown.
 const INPUT_CHARS: usize = 2_000;
-
-/// Puts a text, such as a title or a snippet, on one line.
-pub(crate) fn line(text: &str) -> String {
-    guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 /// Puts a text between tags.
 pub(crate) fn fenced(text: &str) -> String {

@@ -13,7 +13,7 @@ use crate::error::FileError;
 use crate::file::{DirectoryFile, FileContent};
 use crate::limits::LEFT_AFTER;
 use crate::list::DirectoryListing;
-use crate::place::{Missing, Place};
+use crate::place::{MissingFolders, Place};
 use crate::read::{content, drain, open};
 use crate::rename::named_for;
 use crate::root::{Aside, MemoryRoot};
@@ -21,7 +21,7 @@ use crate::root::{Aside, MemoryRoot};
 /// Content that someone wrote to a displaced file, or that an interrupted write left. It stays on disk, and is
 /// returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettledFile {
     pub file: DirectoryFile,
     pub content: FileContent,
     folders: Vec<String>,
@@ -36,7 +36,7 @@ impl MemoryRoot {
 
     /// Checks files that were displaced at least `grace` ago. Unchanged ones are removed. Content that was written
     /// since is returned: the caller must store it, release it, and settle again.
-    pub fn settle(&self, grace: Duration) -> Vec<Settled> {
+    pub fn settle(&self, grace: Duration) -> Vec<SettledFile> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)
             .into_iter()
@@ -47,10 +47,10 @@ impl MemoryRoot {
     }
 
     /// Marks these as stored elsewhere, so that they may be removed unless someone writes into them again.
-    pub fn release(&self, kept: &[Settled]) {
+    pub fn release(&self, kept: &[SettledFile]) {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         for aside in asides.iter_mut() {
-            let of_it = |s: &&Settled| s.name == aside.name && s.folders == aside.folders;
+            let of_it = |s: &&SettledFile| s.name == aside.name && s.folders == aside.folders;
             if let Some(settled) = kept.iter().find(of_it) {
                 aside.known = Some(settled.content.hash);
             }
@@ -59,7 +59,7 @@ impl MemoryRoot {
 
     /// Collects files that interrupted writes left. They must be stored and released as those of [`Self::settle`].
     /// Recently changed files are skipped, because another daemon may be using them.
-    pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<Settled> {
+    pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<SettledFile> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
         let mut settled = Vec::new();
         for left in listing.left.iter().filter(|left| left.stat.stamp.ctime < before) {
@@ -87,19 +87,21 @@ impl MemoryRoot {
     }
 
     /// Returns content that the caller does not have, or else removes the file and returns `None`.
-    fn look(&self, aside: Aside) -> Option<Settled> {
+    fn look(&self, aside: Aside) -> Option<SettledFile> {
         let looked = self.looked(&aside).inspect_err(|error| {
             tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");
         });
         let content = looked.ok()??;
         let (file, folders, name) = (aside.file.clone(), aside.folders.clone(), aside.name.clone());
         self.set_aside(aside);
-        Some(Settled { file, content, folders, name })
+        Some(SettledFile { file, content, folders, name })
     }
 
     fn looked(&self, aside: &Aside) -> Result<Option<FileContent>, FileError> {
         let shown = aside.file.path();
-        let Some(dir) = self.walk(&aside.folders, &shown, Missing::Leave)? else { return Ok(None) };
+        let Some(dir) = self.walk(&aside.folders, &shown, MissingFolders::Leave)? else {
+            return Ok(None);
+        };
         let place = Place { shown, folders: aside.folders.clone(), dir, name: aside.name.clone() };
         let Some(found) = content(&place, &place.name)? else { return Ok(None) };
         if aside.known != Some(found.hash) {

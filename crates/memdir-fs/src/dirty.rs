@@ -19,7 +19,7 @@ pub enum Dirty {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedRoot {
     pub(crate) path: PathBuf,
     pub(crate) scope: Scope,
     pub(crate) follow: Follow,
@@ -37,7 +37,7 @@ pub(crate) struct Pending {
     pub(crate) folders: bool,
 }
 
-impl Watched {
+impl WatchedRoot {
     pub(crate) fn add(&mut self, found: DirtyPath) {
         let pending = self
             .pending
@@ -103,7 +103,7 @@ pub(crate) enum DirtyPath {
 }
 
 /// Records an event. Returns whether there is something to do.
-pub(crate) fn take_in(roots: &mut [Watched], event: notify::Result<Event>) -> bool {
+pub(crate) fn take_in(roots: &mut [WatchedRoot], event: notify::Result<Event>) -> bool {
     let event = match event {
         Ok(event) if event.need_rescan() => None,
         // Reads change nothing, and many are our own.

@@ -26,13 +26,13 @@ mod undo;
 pub mod watch;
 pub mod write;
 
-pub use aside::Settled;
+pub use aside::SettledFile;
 pub use changed::{DirectoryChanges, FileSeen, changed};
 pub use dirty::Dirty;
 pub use error::{FileError, RootError, UnusableReason};
 pub use file::{DirectoryFile, FileContent, Stamp, Stat};
-pub use list::{DirectoryListing, Left, Strange};
-pub use lock::{Holder, Locked};
+pub use list::{DirectoryListing, LeftoverFile, StrangeEntry};
+pub use lock::{Holder, LockOutcome};
 pub use root::{Follow, MemoryRoot};
 pub use watch::Watch;
-pub use write::{Conflict, Expected, Replaced};
+pub use write::{Conflict, Expected, WriteOutcome};

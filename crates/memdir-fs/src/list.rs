@@ -22,9 +22,9 @@ pub struct DirectoryListing {
     /// By name.
     pub topics: Vec<(Name, Stat)>,
     /// Entries that look like memories but cannot be read as such.
-    pub strange: Vec<Strange>,
+    pub strange: Vec<StrangeEntry>,
     /// Hidden files of running or interrupted writes, by this or another process.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftoverFile>,
 }
 
 impl DirectoryListing {
@@ -38,7 +38,7 @@ impl DirectoryListing {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Strange {
+pub struct StrangeEntry {
     /// Path relative to the directory. Invalid UTF-8 is replaced.
     pub path: String,
     pub why: UnusableReason,
@@ -46,7 +46,7 @@ pub struct Strange {
 
 /// A hidden file of a write that is running or was interrupted.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct LeftoverFile {
     pub(crate) folders: Vec<String>,
     pub(crate) name: String,
     pub stat: Stat,
@@ -207,12 +207,12 @@ impl Walk<'_> {
             && meta.is_file()
         {
             let (folders, name) = (folders.to_vec(), name.to_owned());
-            self.listing.left.push(Left { folders, name, stat: Stat::of(&meta) });
+            self.listing.left.push(LeftoverFile { folders, name, stat: Stat::of(&meta) });
         }
     }
 
     fn strange(&mut self, path: String, why: UnusableReason) {
-        self.listing.strange.push(Strange { path, why });
+        self.listing.strange.push(StrangeEntry { path, why });
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Holder {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "someone else may hold the lock"]
-pub enum Locked {
+pub enum LockOutcome {
     /// `after` is the previous holder, whose heartbeat was too old.
     Ours {
         after: Option<Holder>,
@@ -39,7 +39,7 @@ pub enum Locked {
     Held(Holder),
 }
 
-enum Opened {
+enum OpenedLock {
     Ours(std::fs::File),
     /// Another process is reading or writing the lock file right now.
     Busy,
@@ -49,12 +49,17 @@ enum Opened {
 impl MemoryRoot {
     /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is older than
     /// `stale`, or as far in the future.
-    pub fn lock(&self, owner: &str, now: UnixMicros, stale: Duration) -> Result<Locked, FileError> {
+    pub fn lock(
+        &self,
+        owner: &str,
+        now: UnixMicros,
+        stale: Duration,
+    ) -> Result<LockOutcome, FileError> {
         let mut file = match self.lock_file(true)? {
-            Opened::Ours(file) => file,
-            Opened::Busy | Opened::Absent => {
+            OpenedLock::Ours(file) => file,
+            OpenedLock::Busy | OpenedLock::Absent => {
                 let owner = "another process that is taking it now".to_owned();
-                return Ok(Locked::Held(Holder { owner, heard: now }));
+                return Ok(LockOutcome::Held(Holder { owner, heard: now }));
             }
         };
         let alive = |holder: &Holder| {
@@ -62,10 +67,10 @@ impl MemoryRoot {
             holder.owner != owner && silent < stale.as_micros()
         };
         match read(&mut file)? {
-            Some(holder) if alive(&holder) => Ok(Locked::Held(holder)),
+            Some(holder) if alive(&holder) => Ok(LockOutcome::Held(holder)),
             holder => {
                 write(&mut file, owner, now)?;
-                Ok(Locked::Ours { after: holder.filter(|holder| holder.owner != owner) })
+                Ok(LockOutcome::Ours { after: holder.filter(|holder| holder.owner != owner) })
             }
         }
     }
@@ -73,10 +78,10 @@ impl MemoryRoot {
     /// Writes a heartbeat. Returns whether `owner` still holds the lock.
     pub fn keep_lock(&self, owner: &str, now: UnixMicros) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
-            Opened::Ours(file) => file,
-            Opened::Absent => return Ok(false),
+            OpenedLock::Ours(file) => file,
+            OpenedLock::Absent => return Ok(false),
             // The previous heartbeat is still recent enough.
-            Opened::Busy => return Ok(true),
+            OpenedLock::Busy => return Ok(true),
         };
         let ours = read(&mut file)?.is_some_and(|holder| holder.owner == owner);
         if ours {
@@ -89,9 +94,9 @@ impl MemoryRoot {
     /// moment, or others must wait until the lock is stale.
     pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
-            Opened::Ours(file) => file,
-            Opened::Absent => return Ok(true),
-            Opened::Busy => return Ok(false),
+            OpenedLock::Ours(file) => file,
+            OpenedLock::Absent => return Ok(true),
+            OpenedLock::Busy => return Ok(false),
         };
         if read(&mut file)?.is_some_and(|holder| holder.owner == owner) {
             self.dir.remove_file(LOCK).map_err(failed)?;
@@ -99,10 +104,10 @@ impl MemoryRoot {
         Ok(true)
     }
 
-    fn lock_file(&self, make: bool) -> Result<Opened, FileError> {
+    fn lock_file(&self, make: bool) -> Result<OpenedLock, FileError> {
         self.check_current()?;
         for _ in 0..TRIES {
-            let Some(file) = self.open_lock(make)? else { return Ok(Opened::Absent) };
+            let Some(file) = self.open_lock(make)? else { return Ok(OpenedLock::Absent) };
             let opened = file.metadata().map_err(failed)?;
             if !opened.is_file() {
                 return Err(FileError::strange(LOCK, UnusableReason::NotAFile));
@@ -110,15 +115,15 @@ impl MemoryRoot {
             let file = file.into_std();
             match file.try_lock() {
                 Ok(()) => {}
-                Err(std::fs::TryLockError::WouldBlock) => return Ok(Opened::Busy),
+                Err(std::fs::TryLockError::WouldBlock) => return Ok(OpenedLock::Busy),
                 Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
             }
             let named = self.dir.symlink_metadata(LOCK);
             if named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
-                return Ok(Opened::Ours(file));
+                return Ok(OpenedLock::Ours(file));
             }
         }
-        Ok(Opened::Busy)
+        Ok(OpenedLock::Busy)
     }
 
     fn open_lock(&self, make: bool) -> Result<Option<cap_std::fs::File>, FileError> {

@@ -50,14 +50,14 @@ impl Place {
 impl MemoryRoot {
     /// Finds a file, and follows links that stay inside the directory. Returns `None` if its folder does not exist.
     pub(crate) fn find(&self, file: &DirectoryFile) -> Result<Option<Place>, FileError> {
-        let Some(place) = self.place(file, Missing::Leave)? else { return Ok(None) };
+        let Some(place) = self.place(file, MissingFolders::Leave)? else { return Ok(None) };
         self.followed(place).map(Some)
     }
 
     /// As [`Self::find`], but creates missing folders.
     pub(crate) fn find_or_make(&self, file: &DirectoryFile) -> Result<Place, FileError> {
         let gone = || FileError::Moved { path: self.path.clone() };
-        let place = self.place(file, Missing::Make)?.ok_or_else(gone)?;
+        let place = self.place(file, MissingFolders::Make)?.ok_or_else(gone)?;
         self.followed(place)
     }
 
@@ -65,7 +65,7 @@ impl MemoryRoot {
     pub(crate) fn place(
         &self,
         file: &DirectoryFile,
-        missing: Missing,
+        missing: MissingFolders,
     ) -> Result<Option<Place>, FileError> {
         let shown = file.path();
         let mut folders: Vec<String> = shown.split('/').map(str::to_owned).collect();
@@ -83,7 +83,7 @@ impl MemoryRoot {
         if place.folders.is_empty() {
             return Ok(());
         }
-        let now = self.walk(&place.folders, &place.shown, Missing::Leave)?;
+        let now = self.walk(&place.folders, &place.shown, MissingFolders::Leave)?;
         let moved = || FileError::Moved { path: self.path.join(place.folders.join("/")) };
         let (now, then) = (now.ok_or_else(moved)?.dir_metadata(), place.dir.dir_metadata());
         let same = matches!((now, then), (Ok(now), Ok(then)) if node(&now) == node(&then));
@@ -95,15 +95,17 @@ impl MemoryRoot {
         &self,
         folders: &[String],
         shown: &str,
-        missing: Missing,
+        missing: MissingFolders,
     ) -> Result<Option<Arc<Dir>>, FileError> {
         let mut dir = Arc::clone(&self.dir);
         for part in folders {
             dir = match dir.open_dir_nofollow(part) {
                 Ok(next) => Arc::new(next),
                 Err(error) => match (Errno::from_io_error(&error), missing) {
-                    (Some(Errno::NOENT), Missing::Leave) => return Ok(None),
-                    (Some(Errno::NOENT), Missing::Make) => Arc::new(made(&dir, part, shown)?),
+                    (Some(Errno::NOENT), MissingFolders::Leave) => return Ok(None),
+                    (Some(Errno::NOENT), MissingFolders::Make) => {
+                        Arc::new(made(&dir, part, shown)?)
+                    }
                     (Some(Errno::NOTDIR | Errno::LOOP | Errno::MLINK), _) => {
                         return Err(FileError::strange(shown, no_folder(&dir, part)));
                     }
@@ -137,7 +139,7 @@ impl MemoryRoot {
             return Err(place.strange(UnusableReason::Team));
         }
         let Some(name) = folders.pop() else { return Err(place.strange(UnusableReason::NotAFile)) };
-        let dir = self.walk(&folders, &place.shown, Missing::Leave)?;
+        let dir = self.walk(&folders, &place.shown, MissingFolders::Leave)?;
         let dir = dir.ok_or_else(|| place.strange(UnusableReason::Dangling))?;
         Ok(Place { shown: place.shown, folders, dir, name })
     }
@@ -150,7 +152,7 @@ impl MemoryRoot {
 
 /// How to handle missing folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingFolders {
     Leave,
     Make,
 }

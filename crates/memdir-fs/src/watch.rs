@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use bethink_memdir::Scope;
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode};
 
-use crate::dirty::{Dirty, DirtyPath, Pending, Watched, take_in};
+use crate::dirty::{Dirty, DirtyPath, Pending, WatchedRoot, take_in};
 use crate::limits::{DEBOUNCE, POLL};
 use crate::root::{Follow, MemoryRoot};
 
@@ -59,7 +59,7 @@ impl Watch {
             root.add(DirtyPath::Folder);
         } else {
             let (path, asked) = (path.to_owned(), BTreeSet::new());
-            let mut root = Watched { path, scope, follow, asked, polled: false, pending: None };
+            let mut root = WatchedRoot { path, scope, follow, asked, polled: false, pending: None };
             root.add(DirtyPath::Folder);
             state.roots.push(root);
         }
@@ -69,7 +69,7 @@ impl Watch {
 
     pub fn remove(&self, path: &Path) {
         let mut state = self.shared.lock();
-        let gone: Vec<Watched> = state.roots.extract_if(.., |root| root.path == path).collect();
+        let gone: Vec<WatchedRoot> = state.roots.extract_if(.., |root| root.path == path).collect();
         state.forgotten.extend(gone.into_iter().flat_map(|root| root.asked));
         drop(state);
         self.shared.wake.notify_one();
@@ -117,7 +117,7 @@ pub(crate) struct WatchState {
 
 #[derive(Debug, Default)]
 struct WatchRoots {
-    roots: Vec<Watched>,
+    roots: Vec<WatchedRoot>,
     /// Paths to stop watching, because their directory was removed.
     forgotten: Vec<PathBuf>,
     stopped: bool,
@@ -158,7 +158,7 @@ impl WatchState {
 
 struct WatchWork {
     /// Changed directories, as they were when the work was taken.
-    changed: Vec<(Watched, Pending)>,
+    changed: Vec<(WatchedRoot, Pending)>,
     forgotten: Vec<PathBuf>,
 }
 
@@ -219,7 +219,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
 
     /// Watches every folder again until no new one is found. This also finds a folder that was replaced by another one
     /// with the same name.
-    fn watch_anew(&mut self, root: &Watched) {
+    fn watch_anew(&mut self, root: &WatchedRoot) {
         let others = self.asked_by_others(&root.path);
         for path in &root.asked {
             self.unwatch(path);
@@ -255,7 +255,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
 
     /// Stores a directory's watches. Other directories that share a folder may have missed events, so they are checked
     /// too.
-    fn keep(&self, root: &Watched, asked: BTreeSet<PathBuf>, polled: bool) {
+    fn keep(&self, root: &WatchedRoot, asked: BTreeSet<PathBuf>, polled: bool) {
         let mut state = self.shared.lock();
         for other in state.roots.iter_mut().filter(|other| other.path != root.path) {
             if !other.asked.is_disjoint(&asked) || !other.asked.is_disjoint(&root.asked) {
@@ -287,7 +287,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
 }
 
 /// Returns the directory, its folders, and its parent, which reports when the directory is created or removed.
-fn folders(root: &Watched) -> BTreeSet<PathBuf> {
+fn folders(root: &WatchedRoot) -> BTreeSet<PathBuf> {
     let mut found: BTreeSet<PathBuf> = root.path.parent().map(Path::to_owned).into_iter().collect();
     if let Ok(Some(memory)) = MemoryRoot::open(&root.path, root.scope, root.follow) {
         found.insert(root.path.clone());

@@ -12,7 +12,7 @@ use crate::draft::{FileDraft, sync};
 use crate::error::{FileError, UnusableReason};
 use crate::file::{DirectoryFile, FileContent, Stat};
 use crate::limits::{FILE_MODE, MOST_BYTES};
-use crate::place::{Missing, Place, twin};
+use crate::place::{MissingFolders, Place, twin};
 use crate::read::content;
 use crate::root::MemoryRoot;
 use crate::undo::MovedAside;
@@ -20,7 +20,7 @@ use crate::undo::MovedAside;
 /// The outcome of a write or a removal.
 #[derive(Debug)]
 #[must_use = "a conflict is not an error, but nothing was written"]
-pub enum Replaced {
+pub enum WriteOutcome {
     /// The file already has these bytes.
     Same {
         hash: Hash,
@@ -56,7 +56,7 @@ impl MemoryRoot {
         file: &DirectoryFile,
         expected: Expected,
         bytes: &[u8],
-    ) -> Result<Replaced, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         if bytes.len() as u64 > MOST_BYTES {
             let why = UnusableReason::TooLarge { bytes: bytes.len() as u64 };
             return Err(FileError::strange(file.path(), why));
@@ -75,29 +75,31 @@ impl MemoryRoot {
     }
 
     /// Removes the file if it has the expected content. A link is not removed: a person must do that.
-    pub fn remove(&self, file: &DirectoryFile, expected: Hash) -> Result<Replaced, FileError> {
+    pub fn remove(&self, file: &DirectoryFile, expected: Hash) -> Result<WriteOutcome, FileError> {
         let _turn = self.turn(file);
-        let Some(now) = self.read(file)? else { return Ok(Replaced::Absent) };
+        let Some(now) = self.read(file)? else { return Ok(WriteOutcome::Absent) };
         if now.hash != expected {
             let conflict = Conflict { current: Some(now), displaced: Vec::new() };
-            return Ok(Replaced::Conflict(conflict));
+            return Ok(WriteOutcome::Conflict(conflict));
         }
-        let Some(place) = self.place(file, Missing::Leave)? else { return Ok(Replaced::Absent) };
+        let Some(place) = self.place(file, MissingFolders::Leave)? else {
+            return Ok(WriteOutcome::Absent);
+        };
         if place.entry()?.is_some_and(|meta| meta.is_symlink()) {
             return Err(place.strange(UnusableReason::Linked));
         }
         match self.take_away(file, &place, expected)? {
-            MovedAside::Gone => Ok(Replaced::Absent),
+            MovedAside::Gone => Ok(WriteOutcome::Absent),
             MovedAside::Other(displaced) => self.lost(file, displaced),
             MovedAside::Expected { side, content } => {
                 let synced = sync(&place).and_then(|()| self.still_there(&place));
                 self.aside(file, &place, side, synced.is_ok().then_some(content.hash));
-                synced.map(|()| Replaced::Removed { before: content })
+                synced.map(|()| WriteOutcome::Removed { before: content })
             }
         }
     }
 
-    fn put_new(&self, file: &DirectoryFile, bytes: &[u8]) -> Result<Replaced, FileError> {
+    fn put_new(&self, file: &DirectoryFile, bytes: &[u8]) -> Result<WriteOutcome, FileError> {
         let place = self.find_or_make(file)?;
         if let Some(twin) = twin(&place.dir, &place.name).map_err(|e| place.io("look for", e))? {
             return Err(FileError::Twin { file: place.shown, twin });
@@ -121,7 +123,7 @@ impl MemoryRoot {
         file: &DirectoryFile,
         expected: Hash,
         bytes: &[u8],
-    ) -> Result<Replaced, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         let Some(place) = self.find(file)? else { return self.lost(file, Vec::new()) };
         let Some(meta) = place.entry()? else { return self.lost(file, Vec::new()) };
         let mode = meta.permissions().mode() & 0o777;
@@ -149,7 +151,7 @@ impl MemoryRoot {
         place: &Place,
         draft: FileDraft,
         expected: Hash,
-    ) -> Result<Replaced, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         match content(place, &draft.name) {
             Ok(Some(out)) if out.hash == expected => {
                 let done = self.done(place, &draft, Some(out));
@@ -163,15 +165,15 @@ impl MemoryRoot {
         }
     }
 
-    /// Replaces the file on file systems without exchange: moves it away, compares, and moves the new one into place.
-    /// In between, readers find no file, and a crash leaves it under its hidden name.
+    /// Replaces the file on file systems that cannot exchange names: moves it away, compares, and moves the new one
+    /// into place. In between, readers find no file, and a crash leaves it under its hidden name.
     fn put_over_slowly(
         &self,
         file: &DirectoryFile,
         place: &Place,
         draft: &FileDraft,
         expected: Hash,
-    ) -> Result<Replaced, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         let (side, before) = match self.take_away(file, place, expected) {
             Ok(MovedAside::Expected { side, content }) => (side, content),
             missed => {
@@ -204,10 +206,10 @@ impl MemoryRoot {
         place: &Place,
         draft: &FileDraft,
         before: Option<FileContent>,
-    ) -> Result<Replaced, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         sync(place)?;
         self.still_there(place)?;
-        Ok(Replaced::Done { hash: draft.hash, stat: draft.stat(place)?, before })
+        Ok(WriteOutcome::Done { hash: draft.hash, stat: draft.stat(place)?, before })
     }
 
     /// The outcome of a write that was undone, with the content that it displaced.
@@ -215,20 +217,20 @@ impl MemoryRoot {
         &self,
         file: &DirectoryFile,
         displaced: Vec<FileContent>,
-    ) -> Result<Replaced, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         let current = match self.read(file) {
             Err(error) if displaced.is_empty() => return Err(error),
             read => read.unwrap_or_default(),
         };
-        Ok(Replaced::Conflict(Conflict { current, displaced }))
+        Ok(WriteOutcome::Conflict(Conflict { current, displaced }))
     }
 }
 
 /// The outcome if the current content is not the expected one, or already the new one.
-fn not_written(current: Option<FileContent>, bytes: &[u8]) -> Replaced {
+fn not_written(current: Option<FileContent>, bytes: &[u8]) -> WriteOutcome {
     match current {
-        Some(now) if now.bytes == bytes => Replaced::Same { hash: now.hash, stat: now.stat },
-        current => Replaced::Conflict(Conflict { current, displaced: Vec::new() }),
+        Some(now) if now.bytes == bytes => WriteOutcome::Same { hash: now.hash, stat: now.stat },
+        current => WriteOutcome::Conflict(Conflict { current, displaced: Vec::new() }),
     }
 }
 

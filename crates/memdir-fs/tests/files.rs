@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_memdir_fs::limits::MOST_BYTES;
 use bethink_memdir_fs::{
-    Conflict, DirectoryFile, Expected, FileError, Follow, MemoryRoot, Replaced, RootError,
-    UnusableReason,
+    Conflict, DirectoryFile, Expected, FileError, Follow, MemoryRoot, RootError, UnusableReason,
+    WriteOutcome,
 };
 
 struct Place {
@@ -52,11 +52,11 @@ impl Place {
         }
     }
 
-    fn put(&self, path: &str, before: &str, text: &str) -> Result<Replaced, FileError> {
+    fn put(&self, path: &str, before: &str, text: &str) -> Result<WriteOutcome, FileError> {
         self.root.replace(&file(path), Expected::Hash(hash(before)), text.as_bytes())
     }
 
-    fn add(&self, path: &str, text: &str) -> Result<Replaced, FileError> {
+    fn add(&self, path: &str, text: &str) -> Result<WriteOutcome, FileError> {
         self.root.replace(&file(path), Expected::Absent, text.as_bytes())
     }
 
@@ -76,17 +76,17 @@ fn hash(text: &str) -> Hash {
 }
 
 #[track_caller]
-fn conflict(replaced: Replaced) -> Conflict {
+fn conflict(replaced: WriteOutcome) -> Conflict {
     match replaced {
-        Replaced::Conflict(conflict) => conflict,
+        WriteOutcome::Conflict(conflict) => conflict,
         other => panic!("no conflict: {other:?}"),
     }
 }
 
 #[track_caller]
-fn done(replaced: Replaced) -> Option<String> {
+fn done(replaced: WriteOutcome) -> Option<String> {
     match replaced {
-        Replaced::Done { before, .. } => before.map(|c| c.text().unwrap().to_owned()),
+        WriteOutcome::Done { before, .. } => before.map(|c| c.text().unwrap().to_owned()),
         other => panic!("not written: {other:?}"),
     }
 }
@@ -105,18 +105,20 @@ fn what_is_written_is_read_listed_and_removed() {
     assert_eq!(listing.strange, []);
 
     let removed = place.root.remove(&file("plans/fog.md"), hash("b")).unwrap();
-    assert!(matches!(removed, Replaced::Removed { before } if before.bytes == b"b"));
+    assert!(matches!(removed, WriteOutcome::Removed { before } if before.bytes == b"b"));
     assert_eq!(place.read("plans/fog.md").unwrap(), None);
     let again = place.root.remove(&file("plans/fog.md"), hash("b")).unwrap();
-    assert!(matches!(again, Replaced::Absent));
+    assert!(matches!(again, WriteOutcome::Absent));
 }
 
 #[test]
 fn a_stat_that_a_write_returns_is_the_one_that_is_listed() {
     let place = Place::new();
-    let Replaced::Done { stat, .. } = place.add("fog.md", "a").unwrap() else { panic!("not done") };
+    let WriteOutcome::Done { stat, .. } = place.add("fog.md", "a").unwrap() else {
+        panic!("not done")
+    };
     assert_eq!(place.root.list().unwrap().topics[0].1, stat);
-    let Replaced::Done { stat, .. } = place.put("fog.md", "a", "b").unwrap() else {
+    let WriteOutcome::Done { stat, .. } = place.put("fog.md", "a", "b").unwrap() else {
         panic!("not done")
     };
     assert_eq!(place.root.list().unwrap().topics[0].1, stat);
@@ -134,7 +136,7 @@ fn a_write_that_saw_something_else_is_a_conflict() {
     assert!(conflict(place.put("rain.md", "old", "mine").unwrap()).current.is_none());
     assert!(matches!(
         place.root.remove(&file("fog.md"), hash("old")).unwrap(),
-        Replaced::Conflict(Conflict { current: Some(now), .. }) if now.bytes == b"theirs"
+        WriteOutcome::Conflict(Conflict { current: Some(now), .. }) if now.bytes == b"theirs"
     ));
     assert_eq!(place.text("fog.md"), "theirs");
     assert_eq!(place.hidden(), [] as [String; 0]);
@@ -145,8 +147,8 @@ fn equal_content_is_success_without_a_write() {
     let place = Place::new();
     place.save("fog.md", "same");
     let before = fs::metadata(place.path().join("fog.md")).unwrap();
-    assert!(matches!(place.put("fog.md", "old", "same").unwrap(), Replaced::Same { .. }));
-    assert!(matches!(place.add("fog.md", "same").unwrap(), Replaced::Same { .. }));
+    assert!(matches!(place.put("fog.md", "old", "same").unwrap(), WriteOutcome::Same { .. }));
+    assert!(matches!(place.add("fog.md", "same").unwrap(), WriteOutcome::Same { .. }));
     let after = fs::metadata(place.path().join("fog.md")).unwrap();
     assert_eq!((before.ino(), before.ctime_nsec()), (after.ino(), after.ctime_nsec()));
 }

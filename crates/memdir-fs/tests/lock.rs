@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bethink_memdir::Scope;
-use bethink_memdir_fs::{Follow, Holder, Locked, MemoryRoot};
+use bethink_memdir_fs::{Follow, Holder, LockOutcome, MemoryRoot};
 use bethink_transcript::UnixMicros;
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -24,13 +24,13 @@ fn minutes(count: i64) -> UnixMicros {
 fn a_lock_is_held_while_it_is_heard_of() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (root(dir.path()), root(dir.path()));
-    let free = Locked::Ours { after: None };
+    let free = LockOutcome::Ours { after: None };
     assert_eq!(one.lock("one", minutes(0), HOUR).unwrap(), free);
     assert_eq!(one.lock("one", minutes(1), HOUR).unwrap(), free, "held already");
-    let held = Locked::Held(Holder { owner: "one".to_owned(), heard: minutes(1) });
+    let held = LockOutcome::Held(Holder { owner: "one".to_owned(), heard: minutes(1) });
     assert_eq!(other.lock("other", minutes(59), HOUR).unwrap(), held);
     assert!(one.keep_lock("one", minutes(59)).unwrap());
-    assert!(matches!(other.lock("other", minutes(118), HOUR).unwrap(), Locked::Held(_)));
+    assert!(matches!(other.lock("other", minutes(118), HOUR).unwrap(), LockOutcome::Held(_)));
     assert!(one.unlock("one").unwrap());
     assert!(!dir.path().join(FILE).exists(), "nothing is left behind");
     assert_eq!(other.lock("other", minutes(118), HOUR).unwrap(), free);
@@ -40,11 +40,11 @@ fn a_lock_is_held_while_it_is_heard_of() {
 fn who_is_silent_for_too_long_is_followed_by_another() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (root(dir.path()), root(dir.path()));
-    assert_eq!(one.lock("one", minutes(0), HOUR).unwrap(), Locked::Ours { after: None });
+    assert_eq!(one.lock("one", minutes(0), HOUR).unwrap(), LockOutcome::Ours { after: None });
     let before = Holder { owner: "one".to_owned(), heard: minutes(0) };
     assert_eq!(
         other.lock("other", minutes(60), HOUR).unwrap(),
-        Locked::Ours { after: Some(before) }
+        LockOutcome::Ours { after: Some(before) }
     );
     assert!(!one.keep_lock("one", minutes(61)).unwrap(), "it is told");
     assert!(one.unlock("one").unwrap());
@@ -59,13 +59,16 @@ fn what_is_no_lock_is_nobodys() {
         std::fs::write(dir.path().join(FILE), broken).unwrap();
         assert_eq!(
             root.lock("one", minutes(0), HOUR).unwrap(),
-            Locked::Ours { after: None },
+            LockOutcome::Ours { after: None },
             "{broken:?}"
         );
     }
     // A clock that ran far ahead holds nothing for years.
     std::fs::write(dir.path().join(FILE), format!("{} someone\n", minutes(1_000_000).0)).unwrap();
-    assert!(matches!(root.lock("one", minutes(0), HOUR).unwrap(), Locked::Ours { after: Some(_) }));
+    assert!(matches!(
+        root.lock("one", minutes(0), HOUR).unwrap(),
+        LockOutcome::Ours { after: Some(_) }
+    ));
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn a_lock_is_no_way_out_of_the_directory() {
 fn a_lock_is_no_memory() {
     let dir = tempfile::tempdir().unwrap();
     let root = root(dir.path());
-    assert_eq!(root.lock("one", minutes(0), HOUR).unwrap(), Locked::Ours { after: None });
+    assert_eq!(root.lock("one", minutes(0), HOUR).unwrap(), LockOutcome::Ours { after: None });
     let listing = root.list().unwrap();
     assert!(listing.topics.is_empty() && listing.strange.is_empty() && listing.left.is_empty());
 }
@@ -105,7 +108,7 @@ fn two_never_hold_it() {
             scope.spawn(move || {
                 let (root, owner) = (root(dir), format!("thread {thread}"));
                 for _ in 0..200 {
-                    if let Locked::Ours { .. } = root.lock(&owner, minutes(0), HOUR).unwrap() {
+                    if let LockOutcome::Ours { .. } = root.lock(&owner, minutes(0), HOUR).unwrap() {
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                         assert!(root.keep_lock(&owner, minutes(0)).unwrap());
                         inside.fetch_sub(1, Ordering::SeqCst);

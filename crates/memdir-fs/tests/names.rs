@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bethink_memdir::{Name, Scope};
-use bethink_memdir_fs::{DirectoryFile, Expected, Follow, MemoryRoot, Replaced};
+use bethink_memdir_fs::{DirectoryFile, Expected, Follow, MemoryRoot, WriteOutcome};
 use unicode_normalization::UnicodeNormalization;
 
 /// What reads as "upwards" or "elsewhere" somewhere.
@@ -120,7 +120,7 @@ fn honest_names_are_taken_and_come_back_from_a_listing() {
     for name in HONEST {
         let file = DirectoryFile::Topic(Name::parse(name).unwrap());
         let written = root.replace(&file, Expected::Absent, name.as_bytes()).unwrap();
-        assert!(matches!(written, Replaced::Done { .. }), "{name}");
+        assert!(matches!(written, WriteOutcome::Done { .. }), "{name}");
     }
     let listing = root.list().unwrap();
     let listed: BTreeSet<&str> = listing.topics.iter().map(|(name, _)| name.as_str()).collect();

@@ -22,14 +22,14 @@ pub use guess::guess_kind;
 pub use read::{TopicText, read};
 pub use write::write;
 
-/// Lines at the beginning of a file that may be front matter (specification, section 7).
+/// Maximum number of lines at the beginning of a file that may be front matter (specification, section 7).
 pub const HEADER_LINES: usize = 30;
-/// Most bytes of these lines: a larger header was not written by a person.
+/// Maximum size of these lines, in bytes. A larger header was not written by a person.
 pub const HEADER_BYTES: usize = 64 * 1024;
-/// Longest value, in characters: a description is a line of an index, not a page.
+/// Maximum length of a value, in characters: a description is a line of an index, not a page.
 pub const VALUE_CHARS: usize = 1_000;
 
-/// The readable content of a topic's front matter.
+/// The content of a topic's front matter, as far as it could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     pub name: Option<String>,
@@ -37,6 +37,6 @@ pub struct Header {
     pub kind: Option<MemoryKind>,
     pub modified: Option<String>,
     pub source: Option<Source>,
-    /// Why some of it could not be read.
+    /// Reasons why parts of it could not be read.
     pub faults: Vec<String>,
 }

@@ -12,7 +12,7 @@ mod topics;
 use finding::finding;
 pub use finding::{Directory, MemoryFinding, Severity, StrangeFile, TopicFile};
 
-/// All findings: the most severe first, then by file and line.
+/// Returns all findings, ordered by severity, file and line.
 pub fn lint(directory: &Directory<'_>) -> Vec<MemoryFinding> {
     let known = known::KnownTopics::of(directory.topics);
     let mut out = Vec::new();
@@ -28,6 +28,6 @@ pub fn lint(directory: &Directory<'_>) -> Vec<MemoryFinding> {
 }
 
 fn strange(file: &StrangeFile<'_>) -> MemoryFinding {
-    let help = "it is not recalled: fix it, or move it out of the directory";
+    let help = "fix it, or move it out of the directory; until then, it is not recalled";
     finding(Severity::Error, "unreadable", file.path, file.why, help)
 }

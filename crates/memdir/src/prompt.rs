@@ -10,12 +10,12 @@ mod recalled;
 #[cfg(test)]
 mod tests;
 
-pub use guard::guarded;
+pub use guard::{guarded, guarded_line};
 pub use index::index;
 pub use news::index_news;
-pub use recalled::{Excerpt, Recalled, excerpt, recalled};
+pub use recalled::{Excerpt, RecalledText, excerpt, recalled};
 
-/// Lines of one recalled memory (specification, section 7).
+/// Maximum number of lines of a recalled memory (specification, section 7).
 pub const RECALLED_LINES: usize = 200;
-/// Bytes of one recalled memory (specification, section 7).
+/// Maximum size of a recalled memory, in bytes (specification, section 7).
 pub const RECALLED_BYTES: usize = 4_096;

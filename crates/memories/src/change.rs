@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_api::MemoryAuthor;
-use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, Replaced};
+use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, WriteOutcome};
 use bethink_service::{Result, ServiceError, blocking};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 use bytes::Bytes;
@@ -23,10 +23,10 @@ impl MemoryService {
         &self,
         directory: &Arc<MemoryDirectory>,
         write: &MemoryWrite,
-    ) -> Result<Replaced> {
+    ) -> Result<WriteOutcome> {
         for _ in 1..TRIES {
             match self.try_change(directory, write).await? {
-                Replaced::Conflict(_) if write.wish == Expected::Anything => {}
+                WriteOutcome::Conflict(_) if write.wish == Expected::Anything => {}
                 tried => return Ok(tried),
             }
         }
@@ -37,7 +37,7 @@ impl MemoryService {
         &self,
         directory: &Arc<MemoryDirectory>,
         write: &MemoryWrite,
-    ) -> Result<Replaced> {
+    ) -> Result<WriteOutcome> {
         let current = directory.read_file(&write.file).await?;
         // The write expects the text that was read, because that text is stored first.
         let expected = match write.wish {
@@ -50,7 +50,7 @@ impl MemoryService {
         let (held, file, text) = (Arc::clone(directory), write.file.clone(), write.text.clone());
         let (tried, unsettled) = blocking(move || {
             let Some(root) = held.root(text.is_some())? else {
-                return Ok((Ok(Replaced::Absent), 0));
+                return Ok((Ok(WriteOutcome::Absent), 0));
             };
             let tried = act(&root, &file, text.as_deref(), expected);
             Ok((tried, root.unsettled()))
@@ -60,15 +60,15 @@ impl MemoryService {
             self.settle_later(directory);
         }
         let tried = tried?;
-        if let Replaced::Conflict(conflict) = &tried {
+        if let WriteOutcome::Conflict(conflict) = &tried {
             for content in &conflict.displaced {
                 let note = "was overwritten by someone else";
                 self.keep_found(directory, &write.file, content, note).await?;
             }
         }
         let hash = match tried {
-            Replaced::Done { hash, .. } => hash.to_string(),
-            Replaced::Removed { .. } => String::new(),
+            WriteOutcome::Done { hash, .. } => hash.to_string(),
+            WriteOutcome::Removed { .. } => String::new(),
             _ => return Ok(tried),
         };
         let content = write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes()));
@@ -116,11 +116,11 @@ fn act(
     file: &DirectoryFile,
     text: Option<&str>,
     expected: Expected,
-) -> Result<Replaced> {
+) -> Result<WriteOutcome> {
     let done = match (text, expected) {
         (Some(text), expected) => root.replace(file, expected, text.as_bytes()),
         (None, Expected::Hash(expected)) => root.remove(file, expected),
-        (None, Expected::Absent | Expected::Anything) => Ok(Replaced::Absent),
+        (None, Expected::Absent | Expected::Anything) => Ok(WriteOutcome::Absent),
     };
     done.map_err(refused)
 }

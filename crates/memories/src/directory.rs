@@ -9,14 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bethink_memdir::{Hash, Header, Name, Scope};
-use bethink_memdir_fs::{DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, Strange};
+use bethink_memdir_fs::{
+    DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, StrangeEntry,
+};
 use bethink_service::{Clock, Result, blocking, locked};
 use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::refused::{refused, text_of};
-use crate::watch::{Watcher, Woken};
+use crate::watch::{DirtySignal, Watcher};
 
 /// Maximum number of files that are written at the same time.
 const LANES: usize = 16;
@@ -42,7 +44,7 @@ pub struct DirectorySnapshot {
     pub topics: BTreeMap<Name, Arc<MemoryTopic>>,
     pub index: Option<Arc<IndexFile>>,
     /// Entries that look like memories but cannot be read as such.
-    pub strange: Vec<Strange>,
+    pub strange: Vec<StrangeEntry>,
     /// Why the directory could not be read; the rest is then from the last successful read.
     pub fault: Option<String>,
     pub revision: u64,
@@ -67,7 +69,7 @@ pub struct MemoryDirectory {
     held: Mutex<OpenDirectory>,
     shown: RwLock<Arc<DirectorySnapshot>>,
     follow: Follow,
-    woken: Arc<Woken>,
+    woken: Arc<DirtySignal>,
     watcher: Arc<Watcher>,
     /// Whether the watcher signals changes.
     watched: bool,
@@ -152,7 +154,7 @@ impl MemoryDirectory {
         !self.followed.swap(true, Ordering::Relaxed)
     }
 
-    pub(crate) fn woken(&self) -> &Arc<Woken> {
+    pub(crate) fn woken(&self) -> &Arc<DirtySignal> {
         &self.woken
     }
 

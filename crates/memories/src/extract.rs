@@ -4,16 +4,16 @@
 //! with a model in a fork of the session or with rules. It stores the plan, writes each text by compare-and-swap, and
 //! moves the session's mark. After a crash, the stored plan prevents memories from being written twice.
 //!
-//! Reading order: `gate` (when to extract) → `heard` (statements) → `known` (existing and removed statements) →
+//! Reading order: `gate` (when to extract) → `statements` (statements) → `known` (existing and removed statements) →
 //! `embedded` and `fork` (the plan) → `plan` (carrying it out) → `run` → `forget`.
 
 mod embedded;
 mod forget;
 mod fork;
 mod gate;
-mod heard;
 mod known;
 mod plan;
 pub(crate) mod run;
+mod statements;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use bethink_service::{Result, blocking};
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::service::MemoryService;
 
-/// How long a prompt waits for a directory that does not respond, for example on a mount that is gone.
+/// How long a prompt waits for a directory that does not respond, for example on a lost mount.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl MemoryService {

@@ -66,9 +66,9 @@ impl MemoryService {
         let kept = self.version(directory, &file, version).await?;
         match text_of(&kept)? {
             Some(text) => Ok(MemoryText { text, etag: kept.hash }),
-            None => {
-                Err(ServiceError::not_found(format!("version {version} is the removal of {file}")))
-            }
+            None => Err(ServiceError::not_found(format!(
+                "version {version} removed {file}, so it has no text"
+            ))),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bethink_memdir::{Name, header, index};
-use bethink_memdir_fs::{DirectoryFile, Replaced};
+use bethink_memdir_fs::{DirectoryFile, WriteOutcome};
 use bethink_service::{Result, ServiceError};
 
 use crate::change::TRIES;
@@ -49,7 +49,7 @@ impl MemoryService {
             let (file, text) = (DirectoryFile::Index, Some(changed));
             let wish = current.map(|content| content.hash).into();
             let line = MemoryWrite { file, text, wish, ..write.clone() };
-            if !matches!(self.try_change(directory, &line).await?, Replaced::Conflict(_)) {
+            if !matches!(self.try_change(directory, &line).await?, WriteOutcome::Conflict(_)) {
                 return Ok(());
             }
         }

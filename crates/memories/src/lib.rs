@@ -49,5 +49,5 @@ pub use proposals::NewProposal;
 pub use read::MemoryText;
 pub use recall::SESSION_BYTES;
 pub use recall::attach::RecallContributor;
-pub use remember::Remembered;
+pub use remember::RememberOutcome;
 pub use service::MemoryService;

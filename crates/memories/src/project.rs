@@ -29,7 +29,7 @@ pub struct MemoryProject {
     team: Arc<MemoryDirectory>,
     /// Its topics, ready for recall.
     pub(crate) library: Arc<Library>,
-    /// Sessions that had prompts in this project. Changes are published to them.
+    /// Sessions that have had prompts in this project. Changes are published to them.
     followers: Mutex<HashSet<SessionId>>,
     pub turns: Arc<ProjectTurns>,
 }

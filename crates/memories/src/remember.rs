@@ -1,4 +1,4 @@
-//! Remembers a sentence: writes it as a new topic under a free name.
+//! Remembers a sentence: writes it as a new topic with an unused name.
 
 use std::collections::HashSet;
 
@@ -18,14 +18,14 @@ const NAMES: usize = 100;
 
 /// The outcome of an agent's request to remember something.
 #[derive(Clone, Debug)]
-pub enum Remembered {
+pub enum RememberOutcome {
     Written(api::MemoryWritten),
     /// Proposed, because it is for the team.
     Proposed(api::Proposal),
 }
 
 /// A new topic that has no file yet.
-struct Thought {
+struct NewTopic {
     named: Option<Name>,
     description: String,
     text: String,
@@ -36,32 +36,32 @@ impl MemoryService {
     pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
-        let thought = self.thought(&request, "person")?;
+        let topic = self.topic(&request, "person")?;
         let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
-        self.keep_thought(&project, scope, thought, author).await
+        self.write_new_topic(&project, scope, topic, author).await
     }
 
     /// As [`Self::remember`], for an agent, which can only propose team memories.
-    pub async fn remember_for_agent(&self, request: api::Remember) -> Result<Remembered> {
+    pub async fn remember_for_agent(&self, request: api::Remember) -> Result<RememberOutcome> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
-        let thought = self.thought(&request, "agent")?;
+        let topic = self.topic(&request, "agent")?;
         if scope == Scope::Private {
             let author = Author::agent(request.session_id.map(SessionId));
-            let written = self.keep_thought(&project, scope, thought, author).await?;
-            return Ok(Remembered::Written(written));
+            let written = self.write_new_topic(&project, scope, topic, author).await?;
+            return Ok(RememberOutcome::Written(written));
         }
-        let name = thought.named.unwrap_or_else(|| Name::suggest(&thought.description));
+        let name = topic.named.unwrap_or_else(|| Name::suggest(&topic.description));
         let request = api::Propose {
             project_dir: request.project_dir,
             name: name.to_string(),
-            text: thought.text,
-            source: Some(thought.source),
+            text: topic.text,
+            source: Some(topic.source),
         };
-        Ok(Remembered::Proposed(self.propose_memory(request).await?.proposal))
+        Ok(RememberOutcome::Proposed(self.propose_memory(request).await?.proposal))
     }
 
-    fn thought(&self, request: &api::Remember, strategy: &str) -> Result<Thought> {
+    fn topic(&self, request: &api::Remember, strategy: &str) -> Result<NewTopic> {
         if request.text.trim().is_empty() {
             return Err(ServiceError::invalid("text", "is empty: say what to remember"));
         }
@@ -83,17 +83,17 @@ impl MemoryService {
             faults: Vec::new(),
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));
-        Ok(Thought { named, description, text, source })
+        Ok(NewTopic { named, description, text, source })
     }
 
-    async fn keep_thought(
+    async fn write_new_topic(
         &self,
         project: &MemoryProject,
         scope: Scope,
-        thought: Thought,
+        topic: NewTopic,
         author: Author,
     ) -> Result<api::MemoryWritten> {
-        let Thought { named, description, text, .. } = thought;
+        let NewTopic { named, description, text, .. } = topic;
         let write = |name: Name| MemoryWrite {
             scope,
             file: DirectoryFile::Topic(name),

@@ -1,26 +1,23 @@
 //! Checks replaced files again later, because an editor may still be writing to them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bethink_memdir_fs::Settled;
+use bethink_memdir_fs::SettledFile;
+use bethink_memdir_fs::limits::GRACE;
 use bethink_service::{Result, blocking};
 
 use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Time after a write until the replaced file is checked for late writes by an editor.
-const SETTLES_AFTER: Duration = Duration::from_secs(2);
-
 impl MemoryService {
-    /// Checks replaced files after [`SETTLES_AFTER`].
+    /// Checks replaced files after [`GRACE`].
     pub(super) fn settle_later(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, directory, stop) =
             (self.clone(), Arc::clone(directory), self.cx.stopping().clone());
         self.cx.spawn(async move {
             tokio::select! {
-                () = tokio::time::sleep(SETTLES_AFTER) => {}
+                () = tokio::time::sleep(GRACE) => {}
                 () = stop.cancelled() => {}
             }
             if let Err(error) = memories.settle_directory(&directory).await {
@@ -48,7 +45,7 @@ impl MemoryService {
         for _ in 0..2 {
             let held = Arc::clone(directory);
             let late = blocking(move || {
-                Ok(held.root(false)?.map(|root| root.settle(SETTLES_AFTER)).unwrap_or_default())
+                Ok(held.root(false)?.map(|root| root.settle(GRACE)).unwrap_or_default())
             });
             if !self.keep_settled(directory, late.await?, "was saved over a newer one").await? {
                 break;
@@ -61,7 +58,7 @@ impl MemoryService {
     async fn keep_settled(
         &self,
         directory: &Arc<MemoryDirectory>,
-        settled: Vec<Settled>,
+        settled: Vec<SettledFile>,
         note: &str,
     ) -> Result<bool> {
         for settled in &settled {

@@ -17,21 +17,21 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-enum Unmet {
+enum ToolRefusal {
     /// An error that the model can correct; it gets this text.
     ForModel(String),
-    Refused(ServiceError),
+    Service(ServiceError),
 }
 
-type Done = std::result::Result<String, Unmet>;
+type Done = std::result::Result<String, ToolRefusal>;
 
-impl From<ToolError> for Unmet {
+impl From<ToolError> for ToolRefusal {
     fn from(error: ToolError) -> Self {
         Self::ForModel(error.to_string())
     }
 }
 
-impl From<ServiceError> for Unmet {
+impl From<ServiceError> for ToolRefusal {
     fn from(error: ServiceError) -> Self {
         match error.kind {
             ErrorKind::Invalid
@@ -42,7 +42,7 @@ impl From<ServiceError> for Unmet {
                 let hint = error.hint.map_or_else(String::new, |hint| format!("; {hint}"));
                 Self::ForModel(format!("{}{hint}", error.detail))
             }
-            _ => Self::Refused(error),
+            _ => Self::Service(error),
         }
     }
 }
@@ -61,8 +61,10 @@ impl MemoryService {
         let session = call.session_id.map(SessionId);
         match (ToolRun { memories: self, project: &project, session }).run(command).await {
             Ok(content) => Ok(api::MemoryToolResult { content, is_error: false }),
-            Err(Unmet::ForModel(content)) => Ok(api::MemoryToolResult { content, is_error: true }),
-            Err(Unmet::Refused(error)) => Err(error),
+            Err(ToolRefusal::ForModel(content)) => {
+                Ok(api::MemoryToolResult { content, is_error: true })
+            }
+            Err(ToolRefusal::Service(error)) => Err(error),
         }
     }
 }
@@ -161,7 +163,10 @@ impl ToolRun<'_> {
     }
 
     /// Returns a private file that exists, with its text and hash. The team's files cannot be changed.
-    async fn there(&self, path: &str) -> std::result::Result<(DirectoryFile, String, Hash), Unmet> {
+    async fn there(
+        &self,
+        path: &str,
+    ) -> std::result::Result<(DirectoryFile, String, Hash), ToolRefusal> {
         let spot = ToolSpot::parse(path)?;
         if let At::Folder(folder) = &spot.at {
             let is_there = folder.is_empty() || !self.entries(spot.scope, folder).await?.is_empty();
@@ -189,7 +194,7 @@ impl ToolRun<'_> {
 }
 
 /// Returns the private file at a path. The team's files cannot be changed.
-fn writable(path: &str) -> std::result::Result<DirectoryFile, Unmet> {
+fn writable(path: &str) -> std::result::Result<DirectoryFile, ToolRefusal> {
     let spot = ToolSpot::file(path)?;
     match file_of(&spot.at) {
         Some(file) if spot.scope == Scope::Private => Ok(file),
@@ -206,12 +211,14 @@ fn file_of(at: &At) -> Option<DirectoryFile> {
     }
 }
 
-fn missing(path: &str) -> Unmet {
+fn missing(path: &str) -> ToolRefusal {
     ToolError::Missing(path.to_owned()).into()
 }
 
-fn changed(path: &str) -> Unmet {
-    Unmet::ForModel(format!("{path} was changed by someone else in the meantime. View it again"))
+fn changed(path: &str) -> ToolRefusal {
+    ToolRefusal::ForModel(format!(
+        "{path} was changed by someone else in the meantime. View it again"
+    ))
 }
 
 fn with_warnings(told: String, warnings: &[String]) -> String {

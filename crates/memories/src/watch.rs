@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 
 /// Changes in a directory that the watcher reported since the last read.
 #[derive(Debug, Default)]
-pub(super) struct Woken {
+pub(super) struct DirtySignal {
     dirty: Mutex<Option<Dirty>>,
     pub(super) bell: Notify,
 }
 
-impl Woken {
+impl DirtySignal {
     pub(super) fn ring(&self, new: Dirty) {
         self.put_back(new);
         self.bell.notify_one();
@@ -51,12 +51,18 @@ pub(super) struct Watcher {
     bells: Arc<Mutex<Bells>>,
 }
 
-type Bells = HashMap<PathBuf, Weak<Woken>>;
+type Bells = HashMap<PathBuf, Weak<DirtySignal>>;
 
 impl Watcher {
     /// Watches a directory: signals whenever something in it may have changed, and once at the start. Returns `false`
     /// if the watcher could not be started.
-    pub(super) fn add(&self, dir: &Path, scope: Scope, follow: Follow, woken: &Arc<Woken>) -> bool {
+    pub(super) fn add(
+        &self,
+        dir: &Path,
+        scope: Scope,
+        follow: Follow,
+        woken: &Arc<DirtySignal>,
+    ) -> bool {
         locked(&self.bells).insert(dir.to_owned(), Arc::downgrade(woken));
         let Some(watch) = self.watch.get_or_init(|| start(Arc::clone(&self.bells))) else {
             return false;
@@ -66,7 +72,7 @@ impl Watcher {
     }
 
     /// Stops watching, unless the directory has a newer watch.
-    pub(super) fn remove(&self, dir: &Path, woken: &Arc<Woken>) {
+    pub(super) fn remove(&self, dir: &Path, woken: &Arc<DirtySignal>) {
         let mut bells = locked(&self.bells);
         if bells.get(dir).is_some_and(|bell| bell.as_ptr() == Arc::as_ptr(woken)) {
             bells.remove(dir);

@@ -7,7 +7,7 @@ use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};
 use bethink_memdir::Scope;
 use bethink_memdir::index::{self, IndexWarning};
-use bethink_memdir_fs::{DirectoryFile, Replaced};
+use bethink_memdir_fs::{DirectoryFile, WriteOutcome};
 use bethink_service::{Event, Result, ServiceError};
 use bethink_transcript::Seq;
 
@@ -69,12 +69,12 @@ impl MemoryService {
         drop(turn);
         let mut warnings = Vec::new();
         let (outcome, hash) = match tried {
-            Replaced::Same { hash, .. } => (MemoryOutcome::Same, Some(hash)),
-            Replaced::Absent => (MemoryOutcome::Same, None),
-            Replaced::Removed { .. } => (MemoryOutcome::Removed, None),
-            Replaced::Done { hash, before: None, .. } => (MemoryOutcome::Created, Some(hash)),
-            Replaced::Done { hash, .. } => (MemoryOutcome::Changed, Some(hash)),
-            Replaced::Conflict(conflict) => return Err(lost(&write, conflict)),
+            WriteOutcome::Same { hash, .. } => (MemoryOutcome::Same, Some(hash)),
+            WriteOutcome::Absent => (MemoryOutcome::Same, None),
+            WriteOutcome::Removed { .. } => (MemoryOutcome::Removed, None),
+            WriteOutcome::Done { hash, before: None, .. } => (MemoryOutcome::Created, Some(hash)),
+            WriteOutcome::Done { hash, .. } => (MemoryOutcome::Changed, Some(hash)),
+            WriteOutcome::Conflict(conflict) => return Err(lost(&write, conflict)),
         };
         if let DirectoryFile::Topic(name) = &write.file
             && matches!(outcome, MemoryOutcome::Created | MemoryOutcome::Removed)

@@ -82,7 +82,7 @@ fn word_end(text: &str, start: usize) -> (usize, u8) {
     if next != WIDE { (at, classes) } else { wide_word_end(text, start, at, classes) }
 }
 
-/// As [`word_end`], for a word with other than ASCII letters, of which the first is at `at`.
+/// As [`word_end`], for a word with non-ASCII letters. The first of them is at `at`.
 fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (usize, u8) {
     let spaceless = text[start..].chars().next().is_some_and(is_spaceless);
     for c in text[at..].chars() {

@@ -26,7 +26,7 @@ pub use bethink_days as days;
 pub use fields::{Fields, fields};
 pub use query::query_terms;
 pub use question::Question;
-pub use rank::{Evidence, Ranked, SessionExtent, rank};
+pub use rank::{Evidence, RankedMessage, SessionExtent, rank};
 pub use snippet::{highlights, snippet};
 pub use terms::{Analyzer, analyze};
 pub use weights::Weights;

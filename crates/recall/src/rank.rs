@@ -57,7 +57,7 @@ pub struct Evidence<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranked {
+pub struct RankedMessage {
     pub session: u32,
     pub seq: u32,
     /// Higher is better.
@@ -65,7 +65,7 @@ pub struct Ranked {
 }
 
 /// Returns the best messages, best first; none if nothing fits.
-pub fn rank(evidence: &Evidence<'_>, weights: &Weights, limit: usize) -> Vec<Ranked> {
+pub fn rank(evidence: &Evidence<'_>, weights: &Weights, limit: usize) -> Vec<RankedMessage> {
     Ranking { evidence, grid: Grid::new(evidence.sessions), weights }.best(limit)
 }
 
@@ -76,7 +76,7 @@ struct Ranking<'a> {
 }
 
 impl Ranking<'_> {
-    fn best(&self, limit: usize) -> Vec<Ranked> {
+    fn best(&self, limit: usize) -> Vec<RankedMessage> {
         if limit == 0 || self.grid.len() == 0 {
             return Vec::new();
         }
@@ -103,7 +103,7 @@ impl Ranking<'_> {
         }
         let ranked = |(at, score): (usize, f32)| {
             let (session, seq) = self.grid.place(at);
-            Ranked { session, seq, score }
+            RankedMessage { session, seq, score }
         };
         best_of(found, limit).into_iter().map(ranked).collect()
     }

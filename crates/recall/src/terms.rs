@@ -28,7 +28,7 @@ pub fn analyze(text: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Analyzer {
     out: String,
-    seen: HashMap<u64, u8, BuildHasherDefault<Hashed>>,
+    seen: HashMap<u64, u8, BuildHasherDefault<TermHasher>>,
 }
 
 impl Analyzer {
@@ -91,7 +91,7 @@ pub(crate) fn for_each_shaped_term(
     });
 }
 
-/// Whether two words are like `lib` and `rs` of `lib.rs`: with one dot between them, and neither a number.
+/// Whether two words are the parts of a name such as `lib.rs`: one dot between them, and neither is a number.
 fn is_dotted(text: &str, left: &Range<usize>, right: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     left.end + 1 == right.start
@@ -146,7 +146,7 @@ fn plain_term(
     }
 }
 
-/// Returns terms of words with other than ASCII letters. In scripts without spaces, each pair of neighbouring letters
+/// Returns terms of words with non-ASCII letters. In scripts without spaces, each pair of neighbouring letters
 /// is a term.
 fn wide_terms(
     source: &str,
@@ -230,9 +230,9 @@ fn hash(term: &[u8]) -> u64 {
 }
 
 #[derive(Debug, Default)]
-pub struct Hashed(u64);
+pub struct TermHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for TermHasher {
     fn finish(&self) -> u64 {
         self.0
     }

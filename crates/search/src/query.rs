@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bethink_api as api;
 use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
-use bethink_recall::{Evidence, Question, Ranked, SessionExtent, Weights, marks};
+use bethink_recall::{Evidence, Question, RankedMessage, SessionExtent, Weights, marks};
 use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
 use bethink_store::{Family, IndexLookup, SearchScope, StoredMessage, TermPlaces};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
@@ -146,11 +146,11 @@ impl SearchService {
 
     async fn read(
         &self,
-        ranked: &[Ranked],
+        ranked: &[RankedMessage],
         sessions: &[SessionId],
         filter: &Filter,
     ) -> Result<Vec<(SessionId, Message, f32)>> {
-        let place = |hit: &Ranked| {
+        let place = |hit: &RankedMessage| {
             let session = sessions.get(hit.session as usize)?;
             Some((*session, Seq(u64::from(hit.seq))))
         };
@@ -253,7 +253,11 @@ fn lagging(found: &TermPlaces) -> Vec<SessionId> {
 }
 
 /// Ranks outside the request threads: a long history takes some milliseconds.
-async fn ranked_within(found: TermPlaces, plan: TermPlan, limit: usize) -> Result<Vec<Ranked>> {
+async fn ranked_within(
+    found: TermPlaces,
+    plan: TermPlan,
+    limit: usize,
+) -> Result<Vec<RankedMessage>> {
     if plan.groups.first().is_none_or(Vec::is_empty) {
         return Ok(Vec::new());
     }
@@ -341,7 +345,7 @@ impl TermPlan {
         Self { groups, families: families(question), literal: question.is_keywords }
     }
 
-    fn rank(&self, found: &TermPlaces, limit: usize) -> Vec<Ranked> {
+    fn rank(&self, found: &TermPlaces, limit: usize) -> Vec<RankedMessage> {
         let sessions: Vec<SessionExtent> = found
             .sessions
             .iter()

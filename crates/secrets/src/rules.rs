@@ -45,7 +45,7 @@ pub(crate) fn is_generic(id: &str) -> bool {
 }
 
 struct Scanner {
-    rules: Vec<Compiled>,
+    rules: Vec<CompiledRule>,
     words: Option<AhoCorasick>,
     /// The rule of each word.
     owner: Vec<usize>,
@@ -54,8 +54,8 @@ struct Scanner {
 }
 
 static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
-    let compiled = |rule| Compiled { rule, regex: OnceLock::new() };
-    let rules: Vec<Compiled> = TABLE.rules.iter().map(compiled).collect();
+    let compiled = |rule| CompiledRule { rule, regex: OnceLock::new() };
+    let rules: Vec<CompiledRule> = TABLE.rules.iter().map(compiled).collect();
     let words = rules.iter().enumerate().flat_map(|(index, compiled)| {
         compiled.rule.keywords.iter().map(move |word| (index, word.as_str()))
     });
@@ -69,13 +69,13 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
     Scanner { rules, words: machine.ok(), owner, always }
 });
 
-struct Compiled {
+struct CompiledRule {
     rule: &'static SecretRule,
     /// The expression, compiled when one of its words is found first.
     regex: OnceLock<Option<Regex>>,
 }
 
-impl Compiled {
+impl CompiledRule {
     fn hits(&self, view: &SecretView<'_>) -> Vec<RuleHit> {
         let bytes = view.bytes.as_ref();
         let mut out = Vec::new();

@@ -64,7 +64,7 @@ impl<'a> SecretView<'a> {
         Some(if removed { Seam::Removed } else { Seam::Line })
     }
 
-    /// Whether there is no seam in the range, so that the view that is not folded has the same match.
+    /// Whether the range contains no seam. Then the unfolded view has the same match.
     pub(crate) fn seen_elsewhere(&self, range: &Range<usize>) -> bool {
         self.folded && self.seam(range.clone()).is_none()
     }

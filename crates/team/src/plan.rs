@@ -19,7 +19,7 @@ pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
 /// The new content of a file; `None` if it is removed.
 pub(crate) type Content = Option<Arc<[u8]>>;
 
-/// A file that differs from the base on some side, and what to do.
+/// A file that has changed on at least one side, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlanStep {
     pub(crate) file: DirectoryFile,

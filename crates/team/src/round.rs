@@ -18,7 +18,7 @@ pub(crate) struct BranchTips {
     pub(crate) seen: Option<Oid>,
     /// The common base commit.
     pub(crate) base: Option<Oid>,
-    /// Whether a rewritten history was accepted, of which the old local history is not a part.
+    /// Whether a rewritten history was accepted, which does not include the old local history.
     pub(crate) rewritten: bool,
 }
 

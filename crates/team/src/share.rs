@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bethink_api::{self as api, BlockedWay};
-use bethink_git::{Commit, Oid, Pushed, Remote, TreeChange, TreeEntry};
+use bethink_git::{Commit, Oid, PushOutcome, Remote, TreeChange, TreeEntry};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MAX_MEMORY_BYTES;
 use bethink_service::{Result, ServiceError};
@@ -47,8 +47,8 @@ impl TeamService {
             return Ok(ShareOutcome::Done(Some(tip)));
         }
         match round.repo.push(remote, &tip).await.map_err(git_error)? {
-            Pushed::Done => Ok(ShareOutcome::Done(Some(tip))),
-            Pushed::Behind => Ok(ShareOutcome::Behind),
+            PushOutcome::Done => Ok(ShareOutcome::Done(Some(tip))),
+            PushOutcome::Behind => Ok(ShareOutcome::Behind),
         }
     }
 

@@ -132,7 +132,7 @@ impl TeamService {
     }
 }
 
-/// Whether the name is like those that common sync services give to a second version of a file.
+/// Whether the name looks like that of a conflicting copy made by a common sync service.
 fn is_copy(file: &DirectoryFile) -> bool {
     let path = file.path().to_lowercase();
     [".sync-conflict-", "conflicted copy", ".conflict-"].iter().any(|mark| path.contains(mark))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bethink_harness::swaps::{Act, Memory, Seen};
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::{
-    Conflict, DirectoryFile, Expected, FileContent, FileError, Follow, MemoryRoot, Replaced,
+    Conflict, DirectoryFile, Expected, FileContent, FileError, Follow, MemoryRoot, WriteOutcome,
 };
 
 /// The memory directory under test.
@@ -53,12 +53,12 @@ impl Held {
     }
 }
 
-fn handed_out(replaced: Replaced) -> Seen {
+fn handed_out(replaced: WriteOutcome) -> Seen {
     match replaced {
-        Replaced::Same { .. } | Replaced::Absent => Seen::default(),
-        Replaced::Done { before, .. } => seen(before),
-        Replaced::Removed { before } => seen(Some(before)),
-        Replaced::Conflict(conflict) => all(conflict),
+        WriteOutcome::Same { .. } | WriteOutcome::Absent => Seen::default(),
+        WriteOutcome::Done { before, .. } => seen(before),
+        WriteOutcome::Removed { before } => seen(Some(before)),
+        WriteOutcome::Conflict(conflict) => all(conflict),
     }
 }
 

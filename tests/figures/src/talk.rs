@@ -7,7 +7,9 @@ use std::path::Path;
 use bethink_recall::days::{DAYS_AFTER, Day, named_days};
 use bethink_recall::marks::{self, marks};
 use bethink_recall::question::FAMILY_SPREAD;
-use bethink_recall::{Evidence, Question, Ranked, SessionExtent, Weights, fields, phrase, rank};
+use bethink_recall::{
+    Evidence, Question, RankedMessage, SessionExtent, Weights, fields, phrase, rank,
+};
 use bethink_store::{Counts, Posting};
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
@@ -210,7 +212,7 @@ impl Talk {
             filters: Vec::new(),
         };
         let mut ranked = rank(&evidence, weights, HITS + SECOND_LOOK);
-        let turn = |hit: &Ranked| &self.turns[hit.seq as usize - 1];
+        let turn = |hit: &RankedMessage| &self.turns[hit.seq as usize - 1];
         let Question { terms, phrases, needs_phrases, .. } = &asked.question;
         ranked.retain(|hit| !needs_phrases || phrase::holds(&turn(hit).text, phrases));
         for hit in &mut ranked {

@@ -6,7 +6,7 @@ use bethink_memdir::header::HeaderChange;
 use bethink_memdir::{Name, Source};
 use jiff::civil::Date;
 
-use super::timeline::{LEARNED, Meant};
+use super::timeline::{LEARNED, TextContent};
 use crate::bench::{DreamBench, TopicState, with_header};
 use crate::limits::{MANY_ALIKE, SAME_SENTENCES};
 use crate::links::linked;
@@ -49,7 +49,7 @@ struct Leaf {
     kind: Option<bethink_memdir::MemoryKind>,
     learned: Option<Date>,
     bytes: usize,
-    meant: Meant,
+    content: TextContent,
 }
 
 impl Leaf {
@@ -60,14 +60,14 @@ impl Leaf {
             kind: page.header.kind,
             learned: page.learned(),
             bytes: page.text.len(),
-            meant: Meant::of(description, page.body()),
+            content: TextContent::of(description, page.body()),
         }
     }
 
-    /// Whether `kept` has everything that this topic says. A person's topic must have several sentences: a single
-    /// common one is no sign of a copy.
+    /// Whether `kept` says everything in this topic. A person's topic must have several sentences: a single common
+    /// sentence does not make it a copy.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
-        let (mine, theirs) = (&self.meant, &kept.meant);
+        let (mine, theirs) = (&self.content, &kept.content);
         let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);
         enough && mine.said.is_subset(&theirs.said) && mine.words.is_subset(&theirs.words)
     }
@@ -97,7 +97,7 @@ fn judge<'a>(
             return MergeVerdict::Merge { kept: kept.0, goes: goes.0 };
         }
     }
-    let (one, other) = (&first.1.meant, &second.1.meant);
+    let (one, other) = (&first.1.content, &second.1.content);
     if !one.resembles(other) || one.names != other.names {
         return MergeVerdict::Apart;
     }
@@ -121,18 +121,18 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
 /// thousands of topics on one subject, some pairs that are not copies are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
-    let by_word = places(&leaves, |leaf| &leaf.meant.words);
-    let by_sentence = places(&leaves, |leaf| &leaf.meant.said);
+    let by_word = places(&leaves, |leaf| &leaf.content.words);
+    let by_sentence = places(&leaves, |leaf| &leaf.content.said);
     let mut pairs = BTreeSet::new();
     for (at, leaf) in leaves.iter().enumerate() {
         let mut words: Vec<&[usize]> =
-            leaf.meant.words.iter().map(|word| &*by_word[word.as_str()]).collect();
+            leaf.content.words.iter().map(|word| &*by_word[word.as_str()]).collect();
         words.sort_by_key(|places| places.len());
         // Take the rarest fifth: a topic without any of these has less than four fifths of the words in common.
         let rare = words.iter().take(1 + words.len() / 5).copied();
         let rare = rare.filter(|places| places.len() <= MANY_ALIKE);
         let rarest = leaf
-            .meant
+            .content
             .said
             .iter()
             .map(|said| &*by_sentence[said.as_str()])

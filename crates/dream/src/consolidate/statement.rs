@@ -11,11 +11,11 @@ pub(super) struct Claim {
     pub(super) words: Vec<String>,
     pub(super) negated: bool,
     /// The thing that was replaced: `npm` in "switched from npm to pnpm".
-    given_up: Option<GivenUp>,
+    replaced: Option<Replacement>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct GivenUp {
+struct Replacement {
     old: Vec<String>,
     /// Whether the change is not limited to some part of the work.
     whole: bool,
@@ -49,14 +49,14 @@ impl Claim {
         if question || all.len() > 25 || all.iter().any(|word| is_in(CONDITIONS, word)) {
             return None;
         }
-        let given_up = given_up(&all);
+        let replaced = replaced(&all);
         let negations = all.iter().filter(|word| NEGATIONS.contains(&word.as_str())).count();
         if negations > 1 {
             return None;
         }
         let plain = |word: &&String| !is_in(FILLERS, word) && !NEGATIONS.contains(&word.as_str());
         let words: Vec<String> = all.iter().filter(plain).cloned().collect();
-        (words.len() >= 2).then_some(Self { words, negated: negations == 1, given_up })
+        (words.len() >= 2).then_some(Self { words, negated: negations == 1, replaced })
     }
 
     /// Returns keys that related claims share, so that not all pairs are compared.
@@ -68,7 +68,7 @@ impl Claim {
         keys.extend(self.one_at_a_time().map(|(subject, _)| format!("s {}", subject.join(" "))));
         keys.extend(self.used().map(|word| format!("u {word}")));
         keys.extend(
-            self.given_up.iter().filter_map(|change| Some(format!("u {}", change.old.first()?))),
+            self.replaced.iter().filter_map(|change| Some(format!("u {}", change.old.first()?))),
         );
         keys
     }
@@ -126,7 +126,7 @@ impl Claim {
 
     /// Whether it replaces the older claim's thing: "We switched from npm to pnpm" after "We use npm".
     fn replaces(&self, older: &Claim) -> bool {
-        let Some(change) = &self.given_up else { return false };
+        let Some(change) = &self.replaced else { return false };
         let Some((verb, used)) = older.words.split_first() else { return false };
         let Some(rest) = used.strip_prefix(change.old.as_slice()) else { return false };
         if !USES.contains(&verb.as_str()) {
@@ -165,7 +165,7 @@ fn token(word: &str) -> Option<String> {
 }
 
 /// Finds the replaced thing in `switched from X to Y`, `replaced X with Y`, `Y instead of X`, `Y rather than X`.
-fn given_up(all: &[String]) -> Option<GivenUp> {
+fn replaced(all: &[String]) -> Option<Replacement> {
     const MOVES: [&str; 9] =
         ["switch", "switched", "move", "moved", "migrate", "migrated", "change", "changed", "went"];
     let position = |word: &str| all.iter().position(|other| other == word);
@@ -186,11 +186,12 @@ fn given_up(all: &[String]) -> Option<GivenUp> {
     change(&all[at + 2..], at, 0)
 }
 
-/// `before` and `after` are the numbers of words around the change. Many words limit it to some part of the work.
-fn change(old: &[String], before: usize, after: usize) -> Option<GivenUp> {
+/// `before` and `after` are the numbers of words around the change. If there are many, the change only applies to a
+/// part of the work.
+fn change(old: &[String], before: usize, after: usize) -> Option<Replacement> {
     const FEW: usize = 3;
     let old: Vec<String> = old.iter().filter(|word| !is_in(FILLERS, word)).cloned().collect();
-    (1..=3).contains(&old.len()).then_some(GivenUp { old, whole: before <= FEW && after < FEW })
+    (1..=3).contains(&old.len()).then_some(Replacement { old, whole: before <= FEW && after < FEW })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const LEARNED_BEFORE: &str = "Also learnt in session";
 /// Beginning of a sentence that an extraction adds, with the date of the quotation above.
 const SAID: &str = "The user said so on ";
 /// Beginnings of sentences that the daemon adds to statements.
-const OURS: [&str; 7] = [
+const OURS: [&str; 9] = [
     LEARNED,
     LEARNED_BEFORE,
     SAID,
@@ -36,24 +36,24 @@ pub(crate) fn is_ours(sentence: &str) -> bool {
 }
 
 /// Returns the sentences of a body without those that the daemon added.
-pub(crate) fn meant(body: &str) -> Vec<&str> {
+pub(crate) fn own_sentences(body: &str) -> Vec<&str> {
     let all = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
     all.filter(|text| !is_ours(text)).collect()
 }
 
 /// The sentences, words and names of a text, without sentences that the daemon added.
-pub(crate) struct Meant {
+pub(crate) struct TextContent {
     pub(crate) said: BTreeSet<String>,
     pub(crate) words: BTreeSet<String>,
     pub(crate) names: BTreeSet<String>,
 }
 
-impl Meant {
+impl TextContent {
     /// `description` counts for words and names, but not as a sentence.
     pub(crate) fn of(description: &str, body: &str) -> Self {
-        let meant = meant(body);
-        let all = format!("{description}.\n\n{}", meant.join("\n"));
-        let said = meant.into_iter().map(normal).collect();
+        let own_sentences = own_sentences(body);
+        let all = format!("{description}.\n\n{}", own_sentences.join("\n"));
+        let said = own_sentences.into_iter().map(normal).collect();
         Self { said, words: content(&all), names: names(&all) }
     }
 

@@ -6,7 +6,7 @@ use bethink_memdir::header::{self, HeaderChange};
 use bethink_memdir::{DirectoryFile, Name, Scope, Source};
 
 use crate::bench::{DreamBench, TopicState, quoted, with_header};
-use crate::consolidate::meant;
+use crate::consolidate::own_sentences;
 use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL_REWORDS_PERCENT};
 use crate::text::sentences;
 use bethink_statement::{content, denies, names, normal};
@@ -160,7 +160,7 @@ fn merged(
 
 /// Returns the sentences of a topic that `holds` does not find. Sentences that the daemon added do not count.
 fn lost(page: &TopicState, holds: impl Fn(&str) -> bool) -> Vec<String> {
-    meant(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
+    own_sentences(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
 }
 
 /// All topics after the edits.

@@ -10,11 +10,11 @@ use crate::report::Reason;
 use crate::secret;
 
 /// The real path of a refused file, and the reason.
-pub(super) type Refused = (Option<PathBuf>, Reason);
+pub(super) type Refusal = (Option<PathBuf>, Reason);
 
 impl Gather<'_> {
     /// Checks a file; `None` if it does not exist.
-    pub(super) fn admit(&self, candidate: &FileCandidate) -> Result<Option<FileLook>, Refused> {
+    pub(super) fn admit(&self, candidate: &FileCandidate) -> Result<Option<FileLook>, Refusal> {
         let look = match self.disk.look(&candidate.path) {
             Ok(look) => look,
             Err(error) if is_absent(&error) => return Ok(None),

@@ -20,13 +20,10 @@ pub(crate) struct RecallInput {
     /// What you want to do or know, in any words
     query: String,
     /// Maximum number of memories, 1 to 5
-    #[serde(default)]
     limit: Option<u64>,
     /// The current session: memories that it has already received are left out
-    #[serde(default)]
     session_id: Option<String>,
     /// Absolute path of the project, if it is not the client's own
-    #[serde(default)]
     project_dir: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! `remember`: stores something that later sessions should know.
 
 use bethink_api as api;
-use bethink_memories::Remembered;
+use bethink_memories::RememberOutcome;
 use rmcp::model::Tool;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -15,23 +15,19 @@ pub(crate) struct RememberInput {
     /// What to remember, with the reason, in sentences that make sense without context; no secrets
     text: String,
     /// Name of the topic; derived from the text by default
-    #[serde(default)]
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
     /// What the memory is about, in one line
-    #[serde(default)]
     description: Option<String>,
     /// `team` proposes it to the team: a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
     scope: Option<api::MemoryScope>,
     /// The session in which it was learned
-    #[serde(default)]
     session_id: Option<String>,
     /// Absolute path of the project, if it is not the client's own
-    #[serde(default)]
     project_dir: Option<String>,
 }
 
@@ -80,8 +76,8 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
         session_id: client.session_if_named(input.session_id.as_deref())?,
     };
     let (output, text) = match client.daemon.memories.remember_for_agent(request).await? {
-        Remembered::Written(done) => {
-            let mut text = format!("Remembered as {:?} in {}", done.name, done.path);
+        RememberOutcome::Written(done) => {
+            let mut text = format!("RememberOutcome as {:?} in {}", done.name, done.path);
             for warning in &done.warnings {
                 text.push_str(&format!("\nNote: {warning}"));
             }
@@ -95,7 +91,7 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
             };
             (output, text)
         }
-        Remembered::Proposed(proposal) => {
+        RememberOutcome::Proposed(proposal) => {
             let text = format!(
                 "Proposed to the team as {:?}. A person must approve it before it is remembered.",
                 proposal.name

@@ -16,13 +16,10 @@ pub(crate) struct SearchInput {
     /// Words to search for, or a question; "quoted words" match as a phrase
     query: String,
     /// Search only this session, or "last"; by default all sessions of the project
-    #[serde(default)]
     session_id: Option<String>,
     /// Maximum number of hits, 10 by default
-    #[serde(default)]
     limit: Option<u64>,
     /// Absolute path of the project, if it is not the client's own
-    #[serde(default)]
     project_dir: Option<String>,
 }
 

@@ -65,7 +65,7 @@ fn what_was_saved_goes_back_as_the_same_file() {
     let inode = fs::metadata(&path).unwrap().ino();
     let root = MemoryRoot::create(dir.path(), Scope::Private, Follow::No).unwrap();
     let replaced = root.put_over(&file(), Hash::of(b"what I had read"), b"mine").unwrap();
-    let crate::Replaced::Conflict(conflict) = replaced else { panic!("{replaced:?}") };
+    let crate::WriteOutcome::Conflict(conflict) = replaced else { panic!("{replaced:?}") };
     assert_eq!((conflict.current.unwrap().bytes, conflict.displaced), (b"theirs".to_vec(), vec![]));
     assert_eq!(fs::metadata(&path).unwrap().ino(), inode);
     assert_eq!(root.settle(Duration::ZERO), []);

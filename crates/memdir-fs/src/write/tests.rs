@@ -10,7 +10,7 @@ use std::time::Duration;
 use bethink_harness::disk::Disk;
 use bethink_memdir::{Hash, Scope};
 
-use super::{Expected, Replaced};
+use super::{Expected, WriteOutcome};
 use crate::draft::FileDraft;
 use crate::error::FileError;
 use crate::file::DirectoryFile;
@@ -21,7 +21,7 @@ fn file() -> DirectoryFile {
     DirectoryFile::parse("fog.md").unwrap()
 }
 
-fn over(root: &MemoryRoot, before: &str, text: &str) -> Result<Replaced, FileError> {
+fn over(root: &MemoryRoot, before: &str, text: &str) -> Result<WriteOutcome, FileError> {
     root.replace(&file(), Expected::Hash(Hash::of(before.as_bytes())), text.as_bytes())
 }
 
@@ -38,7 +38,7 @@ fn a_full_disk_leaves_the_old_file_and_heals() {
     assert!(matches!(new, Err(FileError::NoRoom { .. })));
     assert_eq!(root.read(&file()).unwrap().unwrap().bytes, b"old");
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "no draft stays");
-    assert!(matches!(over(&root, "old", "new").unwrap(), Replaced::Done { .. }));
+    assert!(matches!(over(&root, "old", "new").unwrap(), WriteOutcome::Done { .. }));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_directory_that_goes_during_a_write_is_noticed() {
         let place = root.find_or_make(&file).unwrap();
         let draft = FileDraft::write(&place, b"mine", 0o600).unwrap();
         root.abilities.place(&place.dir, &draft.name, &place.name).unwrap();
-        assert!(matches!(root.done(&place, &draft, None), Ok(Replaced::Done { .. })));
+        assert!(matches!(root.done(&place, &draft, None), Ok(WriteOutcome::Done { .. })));
         let moved: std::path::PathBuf = memory.join(moved).components().collect();
         fs::rename(&moved, dir.path().join("elsewhere")).unwrap();
         fs::create_dir_all(memory.join("plans")).unwrap();
@@ -89,23 +89,23 @@ fn every_file_system_compares_and_swaps() {
 
         assert!(matches!(
             root.replace(&file(), Expected::Absent, b"one").unwrap(),
-            Replaced::Done { before: None, .. }
+            WriteOutcome::Done { before: None, .. }
         ));
         assert!(matches!(
             over(&root, "one", "two").unwrap(),
-            Replaced::Done { before: Some(before), .. } if before.bytes == b"one"
+            WriteOutcome::Done { before: Some(before), .. } if before.bytes == b"one"
         ));
         fs::write(&path, "theirs").unwrap();
-        assert!(matches!(over(&root, "two", "three").unwrap(), Replaced::Conflict(_)));
+        assert!(matches!(over(&root, "two", "three").unwrap(), WriteOutcome::Conflict(_)));
         let late = root.put_over(&file(), Hash::of(b"two"), b"three").unwrap();
-        assert!(matches!(late, Replaced::Conflict(_)), "{able:?}: {late:?}");
+        assert!(matches!(late, WriteOutcome::Conflict(_)), "{able:?}: {late:?}");
         let late = root.put_new(&file(), b"three").unwrap();
-        assert!(matches!(late, Replaced::Conflict(_)), "{able:?}: {late:?}");
+        assert!(matches!(late, WriteOutcome::Conflict(_)), "{able:?}: {late:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
 
         let editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let removed = root.remove(&file(), Hash::of(b"theirs")).unwrap();
-        assert!(matches!(removed, Replaced::Removed { before } if before.bytes == b"theirs"));
+        assert!(matches!(removed, WriteOutcome::Removed { before } if before.bytes == b"theirs"));
         std::io::Write::write_all(&mut &editor, b"late").unwrap();
         let settled = root.settle(Duration::ZERO);
         assert_eq!(settled.len(), 1, "{able:?}");

@@ -29,8 +29,8 @@ pub fn remove(text: &str, name: &Name) -> String {
     without(text, |entry| entry.name.folded() == name)
 }
 
-/// Updates an index to the existing topics: prose and valid entries stay, entries whose topics are all gone are
-/// removed, and missing topics are added. Team topics are left to the team's own index.
+/// Updates an index to match the existing topics: prose and valid entries stay, entries whose topics no longer exist
+/// are removed, and missing topics are added. Team topics are left out, because the team has its own index.
 pub fn rebuild(old: &str, topics: &[TopicLine<'_>]) -> String {
     let names: HashSet<String> = topics.iter().map(|row| row.name.folded()).collect();
     let titles: HashSet<String> = topics.iter().map(|row| fold(row.title)).collect();

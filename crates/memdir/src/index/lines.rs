@@ -15,7 +15,7 @@ pub struct IndexLine<'a> {
     pub text: &'a str,
     /// Spaces and tabs before the first word.
     pub indent: usize,
-    /// `- `, `* `, `3. `, including the space; empty if the line is not a list item.
+    /// The bullet, including the space: `- `, `* `, `3. `. Empty if the line is not a list item.
     pub bullet: &'a str,
     /// Links outside code blocks.
     pub links: Vec<Link>,

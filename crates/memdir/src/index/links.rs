@@ -10,7 +10,7 @@ use crate::name::Name;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub target: Target,
-    /// The visible text.
+    /// The link's visible text.
     pub title: String,
     /// The link's position in the line.
     pub range: Range<usize>,
@@ -72,7 +72,7 @@ fn after_code(line: &str, at: usize) -> usize {
     closing.map_or(from, |(found, _)| from + found + run)
 }
 
-/// `[[name]]`, `[[name#part|title]]`
+/// Parses `[[name]]` or `[[name#part|title]]`.
 fn wikilink(line: &str, at: usize) -> Option<Link> {
     let inner = line[at..].strip_prefix("[[")?;
     let inner = &inner[..inner.find("]]")?];
@@ -86,7 +86,7 @@ fn wikilink(line: &str, at: usize) -> Option<Link> {
     Some(Link { target, title: title.trim().to_owned(), range, wiki: true })
 }
 
-/// `[title](destination "more")`
+/// Parses `[title](destination "more")`.
 fn inline(line: &str, at: usize) -> Option<Link> {
     let close = closing(line, at)?;
     let rest = line[close + 1..].strip_prefix('(')?;
@@ -179,7 +179,7 @@ fn target(destination: &str) -> Target {
     Name::parse(path).map_or_else(|_| elsewhere(), Target::Topic)
 }
 
-/// `the%20fog.md` → `the fog.md`
+/// Decodes percent encoding: `the%20fog.md` → `the fog.md`.
 fn decoded(path: &str) -> String {
     let mut parts = path.split('%');
     let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();

@@ -81,7 +81,7 @@ fn apart(title: &str, description: &str) -> (String, String) {
     }
 }
 
-/// `3. ` → `4. `
+/// Returns the bullet after this one: `3. ` → `4. `.
 fn next_bullet(bullet: &str) -> String {
     let digits = bullet.bytes().take_while(u8::is_ascii_digit).count();
     match bullet[..digits].parse::<u64>() {

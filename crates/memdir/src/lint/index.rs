@@ -1,4 +1,4 @@
-//! Finds problems of the index.
+//! Finds problems in the index.
 
 use std::collections::HashSet;
 

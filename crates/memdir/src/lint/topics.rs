@@ -1,4 +1,4 @@
-//! Finds problems of single topics, and of names that collide.
+//! Finds problems in topics, and names that collide.
 
 use std::collections::HashMap;
 

@@ -38,7 +38,7 @@ impl Name {
     }
 }
 
-/// `plans/far-fog` → `Far fog`
+/// Makes words of a name: `plans/far-fog` → `Far fog`.
 fn in_words(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or_default();
     let words = last.replace(['-', '_'], " ");

@@ -16,7 +16,7 @@ pub fn guarded(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`guarded`], on one line.
-pub(super) fn guarded_line(text: &str) -> String {
+pub fn guarded_line(text: &str) -> String {
     guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -10,7 +10,7 @@ use crate::name::{Name, Scope};
 
 /// A memory that is relevant to the request.
 #[derive(Clone, Copy, Debug)]
-pub struct Recalled<'a> {
+pub struct RecalledText<'a> {
     pub scope: Scope,
     pub name: &'a Name,
     /// The file's path, for a model that wants to read or correct it.
@@ -43,7 +43,7 @@ pub fn excerpt(text: &str) -> Excerpt<'_> {
 }
 
 /// Returns the memory's text between tags, with its age and origin.
-pub fn recalled(memory: &Recalled<'_>) -> String {
+pub fn recalled(memory: &RecalledText<'_>) -> String {
     let topic = header::read(memory.text);
     let kind = topic.header.kind.map_or_else(String::new, |kind| format!("{kind}, "));
     let scope = match memory.scope {
@@ -78,7 +78,7 @@ pub fn recalled(memory: &Recalled<'_>) -> String {
     out
 }
 
-/// `, learned in session 0199… (messages 12-14)`
+/// Describes the origin: `, learned in session 0199… (messages 12-14)`.
 fn learned(header: &header::Header) -> String {
     let Some(source) = &header.source else { return String::new() };
     let mut out = match source.session.as_str() {
@@ -92,7 +92,7 @@ fn learned(header: &header::Header) -> String {
     out
 }
 
-fn advice(memory: &Recalled<'_>) -> &'static str {
+fn advice(memory: &RecalledText<'_>) -> &'static str {
     let old = memory.now.0.saturating_sub(memory.modified.0) > FRESH_MICROS;
     match old {
         true => {

@@ -7,8 +7,8 @@ use crate::name::{Name, Scope};
 
 const DAY: i64 = FRESH_MICROS;
 
-fn memory<'a>(name: &'a Name, text: &'a str, days: i64) -> Recalled<'a> {
-    Recalled {
+fn memory<'a>(name: &'a Name, text: &'a str, days: i64) -> RecalledText<'a> {
+    RecalledText {
         scope: Scope::Private,
         name,
         path: "/home/ada/memory/fog.md",

@@ -85,7 +85,7 @@ impl MemoryDirectory {
         Ok(())
     }
 
-    /// Reads these files again, or everything if one of them is or becomes an entry that is not a memory.
+    /// Reads these files again. If one of them is not a memory, or was not one before, everything is read again.
     fn look_at_some(
         &self,
         root: &MemoryRoot,

@@ -39,14 +39,14 @@ impl MemoryService {
         for (name, text, modified, hash) in read.topics {
             let learned = bethink_memdir::header::read(&text).header.source.is_some();
             let limit = if learned { VERSIONS } else { 1 };
-            let past = self.past_of(directory, name.file(), hash, limit).await?;
+            let past = self.authors_of(directory, name.file(), hash, limit).await?;
             let (untouched, put_back) = (learned && past.all_ours, past.put_back);
             topics.push(DreamTopic { name, text, modified, untouched, put_back });
         }
         let hash = read.index.as_ref().map(|text| Hash::of(text.as_bytes()));
         let index_put_back = match hash {
             Some(hash) => {
-                self.past_of(directory, DirectoryFile::Index.path(), hash, 1).await?.put_back
+                self.authors_of(directory, DirectoryFile::Index.path(), hash, 1).await?.put_back
             }
             None => false,
         };
@@ -55,25 +55,25 @@ impl MemoryService {
     }
 
     /// Finds out who wrote a file.
-    async fn past_of(
+    async fn authors_of(
         &self,
         directory: &MemoryDirectory,
         file: String,
         hash: Hash,
         limit: usize,
-    ) -> Result<Past> {
+    ) -> Result<FileAuthors> {
         let filter = MemoryVersionFilter { file: Some(file), ..directory.versions(limit) };
         let versions = self.cx.store().memory_versions(filter).await?;
         let newest = versions.first().filter(|version| version.hash == hash.to_string());
         let ours = versions.iter().all(|version| OURS.contains(&version.author));
-        Ok(Past {
+        Ok(FileAuthors {
             all_ours: newest.is_some() && ours && versions.len() < VERSIONS,
             put_back: newest.is_some_and(|version| version.author == MemoryAuthor::Restore),
         })
     }
 }
 
-struct Past {
+struct FileAuthors {
     /// Whether the daemon wrote every version, and the newest is the current text.
     all_ours: bool,
     /// Whether a person restored the current text.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_memdir_fs::{Holder, Locked, MemoryRoot};
+use bethink_memdir_fs::{Holder, LockOutcome, MemoryRoot};
 use bethink_service::{Result, ServiceError, blocking, rfc3339};
 
 use crate::refused::refused;
@@ -41,7 +41,7 @@ impl MemoryService {
         let (root, name, now) = (Arc::clone(root), name.to_owned(), self.cx.now());
         let locked = blocking(move || root.lock(&name, now, STALE).map_err(refused));
         match locked.await? {
-            Locked::Ours { after } => {
+            LockOutcome::Ours { after } => {
                 if let Some(Holder { owner: holder, .. }) = after {
                     tracing::warn!(
                         holder,
@@ -50,7 +50,7 @@ impl MemoryService {
                 }
                 Ok(())
             }
-            Locked::Held(holder) => {
+            LockOutcome::Held(holder) => {
                 let heard = rfc3339(holder.heard);
                 let detail =
                     format!("another daemon is consolidating this memory (last seen: {heard})");

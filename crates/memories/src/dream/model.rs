@@ -22,7 +22,7 @@ const DIR: &str = "/memory";
 pub(super) const STRATEGY: Strategy = Strategy::Model;
 
 /// A plan with a model's edits, and the edits that were refused.
-pub(super) struct Dreamt {
+pub(super) struct ModelDream {
     pub(super) plan: DreamPlan,
     pub(super) refused: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl MemoryService {
         directory: &Arc<DreamDirectory>,
         plan: &DreamPlan,
         session: Option<SessionId>,
-    ) -> Option<Dreamt> {
+    ) -> Option<ModelDream> {
         let model = self.models.model_for(Purpose::Dream, "")?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Dream) {
             tracing::info!(%reason, "consolidating with the built-in strategy");
@@ -71,7 +71,7 @@ impl MemoryService {
         for reason in &refused {
             self.models.tell_model(errand, ModelStep::Refused { message: reason.clone() });
         }
-        Some(Dreamt { plan: rewriting.plan, refused })
+        Some(ModelDream { plan: rewriting.plan, refused })
     }
 }
 

@@ -9,7 +9,7 @@ use bethink_api as api;
 use bethink_config::Settings;
 use bethink_dream::{DreamPlan, plan};
 use bethink_memdir::{Name, Scope};
-use bethink_memdir_fs::{DirectoryFile, Follow, Locked, MemoryRoot};
+use bethink_memdir_fs::{DirectoryFile, Follow, LockOutcome, MemoryRoot};
 use bethink_store::LastDream;
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
@@ -256,7 +256,7 @@ async fn one_daemon_at_a_time_dreams_of_a_directory() {
     home.twins().await;
     let (root, now) = (home.root(), home.memories.cx.now());
     let stale = UnixMicros(now.0 - i64::try_from(STALE.as_micros()).unwrap() + HOUR / 2);
-    let free = Locked::Ours { after: None };
+    let free = LockOutcome::Ours { after: None };
     assert_eq!(root.lock("another daemon", stale, STALE).unwrap(), free);
     let refused = home.dream(false, false).await.unwrap_err();
     assert!(refused.contains("another daemon is consolidating this memory"), "{refused}");
@@ -310,7 +310,7 @@ async fn a_dream_that_fails_counts_as_none() {
     }
     assert_eq!(
         home.root().lock("another daemon", home.memories.cx.now(), STALE).unwrap(),
-        Locked::Ours { after: None }
+        LockOutcome::Ours { after: None }
     );
     assert!(home.memories.dream_if_due(own, &home.dir).await.unwrap());
     let rolled_back = async {

@@ -15,7 +15,7 @@ use bethink_service::{ModelStep, Result, rfc3339};
 use bethink_sessions::model_of;
 use bethink_store::{ExtractionPlan, PlannedWrite, SessionRecord};
 
-use super::heard::Heard;
+use super::statements::NewStatements;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -25,7 +25,7 @@ impl MemoryService {
         &self,
         session: &SessionRecord,
         project: &MemoryProject,
-        heard: &Heard,
+        statements: &NewStatements,
     ) -> Result<Option<ExtractionPlan>> {
         let Some(model) = self.models.model_for(Purpose::Extraction, &model_of(session).name)
         else {
@@ -41,7 +41,7 @@ impl MemoryService {
             self.sessions.lock(&handle).await?.prefix()?
         };
         let tools = Toolset::find(&String::from_utf8_lossy(&prefix.tools));
-        let about: Vec<&str> = heard.said.iter().map(|said| &*said.text).collect();
+        let about: Vec<&str> = statements.said.iter().map(|said| &*said.text).collect();
         let manifest = desk.copy().manifest(MANIFEST_ROWS, &Meaning::of(&about.join("\n")));
         let time = rfc3339(self.cx.now());
         let day = time.split('T').next().unwrap_or_default();
@@ -49,7 +49,7 @@ impl MemoryService {
             table: desk.table(),
             tools: &tools,
             manifest: &manifest,
-            new_messages: heard.said.len(),
+            new_messages: statements.said.len(),
             day,
         };
         let most = self.cx.settings().model.max_output;
@@ -69,7 +69,7 @@ impl MemoryService {
         }
         let source = Source {
             session: session.id.to_string(),
-            messages: vec![range(heard)],
+            messages: vec![range(statements)],
             strategy: engine::STRATEGY.to_owned(),
             time,
         };
@@ -77,7 +77,7 @@ impl MemoryService {
             let copy = desk.copy();
             ExtractionPlan {
                 strategy: engine::STRATEGY.to_owned(),
-                through: heard.through,
+                through: statements.through,
                 writes: copy.changed(&source).into_iter().map(write).collect(),
                 proposals: copy.proposed(&source).into_iter().map(write).collect(),
             }
@@ -123,10 +123,10 @@ fn is_good(finished: &Finished, learned: &ExtractionPlan) -> bool {
 }
 
 /// `4`, or `4-9`.
-fn range(heard: &Heard) -> String {
-    match heard.first == heard.through {
-        true => heard.first.to_string(),
-        false => format!("{}-{}", heard.first, heard.through),
+fn range(statements: &NewStatements) -> String {
+    match statements.first == statements.through {
+        true => statements.first.to_string(),
+        false => format!("{}-{}", statements.first, statements.through),
     }
 }
 

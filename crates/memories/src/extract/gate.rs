@@ -13,9 +13,9 @@ pub(super) const EXTRACT: &str = "extract";
 /// Whether an extraction of the session is enqueued and has not started. A running one only covers the turns that had
 /// ended when it started, so another one may be enqueued meanwhile.
 #[derive(Debug, Default)]
-struct Extracting(AtomicBool);
+struct ExtractionPending(AtomicBool);
 
-impl SessionFeature for Extracting {}
+impl SessionFeature for ExtractionPending {}
 
 /// Whether the assistant's turn is over: the message has no tool call.
 pub(super) fn ends_turn(message: &Message) -> bool {
@@ -33,7 +33,7 @@ impl MemoryService {
 
     /// Enqueues an extraction because a turn has ended or the session is over.
     pub fn ask_for_extraction(&self, handle: &SessionHandle) {
-        let asked = || handle.feature::<Extracting>().0.swap(true, Ordering::Relaxed);
+        let asked = || handle.feature::<ExtractionPending>().0.swap(true, Ordering::Relaxed);
         if self.cx.settings().memory.extraction == "off" || asked() {
             return;
         }
@@ -51,7 +51,7 @@ impl MemoryService {
 
     pub(super) fn extraction_begun(&self, id: SessionId) {
         if let Some(handle) = self.sessions.open_handle(id) {
-            handle.feature::<Extracting>().0.store(false, Ordering::Relaxed);
+            handle.feature::<ExtractionPending>().0.store(false, Ordering::Relaxed);
         }
     }
 }

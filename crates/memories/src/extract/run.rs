@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::embedded::writes;
 use super::gate::EXTRACT;
-use super::heard::{Heard, Since};
 use super::plan::{learned, planned};
+use super::statements::{NewStatements, Since};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -59,8 +59,8 @@ impl MemoryService {
         for id in sessions {
             // The session may have been deleted.
             let Some(session) = if_found(self.cx.store().session(id).await)? else { continue };
-            let heard = self.heard(&session, Since::Mark, &dir).await?;
-            let found = self.learn_by_rules(project, id, heard.said).await?;
+            let statements = self.new_statements(&session, Since::Mark, &dir).await?;
+            let found = self.learn_by_rules(project, id, statements.said).await?;
             let new = writes(&found).into_iter().filter(|write| write.over.is_none());
             taught.extend(new.map(|write| (write.name, write.text)));
         }
@@ -75,24 +75,24 @@ impl MemoryService {
             self.finish_stored_plan(&project, id).await?;
         }
         let dir = project.directory(Scope::Private).dir.display().to_string();
-        let heard = self.heard(&session, since, &dir).await?;
+        let statements = self.new_statements(&session, since, &dir).await?;
         let mut out = api::Extracted {
             dry_run,
-            through_seq: heard.through.0,
-            statements: heard.said.len() as u64,
-            by_agent: heard.by_agent as u64,
+            through_seq: statements.through.0,
+            statements: statements.said.len() as u64,
+            by_agent: statements.by_agent as u64,
             ..api::Extracted::default()
         };
-        if heard.through == Seq::ZERO {
+        if statements.through == Seq::ZERO {
             return Ok(out);
         }
-        let plan = self.learn(&session, &project, &heard, &mut out).await?;
+        let plan = self.learn(&session, &project, &statements, &mut out).await?;
         out.strategy.clone_from(&plan.strategy);
         if dry_run {
             out.memories = would_be(&plan);
             return Ok(out);
         }
-        out.memories = self.write_down(&project, &session, &heard, &plan).await?;
+        out.memories = self.write_down(&project, &session, &statements, &plan).await?;
         self.publish_forget_requests(id, &out.forget);
         let count = out.memories.len() as u64;
         metrics::counter!("bethink_memories_extracted_total", "strategy" => plan.strategy)
@@ -105,21 +105,21 @@ impl MemoryService {
         &self,
         session: &SessionRecord,
         project: &MemoryProject,
-        heard: &Heard,
+        statements: &NewStatements,
         out: &mut api::Extracted,
     ) -> Result<ExtractionPlan> {
         let mut plan = ExtractionPlan {
             strategy: embedded::STRATEGY.to_owned(),
-            through: heard.through,
+            through: statements.through,
             ..ExtractionPlan::default()
         };
-        if heard.said.is_empty() {
+        if statements.said.is_empty() {
             return Ok(plan);
         }
-        if let Some(learned) = Box::pin(self.learn_by_model(session, project, heard)).await? {
+        if let Some(learned) = Box::pin(self.learn_by_model(session, project, statements)).await? {
             return Ok(learned);
         }
-        let found = self.learn_by_rules(project, session.id, heard.said.clone()).await?;
+        let found = self.learn_by_rules(project, session.id, statements.said.clone()).await?;
         plan.writes = writes(&found);
         out.dropped = dropped(&found);
         out.forget = found.forget.into_iter().map(|(_, words)| words).collect();
@@ -131,7 +131,7 @@ impl MemoryService {
         &self,
         project: &MemoryProject,
         session: &SessionRecord,
-        heard: &Heard,
+        statements: &NewStatements,
         plan: &ExtractionPlan,
     ) -> Result<Vec<api::LearntMemory>> {
         let id = session.id;
@@ -144,7 +144,7 @@ impl MemoryService {
         let by_rules = carried.lost.iter().any(|write| write.sentence.is_some());
         if by_rules {
             // Try again with the current files: the statement may be known by now, or need another name.
-            let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
+            let again = self.learn_by_rules(project, id, statements.said.clone()).await?;
             let plan =
                 ExtractionPlan { writes: writes(&again), proposals: Vec::new(), ..plan.clone() };
             let more = self.carry_out(project, id, &plan).await?;

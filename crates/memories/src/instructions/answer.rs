@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bethink_api as api;
-use bethink_instructions::{InstructionSet, LoadedInstruction, Skipped, absolute};
+use bethink_instructions::{InstructionSet, LoadedInstruction, SkippedFile, absolute};
 use bethink_service::{Result, blocking};
 use bethink_tokens::text_tokens;
 
@@ -63,7 +63,7 @@ fn loaded(file: &LoadedInstruction, touched: bool) -> api::InstructionFile {
     }
 }
 
-fn skipped(file: &Skipped) -> api::SkippedInstruction {
+fn skipped(file: &SkippedFile) -> api::SkippedInstruction {
     api::SkippedInstruction {
         path: shown(&file.path),
         reason: file.reason.kind(),

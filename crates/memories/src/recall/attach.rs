@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_context::{Attachment, Decisions};
-use bethink_memdir::prompt::{Recalled, recalled};
+use bethink_memdir::prompt::{RecalledText, recalled};
 use bethink_service::{Event, RecalledTopic};
 use bethink_sessions::{
     Contributed, Contribution, Contributor, LoadedSession, Moment, PromptRequest, RecallQuery,
@@ -97,7 +97,7 @@ impl MemoryService {
     ) -> Option<String> {
         let (directory, name) = (project.directory(found.scope), &found.topic.name);
         let (text, _) = directory.read(name).await.ok()??;
-        Some(recalled(&Recalled {
+        Some(recalled(&RecalledText {
             scope: found.scope,
             name,
             path: &directory.dir.join(name.file()).display().to_string(),

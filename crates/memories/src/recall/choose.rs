@@ -1,4 +1,4 @@
-//! Chooses topics for a question: by its words, or by a model that sees a list of the topics.
+//! Chooses topics for a question: with a keyword search, or with a model that sees a list of the topics.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ use crate::recall::library::Library;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 
-/// Maximum number of tokens of a model's choice: five names, and its thinking before them.
+/// Maximum length of a model's answer, in tokens: five names, and its thinking before them.
 const CHOICE_TOKENS: u64 = 1_024;
 
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl MemoryLookup {
 }
 
 impl Library {
-    /// Chooses topics by words, possibly none.
+    /// Chooses topics with a keyword search, possibly none.
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
         // This takes milliseconds in a large directory, so it does not run on the request threads.
@@ -96,7 +96,8 @@ impl LibraryState {
         keys.iter().filter_map(|key| self.id(key)).collect()
     }
 
-    /// Returns topics for a model to choose from: first those that words find, best first, then others, newest first.
+    /// Returns topics for a model to choose from: the results of the keyword search, best first, then others, newest
+    /// first.
     fn candidates(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
         let exclude = self.ids_of(&wanted.exclude);
         let mut ids = ranked(&self.catalog, &wanted.ask(&exclude, MOST_ROWS));

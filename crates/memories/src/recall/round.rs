@@ -15,7 +15,7 @@ use super::choose::{FoundMemory, MemoryLookup};
 use super::view::{recent_tools, surfaced};
 use crate::service::MemoryService;
 
-/// How long a prompt waits for the search by words. It takes milliseconds, unless the directory is being read for the
+/// How long a prompt waits for the keyword search. It takes milliseconds, unless the directory is being read for the
 /// first time.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Number of results to search for. It exceeds the number needed, because some may already be shown.
@@ -44,14 +44,14 @@ struct FoundSoFar {
 }
 
 impl Round {
-    /// Waits until the search by words has ended, but no longer than [`PATIENCE`].
+    /// Waits until the keyword search has ended, but no longer than [`PATIENCE`].
     pub(super) async fn looked_up(&self) {
         let mut looked = self.looked.subscribe();
         drop(tokio::time::timeout(PATIENCE, looked.wait_for(|looked| *looked)).await);
     }
 
     /// Returns results that are ready and have not been shown, and whether a model chose them. A model's choice
-    /// replaces the results of the search by words.
+    /// replaces the results of the keyword search.
     pub(super) fn ready(&self) -> (Vec<FoundMemory>, bool) {
         let found = locked(&self.found);
         match &found.by_model {
@@ -60,7 +60,7 @@ impl Round {
         }
     }
 
-    /// Drops results that a prompt has used. If the prompt used those of the search by words, a model's choice
+    /// Drops results that a prompt has used. If the prompt used those of the keyword search, a model's choice
     /// stays for the next prompt.
     pub(super) fn mark_used(&self, by_model: bool) {
         let mut found = locked(&self.found);
@@ -93,15 +93,15 @@ impl MemoryService {
         let current = handle.feature::<CurrentRound>();
         let known = locked(&current.0).clone();
         let (of, words) = match newest_words(loaded, known.as_deref()) {
-            Newest::Known => {
+            NewestWords::Known => {
                 let known = known.clone()?;
                 match asked.query.as_ref().filter(|query| **query != known.query) {
                     Some(query) => (known.of, query.clone()),
                     None => return Some(known),
                 }
             }
-            Newest::Said(of, words) => (of, asked.query.clone().unwrap_or(words)),
-            Newest::Nothing => return None,
+            NewestWords::Said(of, words) => (of, asked.query.clone().unwrap_or(words)),
+            NewestWords::Nothing => return None,
         };
         let (found, looked) = (Mutex::default(), watch::Sender::new(false));
         let round = Arc::new(Round { of, query: words, found, looked });
@@ -164,7 +164,7 @@ impl MemoryService {
     }
 }
 
-enum Newest {
+enum NewestWords {
     /// The current round is about them.
     Known,
     Said(Seq, String),
@@ -172,17 +172,17 @@ enum Newest {
 }
 
 /// Finds the newest message with the user's own words.
-fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> Newest {
+fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> NewestWords {
     for entry in loaded.state.history.entries().iter().rev() {
         let message = &entry.message;
         if known.is_some_and(|round| message.seq <= round.of) {
-            return Newest::Known;
+            return NewestWords::Known;
         }
         if let Some(words) = words_of(message) {
-            return Newest::Said(message.seq, words);
+            return NewestWords::Said(message.seq, words);
         }
     }
-    Newest::Nothing
+    NewestWords::Nothing
 }
 
 /// Returns the user's own words in a message, without text that programs added.

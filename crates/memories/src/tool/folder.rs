@@ -8,7 +8,7 @@ use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError};
 
-use super::{Done, ToolRun, Unmet};
+use super::{Done, ToolRefusal, ToolRun};
 use crate::directory::MemoryTopic;
 use crate::memory_write::Expected;
 
@@ -78,7 +78,7 @@ impl ToolRun<'_> {
         &self,
         (old, from): (&str, DirectoryFile),
         (new, to): (&str, DirectoryFile),
-    ) -> std::result::Result<(), Unmet> {
+    ) -> std::result::Result<(), ToolRefusal> {
         let found = self.read(Scope::Private, &from).await?;
         let (text, hash) = found.ok_or_else(|| ToolError::Gone(old.to_owned()))?;
         if self.read(Scope::Private, &to).await?.is_some() {
@@ -108,7 +108,7 @@ impl ToolRun<'_> {
         &self,
         (old, from): (&str, &str),
         (new, to): (&str, &str),
-    ) -> std::result::Result<(), Unmet> {
+    ) -> std::result::Result<(), ToolRefusal> {
         let files = self.own_entries(Scope::Private, from).await?;
         if files.is_empty() {
             return Err(ToolError::Gone(old.to_owned()).into());
@@ -131,8 +131,8 @@ impl ToolRun<'_> {
         for (done, (from, to)) in moves.into_iter().enumerate() {
             let (old, new) = (format!("{old} ({from})"), format!("{new} ({to})"));
             if let Err(unmet) = self.move_file((&old, from), (&new, to)).await {
-                let Unmet::ForModel(why) = unmet else { return Err(unmet) };
-                return Err(Unmet::ForModel(format!(
+                let ToolRefusal::ForModel(why) = unmet else { return Err(unmet) };
+                return Err(ToolRefusal::ForModel(format!(
                     "{done} of {all} files were moved before an error: {why}"
                 )));
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// Maximum number of passages that are distinguished in a body. With the header, they are the bits of a posting.
+/// Maximum number of passages into which a body is divided. A posting has one bit for each, and one for the header.
 const PASSAGES: usize = 15;
 /// Minimum size of a passage in bytes: about a paragraph.
 const PASSAGE_BYTES: usize = 280;

@@ -42,7 +42,7 @@ pub struct Catalog {
     pub(crate) postings: Vec<Vec<TopicPosting>>,
     /// Information of each term in any directory, by number.
     general: Vec<f32>,
-    /// Terms in alphabetical order with their numbers, to find terms similar to a word that occurs nowhere.
+    /// Terms in alphabetical order with their numbers, for finding terms that are similar to an unknown word.
     vocabulary: Vec<(Box<str>, u32)>,
     gone: usize,
 }

@@ -117,7 +117,8 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
     left.is_enough()
 }
 
-/// Returns topics with a word, and the probability that they are about it. Unless `admits`, only those in `found`.
+/// Returns topics that contain a word, and the probability that they are about it. Unless `admits`, only topics in
+/// `found` are returned.
 fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
     let mut answers = Vec::new();
     for (number, worth) in &word.terms {

@@ -11,7 +11,7 @@ use bethink_memdir::{Hash, Scope};
 
 use crate::limits::GRACE;
 use crate::rename::Abilities;
-use crate::{DirectoryFile, Expected, Follow, MemoryRoot, Replaced};
+use crate::{DirectoryFile, Expected, Follow, MemoryRoot, WriteOutcome};
 
 const SIZE: Size = Size { files: 10, writers: 20, edits: 100, git: false };
 
@@ -89,16 +89,16 @@ impl Door for Root {
     fn write(&self, path: &str, before: Option<&[u8]>, text: &[u8]) -> Answer {
         let expected = before.map_or(Expected::Absent, |before| Expected::Hash(Hash::of(before)));
         match self.root.replace(&DirectoryFile::parse(path).unwrap(), expected, text) {
-            Ok(Replaced::Done { before, .. }) => {
+            Ok(WriteOutcome::Done { before, .. }) => {
                 self.history.keep(path, text);
                 before.iter().for_each(|before| self.history.keep(path, &before.bytes));
                 Answer::Written
             }
-            Ok(Replaced::Conflict(conflict)) => {
+            Ok(WriteOutcome::Conflict(conflict)) => {
                 conflict.displaced.iter().for_each(|text| self.history.keep(path, &text.bytes));
                 Answer::Conflict
             }
-            Ok(Replaced::Same { .. } | Replaced::Removed { .. } | Replaced::Absent) => {
+            Ok(WriteOutcome::Same { .. } | WriteOutcome::Removed { .. } | WriteOutcome::Absent) => {
                 Answer::Written
             }
             Err(error) => Answer::Refused(error.to_string()),

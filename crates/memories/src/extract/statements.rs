@@ -13,7 +13,7 @@ use crate::service::MemoryService;
 const BEFORE: u64 = 3;
 
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct NewStatements {
     pub(super) said: Vec<RecordedStatement>,
     pub(super) first: Seq,
     /// The last message of the newest turn that has ended.
@@ -33,12 +33,12 @@ pub(super) enum Since {
 
 impl MemoryService {
     /// `dir` is the project's memory directory, as an agent would name it.
-    pub(super) async fn heard(
+    pub(super) async fn new_statements(
         &self,
         session: &SessionRecord,
         since: Since,
         dir: &str,
-    ) -> Result<Heard> {
+    ) -> Result<NewStatements> {
         let start = match since {
             Since::Beginning => Seq::ZERO,
             Since::Mark => {
@@ -60,9 +60,9 @@ impl MemoryService {
                 listener.hear(parse_stored(stored)?, recorded);
             }
         }
-        let mut heard = listener.heard;
-        heard.first = heard.said.first().map_or(Seq::ZERO, |said| said.seq);
-        Ok(heard)
+        let mut new = listener.new;
+        new.first = new.said.first().map_or(Seq::ZERO, |said| said.seq);
+        Ok(new)
     }
 }
 
@@ -79,7 +79,7 @@ struct TurnListener<'a> {
     settled: usize,
     /// Statements of the current turn.
     own: Vec<RecordedStatement>,
-    heard: Heard,
+    new: NewStatements,
 }
 
 impl TurnListener<'_> {
@@ -90,8 +90,8 @@ impl TurnListener<'_> {
         self.facts.observe(&message);
         let is_wanted = message.seq > self.start && (!recorded || self.since == Since::Beginning);
         if is_wanted {
-            let new = self.facts.user.iter().skip(self.settled);
-            self.own.extend(new.filter(|said| said.kind != SaidKind::Handover).cloned());
+            let said = self.facts.user.iter().skip(self.settled);
+            self.own.extend(said.filter(|said| said.kind != SaidKind::Handover).cloned());
         }
         self.settled = self.facts.user.len();
         let (seq, ends) = (message.seq, gate::ends_turn(&message));
@@ -104,12 +104,12 @@ impl TurnListener<'_> {
     /// Ends the current turn. Its statements are counted in `by_agent` if the agent wrote memory itself, and added to
     /// `said` otherwise.
     fn settle(&mut self, seq: Seq) {
-        self.heard.through = seq;
+        self.new.through = seq;
         let own = std::mem::take(&mut self.own);
         if wrote_memory(&self.turn, self.dir) {
-            self.heard.by_agent += own.len();
+            self.new.by_agent += own.len();
         } else {
-            self.heard.said.extend(own);
+            self.new.said.extend(own);
         }
     }
 }
