@@ -14,7 +14,7 @@ mod tools;
 pub mod weights;
 mod words;
 
-pub use card::{Card, Field};
+pub use card::Card;
 pub use catalog::{Catalog, TopicId};
 pub use manifest::{Manifest, ManifestRow, read_pick};
 pub use select::{CatalogQuery, Pick, Why};

@@ -10,7 +10,7 @@ use bethink_memdir::age::age;
 use bethink_models::{Errand, Purpose};
 use bethink_recall::topics::manifest::{INSTRUCTION, MOST_ROWS, question};
 use bethink_recall::topics::select::{is_manual, ranked, select, why};
-use bethink_recall::topics::{CatalogQuery, Field, Manifest, ManifestRow, TopicId, Why, read_pick};
+use bethink_recall::topics::{CatalogQuery, Manifest, ManifestRow, TopicId, Why, read_pick};
 use bethink_service::{ModelStep, Result, blocking};
 use bethink_transcript::{SessionId, UnixMicros};
 
@@ -187,21 +187,11 @@ fn row(entry: &LibraryTopic, now: UnixMicros) -> ManifestRow {
     }
 }
 
-fn field_out(field: Field) -> api::TopicField {
-    match field {
-        Field::Name => api::TopicField::Name,
-        Field::Description => api::TopicField::Description,
-        Field::Heading => api::TopicField::Heading,
-        Field::Identifier => api::TopicField::Identifier,
-        Field::Body => api::TopicField::Body,
-    }
-}
-
 fn explained(by: api::Strategy, why: &Why, place: Option<u64>) -> api::RecallWhy {
-    let terms = why.terms.iter().map(|(term, fields)| api::RecallTerm {
-        term: term.clone(),
-        fields: fields.iter().copied().map(field_out).collect(),
-    });
+    let terms = why
+        .terms
+        .iter()
+        .map(|(term, fields)| api::RecallTerm { term: term.clone(), fields: fields.clone() });
     // More than two digits would suggest a false precision.
     let score = f64::from((why.score * 100.0).round()) / 100.0;
     api::RecallWhy { by, terms: terms.collect(), score, place }

@@ -1,6 +1,7 @@
 //! Splits a question into words, each with the information that it carries.
 
-use super::Field;
+use bethink_api::TopicField;
+
 use super::catalog::Catalog;
 use super::kin::{MISSPELT, kin, neighbours};
 use super::weights::{
@@ -109,7 +110,7 @@ fn word(catalog: &Catalog, term: &str, written: &str, shape: TermShape) -> Optio
 fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     let is_subject = || {
         let mut postings = catalog.postings[number as usize].iter();
-        postings.any(|posting| posting.mark.fields & Field::Name as u8 != 0)
+        postings.any(|posting| posting.mark.is_in(TopicField::Name))
     };
     if general == HABITUAL && !is_subject() { COMMON } else { general }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use bethink_api::TopicField;
+
 use crate::terms::{TermShape, for_each_shaped_term};
 
 /// Maximum number of passages into which a body is divided. A posting has one bit for each, and one for the header.
@@ -13,20 +15,18 @@ const TITLE_BYTES: usize = 60;
 /// Maximum number of bytes of a body that are indexed, from its beginning.
 const MOST_BODY_BYTES: usize = 64 * 1024;
 
-/// Parts of a topic, as bits of a posting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Field {
-    Name = 1,
-    Description = 2,
-    Heading = 4,
-    Identifier = 8,
-    Body = 16,
-}
+/// All parts of a topic.
+pub(crate) const FIELDS: [TopicField; 5] = [
+    TopicField::Name,
+    TopicField::Description,
+    TopicField::Heading,
+    TopicField::Identifier,
+    TopicField::Body,
+];
 
-impl Field {
-    pub const ALL: [Field; 5] =
-        [Field::Name, Field::Description, Field::Heading, Field::Identifier, Field::Body];
+/// Returns the bit of a field in [`TermMark::fields`].
+fn bit(field: TopicField) -> u8 {
+    1 << field as u8
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,8 +41,8 @@ pub struct Card<'a> {
 /// A term's occurrences in a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TermMark {
-    /// Bits of [`Field`].
-    pub(crate) fields: u8,
+    /// The [`bit`]s of the parts with the term.
+    fields: u8,
     /// Number of mentions in the body, at most 255.
     pub(crate) mentions: u8,
     /// Passages with the term: bit 0 is the header, the others are passages of the body in order.
@@ -59,11 +59,11 @@ pub(crate) struct TopicTerms {
 pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
     let mut terms = TopicTerms::default();
     for (text, field) in [
-        (card.name, Field::Name),
-        (card.title, Field::Name),
-        (card.description, Field::Description),
+        (card.name, TopicField::Name),
+        (card.title, TopicField::Name),
+        (card.description, TopicField::Description),
     ] {
-        for_each_shaped_term(text, |term, _, _| terms.mark(term, field as u8, 1, 0));
+        for_each_shaped_term(text, |term, _, _| terms.mark(term, bit(field), 1, 0));
     }
     let body = &body[..body.floor_char_boundary(MOST_BODY_BYTES)];
     let step = PASSAGE_BYTES.max(body.len() / PASSAGES + 1);
@@ -72,14 +72,21 @@ pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
         let prominent_end = prominent_bytes(line);
         for_each_shaped_term(line, |term, shape, range| {
             let passage = 1 + ((start + range.start) / step).min(PASSAGES - 1);
-            let prominent = if range.start < prominent_end { Field::Heading as u8 } else { 0 };
-            let named = if shape == TermShape::Joined { Field::Identifier as u8 } else { 0 };
-            terms.mark(term, Field::Body as u8 | prominent | named, 1 << passage, 1);
+            let prominent = if range.start < prominent_end { bit(TopicField::Heading) } else { 0 };
+            let named = if shape == TermShape::Joined { bit(TopicField::Identifier) } else { 0 };
+            terms.mark(term, bit(TopicField::Body) | prominent | named, 1 << passage, 1);
             terms.length += 1;
         });
         start += line.len();
     }
     terms
+}
+
+impl TermMark {
+    /// Whether the term occurs in this part of the topic.
+    pub(crate) fn is_in(self, field: TopicField) -> bool {
+        self.fields & bit(field) != 0
+    }
 }
 
 impl TopicTerms {
@@ -110,17 +117,17 @@ fn prominent_bytes(line: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn check(body: &str, term: &str, fields: &[Field], passages: u16) {
+    fn check(body: &str, term: &str, fields: &[TopicField], passages: u16) {
         let card = Card { name: "a-name", title: "Some Title", description: "what it is of" };
         let terms = terms(&card, body);
         let mark = terms.marks.get(term).copied().unwrap_or_default();
-        let bits = fields.iter().fold(0, |bits, field| bits | *field as u8);
+        let bits = fields.iter().fold(0, |bits, field| bits | bit(*field));
         assert_eq!((mark.fields, mark.passages), (bits, passages), "{term}: {mark:?}");
     }
 
     #[test]
     fn terms_know_where_they_stand() {
-        use Field::{Body, Description, Heading, Identifier, Name};
+        use TopicField::{Body, Description, Heading, Identifier, Name};
         check("", "titl", &[Name], 1);
         check("", "name", &[Name], 1);
         check("# Fog far\nnear", "fog", &[Body, Heading], 2);

@@ -1,6 +1,7 @@
 //! Scores how well a topic fits a question, by the places where the words occur.
 
-use super::Field;
+use bethink_api::TopicField;
+
 use super::ask::{QuestionWord, rarity};
 use super::catalog::{Catalog, TopicPosting};
 use super::weights::{
@@ -46,12 +47,12 @@ pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     let in_body = BODY * mentions / (mentions + HALF_MENTIONS * relative);
     let mut doubt = 1.0 - in_body;
     for (field, worth) in [
-        (Field::Name, NAME),
-        (Field::Description, DESCRIPTION),
-        (Field::Heading, HEADING),
-        (Field::Identifier, IDENTIFIER),
+        (TopicField::Name, NAME),
+        (TopicField::Description, DESCRIPTION),
+        (TopicField::Heading, HEADING),
+        (TopicField::Identifier, IDENTIFIER),
     ] {
-        if posting.mark.fields & field as u8 != 0 {
+        if posting.mark.is_in(field) {
             doubt *= 1.0 - worth;
         }
     }

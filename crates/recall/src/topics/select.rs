@@ -1,7 +1,9 @@
 //! Picks the topics that a question is about, or none.
 
-use super::Field;
+use bethink_api::TopicField;
+
 use super::ask::{QuestionWord, words};
+use super::card::FIELDS;
 use super::catalog::{Catalog, TopicId, TopicPosting};
 use super::fit::{Match, TopicFit, aboutness, fit};
 use super::tools::is_manual_of;
@@ -25,7 +27,7 @@ pub struct Pick {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
     /// Words as spelled in the question, with the parts of the topic that contain them. The most informative are first.
-    pub terms: Vec<(String, Vec<Field>)>,
+    pub terms: Vec<(String, Vec<TopicField>)>,
     /// Score from 0 to 1, comparable between directories.
     pub score: f32,
 }
@@ -162,8 +164,7 @@ fn matches<'a>(catalog: &'a Catalog, words: &'a [QuestionWord], slot: u32) -> Ve
 
 fn pick(catalog: &Catalog, words: &[QuestionWord], slot: u32, fit: &TopicFit) -> Pick {
     let terms = matches(catalog, words, slot).into_iter().map(|found| {
-        let fields =
-            Field::ALL.into_iter().filter(|field| found.posting.mark.fields & *field as u8 != 0);
+        let fields = FIELDS.into_iter().filter(|field| found.posting.mark.is_in(*field));
         (found.word.written.clone(), fields.collect())
     });
     let why = Why { terms: terms.collect(), score: fit.score() };
@@ -292,7 +293,7 @@ mod tests {
         let picks = select(&catalog(), &ask);
         let why = &picks[0].why;
         let fog = why.terms.iter().find(|(term, _)| term == "fog").unwrap();
-        assert_eq!(fog.1, [Field::Name, Field::Body]);
+        assert_eq!(fog.1, [TopicField::Name, TopicField::Body]);
         assert!((0.0..=1.0).contains(&why.score), "{why:?}");
         assert_eq!(super::why(&catalog(), ask.question, TopicId(0)).as_ref(), Some(why));
         let other = super::why(&catalog(), ask.question, TopicId(1)).unwrap();
