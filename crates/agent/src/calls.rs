@@ -130,7 +130,7 @@ fn ids(request: &ModelRequest) -> HashSet<ToolUseId> {
     ids.collect()
 }
 
-/// Returns why a call cannot be part of a request, if so.
+/// Returns the reason if a call cannot be part of a request.
 fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     let name = call.tool;
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');

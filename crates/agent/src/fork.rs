@@ -57,8 +57,7 @@ pub struct Finished {
 pub enum Ended {
     /// The model answered without a tool call.
     Done,
-    /// A budget was used up: `turns`, `tokens` or `cost`; or `denials`, if a fork without tools kept calling tools.
-    /// Earlier work is kept.
+    /// A budget was used up: `turns`, `tokens`, `cost`, or `denials` if a fork without tools kept calling tools.
     OutOf(&'static str),
     /// A model call failed after there had been an answer.
     Failed(ModelError),

@@ -22,8 +22,7 @@ pub struct DreamTopic {
     /// The whole file, including front matter.
     pub text: String,
     pub modified: UnixMicros,
-    /// Whether only this daemon has written the file. Once a person has changed it, it is theirs, even if its header
-    /// names a source.
+    /// Whether only this daemon has written the file, and no person has changed it.
     pub untouched: bool,
     /// Whether a person restored this version. Then it is left as it is.
     pub put_back: bool,

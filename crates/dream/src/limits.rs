@@ -41,8 +41,7 @@ pub const QUOTED_CHARS: usize = 100;
 /// A word or sentence in more topics than this is too common to suggest that two topics are alike.
 pub const MANY_ALIKE: usize = 64;
 
-/// Maximum size of the files that a model sees in a dream, in bytes: some 40,000 tokens, which fit every current
-/// context window.
+/// Maximum size of the files that a model sees in a dream, in bytes: about 40,000 tokens.
 pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
 
 /// Maximum size of one of these files, in bytes. A larger one would take the place of twenty.

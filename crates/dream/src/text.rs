@@ -186,8 +186,7 @@ fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns the positions of end marks that end a sentence: at the end of the line, or before a space and the beginning
-/// of another sentence.
+/// Returns the positions of marks that end a sentence: at the end of the line, or before another sentence.
 fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
     let begins = |rest: &str| {
         let next = rest.trim_start().chars().next();

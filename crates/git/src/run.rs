@@ -212,8 +212,7 @@ impl GitGroup {
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // Git may exit before it has read everything. Its own message is more useful than the broken pipe
-                // error.
+                // Git may exit before it has read everything. Its own message is more useful than this error.
                 let _ = stdin.write_all(&input).await;
             }
         };

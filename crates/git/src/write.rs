@@ -84,8 +84,7 @@ impl Repo {
     }
 }
 
-/// Formats a commit for `git fast-import`. Lengths precede contents, so content cannot be read as a command. Writing to
-/// memory never fails.
+/// Formats a commit for `git fast-import`. Lengths precede contents, so content cannot be read as a command.
 fn stream(commit: &Commit) -> Vec<u8> {
     let mut out = Vec::new();
     let person = format!("{} <{}> {} +0000", commit.person.name, commit.person.email, commit.at);

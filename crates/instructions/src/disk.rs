@@ -24,8 +24,7 @@ pub struct FileLook {
 pub trait Disk {
     fn look(&self, path: &Path) -> io::Result<FileLook>;
 
-    /// Reads a regular file by its real path. Fails if it is larger than `most` bytes or no longer a regular file.
-    /// Never blocks.
+    /// Reads a file by its real path, without blocking. Fails if it is larger than `most` bytes or not a regular file.
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>>;
 
     /// Lists up to `most` names in a directory, in any order.

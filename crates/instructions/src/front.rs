@@ -1,7 +1,6 @@
 //! Reads the part of front matter that instructions use: the `paths` of a rule.
 //!
-//! It is read line by line, not as YAML: people write `paths: **/*.ts`, which is an alias in YAML. This also means that
-//! nothing can expand.
+//! It is read line by line, not as YAML: people write `paths: **/*.ts`, which is an alias in YAML.
 
 use crate::limits::MOST_FRONT_BYTES;
 

@@ -102,8 +102,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Loads a file, if it exists and is allowed. Returns whether it applies: it is loaded, loaded elsewhere, or
-    /// waiting.
+    /// Loads a file, if it exists and is allowed. Returns whether it is loaded, here or elsewhere, or waiting.
     fn offer(&mut self, candidate: FileCandidate) -> bool {
         let look = match self.admit(&candidate) {
             Ok(Some(look)) => look,
@@ -200,7 +199,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Returns why a text that was read is not loaded, if so.
+    /// Returns the reason if a text that was read must not be loaded.
     fn why_not(&self, hash: Hash, text: &InstructionText, bytes: u64) -> Option<Reason> {
         if text.content.is_empty() {
             return Some(Reason::Empty);

@@ -79,8 +79,7 @@ impl Pattern {
     }
 }
 
-/// Compiles a glob. It returns a set, although there are only two globs: a single matcher panics on a deeply nested
-/// glob.
+/// Compiles a glob to a set, because a single matcher panics on a deeply nested glob.
 fn set(glob: &str) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
     for glob in [glob, &format!("{glob}/**")] {

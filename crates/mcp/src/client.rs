@@ -49,8 +49,7 @@ impl McpClient {
         })
     }
 
-    /// Returns the directory under which sessions are stored: the named one, or the nearest one above it that has
-    /// sessions.
+    /// Returns the project directory of sessions: the named one, or the nearest one above it that has sessions.
     pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
         let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {

@@ -50,7 +50,7 @@ pub(crate) async fn check_message(request: Request, next: Next) -> Response {
     in_json_rpc(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
 }
 
-/// Returns why a message is not a valid JSON-RPC message of this protocol, if so.
+/// Returns the reason if a message is not a valid JSON-RPC message of this protocol.
 fn malformed(message: &Value) -> Option<&'static str> {
     let Some(message) = message.as_object() else {
         return Some(match message.is_array() {

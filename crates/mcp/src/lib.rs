@@ -4,8 +4,7 @@
 //! format of untrusted texts for a model. The services make every decision, the server's guard checks who may connect,
 //! and the command line forwards each line of stdio to this endpoint. No other crate uses `rmcp`.
 //!
-//! A client has few rights here: it can propose to the team but not approve, and it cannot change settings or delete
-//! history.
+//! A client has few rights: it can propose to the team but not approve, and cannot change settings or delete history.
 //!
 //! Reading order: [`endpoint`] → `jsonrpc` → `server` → `client` → `tools` → `resources` → `prompts` → `untrusted` →
 //! `refused`.
@@ -25,8 +24,7 @@ pub use endpoint::{ROUTES, router};
 
 /// Maximum size of a message, in bytes: the largest memory with six bytes for each escaped character.
 pub(crate) const MESSAGE_BYTES: usize = 7 << 20;
-/// Maximum size of the messages in an answer of `expand`, in bytes. Clients warn about answers over ten thousand
-/// tokens.
+/// Maximum size of the messages in an answer of `expand`, in bytes. Clients warn about more than 10,000 tokens.
 pub(crate) const EXPANDED_BYTES: usize = 24_000;
 /// Maximum size of one of these messages, in bytes, so that several fit.
 pub(crate) const EXPANDED_MESSAGE_BYTES: usize = 6_000;

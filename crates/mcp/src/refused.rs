@@ -1,5 +1,4 @@
-//! Converts the daemon's errors to the protocol's two forms: a tool result that a model can act on, and a protocol
-//! error.
+//! Converts the daemon's errors to tool results that a model can act on, and to protocol errors.
 
 use bethink_service::{ErrorKind, ServiceError};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};

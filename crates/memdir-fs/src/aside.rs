@@ -1,7 +1,6 @@
 //! Files that a write displaced. Each is kept under a hidden name for a moment, checked again, and only then removed.
 //!
-//! An editor that opened a file before it was exchanged may write to it afterwards. Such content is returned to the
-//! caller and not lost.
+//! An editor that opened a file before it was exchanged may write to it afterwards. The caller gets such content.
 
 use std::mem;
 use std::sync::PoisonError;

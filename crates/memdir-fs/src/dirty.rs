@@ -79,8 +79,7 @@ impl WatchedRoot {
         Some(DirectoryFile::parse(text).map_or(DirtyPath::Everything, DirtyPath::File))
     }
 
-    /// Whether the path is a folder. Events do not always report that; for a removed entry, only the known folders
-    /// tell.
+    /// Whether the path is, or was, a folder. Not all events report that.
     fn is_folder(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => true,

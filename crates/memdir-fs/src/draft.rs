@@ -53,8 +53,7 @@ impl FileDraft {
         Ok(Stat::of(&meta))
     }
 
-    /// Removes the draft if its name still belongs to it. A rename that reported an error may have happened
-    /// nevertheless.
+    /// Removes the draft if its name still belongs to it: a rename may have succeeded although it reported an error.
     pub(crate) fn discard(&self, place: &Place) {
         let entry = place.entry_of(&self.name);
         if entry.is_ok_and(|meta| meta.is_some_and(|meta| node(&meta) == self.node))

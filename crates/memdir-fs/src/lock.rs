@@ -143,8 +143,7 @@ fn failed(error: std::io::Error) -> FileError {
     FileError::io("lock the directory with", LOCK, error)
 }
 
-/// Reads the heartbeat and the owner. If they cannot be parsed, the writer was killed while writing, and the lock is
-/// free.
+/// Reads the heartbeat and the owner. If they cannot be parsed, the writer was killed, and the lock is free.
 fn read(file: &mut std::fs::File) -> Result<Option<Holder>, FileError> {
     let mut bytes = Vec::new();
     file.rewind().map_err(failed)?;

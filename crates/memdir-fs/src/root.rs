@@ -58,8 +58,7 @@ pub(crate) struct Aside {
 pub(crate) struct Inode(pub(crate) u64, pub(crate) u64);
 
 impl MemoryRoot {
-    /// Opens a directory; `None` if it does not exist. A private directory does not include `team/`, which has its own
-    /// root.
+    /// Opens a directory; `None` if it does not exist. A private directory excludes `team/`, which has its own root.
     pub fn open(path: &Path, scope: Scope, follow: Follow) -> Result<Option<Self>, RootError> {
         let mut flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if follow == Follow::No {

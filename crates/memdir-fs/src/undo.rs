@@ -33,8 +33,7 @@ impl MemoryRoot {
         place: &Place,
         expected: Hash,
     ) -> Result<MovedAside, FileError> {
-        // Use a plain rename: the target name is unique, and removing the file after linking it could remove a newer
-        // save.
+        // Use a plain rename: the target name is unique, and linking and then removing could remove a newer save.
         let side = side_name(&place.name);
         match place.dir.rename(&place.name, &place.dir, &side) {
             Ok(()) => {}
@@ -59,9 +58,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Puts back content that someone saved and that the draft's name now has. If that displaces a newer save rather
-    /// than our own bytes, puts that back too, until the file has the last save. Returns content that others overwrote
-    /// meanwhile.
+    /// Puts back content that someone saved and that the draft's name now has. If that displaces a newer save, puts
+    /// that back too, until the file has the last save. Returns content that others overwrote meanwhile.
     pub(crate) fn give_back(
         &self,
         file: &DirectoryFile,
@@ -113,8 +111,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Keeps a hidden file for a moment. This includes our own bytes, which someone may have opened while they were in
-    /// place.
+    /// Keeps a hidden file for a moment, even one with our own bytes, because someone may have opened it.
     pub(crate) fn aside(
         &self,
         file: &DirectoryFile,

@@ -1,8 +1,7 @@
 //! Watches all memory directories for changes. Uses no CPU while nothing happens.
 //!
 //! Folders are watched, never files, because a save by renaming replaces the file. When folders are added or removed,
-//! the watches are set up again and everything counts as changed, because changes in a new folder are not reported
-//! before it is watched.
+//! the watches are set up again and everything counts as changed, because a new folder was not watched from the start.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -217,8 +216,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
-    /// Watches every folder again until no new one is found. This also finds a folder that was replaced by another one
-    /// with the same name.
+    /// Watches every folder again, until no new one is found, because one may have been replaced under the same name.
     fn watch_anew(&mut self, root: &WatchedRoot) {
         let others = self.asked_by_others(&root.path);
         for path in &root.asked {
@@ -253,8 +251,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         others.flat_map(|root| root.asked.iter().cloned()).collect()
     }
 
-    /// Stores a directory's watches. Other directories that share a folder may have missed events, so they are checked
-    /// too.
+    /// Stores a directory's watches. Other directories that share a folder are checked, because they may miss events.
     fn keep(&self, root: &WatchedRoot, asked: BTreeSet<PathBuf>, polled: bool) {
         let mut state = self.shared.lock();
         for other in state.roots.iter_mut().filter(|other| other.path != root.path) {

@@ -1,7 +1,6 @@
 //! The index of a directory, `MEMORY.md`: one line per topic, part of every prompt.
 //!
-//! People edit it by hand, so each change here is limited to the lines of one topic: prose, headings, order, bullets
-//! and line ends stay.
+//! People edit it too, so a change only touches the lines of one topic: prose, headings, order and line ends stay.
 //!
 //! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`merge`].
 

@@ -1,5 +1,4 @@
-//! Finds problems in a memory directory and suggests how to fix them. It changes nothing, because the files belong to
-//! people.
+//! Finds problems in a memory directory and suggests how to fix them. Changes nothing: the files belong to people.
 
 mod alike;
 mod finding;

@@ -1,5 +1,4 @@
-//! Texts about memory in prompts: the index in the project part of the system prompt, later changes to it, and recalled
-//! memories.
+//! Texts about memory in prompts: the index in the system prompt, later changes to it, and recalled memories.
 //!
 //! A memory is untrusted data. It is put between tags that it cannot close, without invisible characters.
 

@@ -1,8 +1,7 @@
 //! The commands of Anthropic's memory tool (`memory_20250818`), as text in and text out.
 //!
 //! Answers and errors are worded as in the SDKs' helper, which models know. The differences: a memory's file ends in
-//! `.md`, a folder exists only while it contains something, the index cannot be removed, and the team's part is
-//! read-only.
+//! `.md`, a folder is never empty, the index cannot be removed, and the team's part is read-only.
 
 pub mod edit;
 pub mod error;

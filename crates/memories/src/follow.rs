@@ -43,8 +43,7 @@ impl MemoryService {
         }
     }
 
-    /// Cleans up after an earlier daemon, then reads the directory again at each signal of the watcher while the
-    /// directory is in use.
+    /// Cleans up after an earlier daemon, then reads the directory at each signal, while the directory is in use.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));

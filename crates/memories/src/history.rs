@@ -72,8 +72,7 @@ impl MemoryService {
         }
     }
 
-    /// Restores a version: by default the newest that differs from the file. The current text is stored as a
-    /// version too.
+    /// Restores a version, by default the newest that differs from the file. The current text becomes a version too.
     pub async fn restore_memory(
         &self,
         project_dir: &str,

@@ -12,8 +12,7 @@ use crate::memory_write::MemoryWrite;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Adds a new topic's line, or removes a removed topic's line. Returns a warning if that fails: the topic has been
-    /// written in any case.
+    /// Adds or removes a topic's line. Returns a warning if that fails, because the topic itself has been written.
     pub(super) async fn index_line(
         &self,
         directory: &Arc<MemoryDirectory>,

@@ -1,5 +1,4 @@
-//! Instruction files of a session: when they are read again, which files were touched, which imports are approved, and
-//! where prompts show them.
+//! A session's instruction files: when to read them again, touched files, approved imports, and their place in prompts.
 //!
 //! The chain is in the project part of the system prompt and never depends on touched files. Instructions for touched
 //! files are attached at the end, and stay until the next compaction.

@@ -11,8 +11,7 @@ use bethink_memdir::name::TEAM;
 
 /// Maximum size of a git pointer file, in bytes; paths are shorter.
 const POINTER_BYTES: u64 = 8_192;
-/// Number of hexadecimal digits that tell projects of the same name apart. With 12, a collision is only likely among
-/// millions of them.
+/// Number of hexadecimal digits that tell projects of the same name apart: enough for millions of them.
 const DIGITS: usize = 12;
 /// Maximum length of a project's name in its key, in bytes: enough to recognize it, and accepted by every file system.
 const NAME_BYTES: usize = 60;

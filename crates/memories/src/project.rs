@@ -15,8 +15,7 @@ use crate::place::ProjectPlace;
 use crate::recall::library::Library;
 use crate::watch::Watcher;
 
-/// Maximum number of projects that are kept open and watched. Linux allows a user 128 watchers by default, and other
-/// programs need some of them.
+/// Maximum number of projects that are kept open and watched. Linux allows all of a user's programs 128 watchers.
 const READY: usize = 32;
 
 /// A project, which includes all worktrees of its repository.
@@ -118,8 +117,7 @@ impl ProjectRegistry {
         Some(Arc::clone(project))
     }
 
-    /// Returns the open project, or opens it. A project must not be open twice: the second would take over the watch of
-    /// the first.
+    /// Returns the open project, or opens it. A project must not be open twice, because both would share one watch.
     pub(crate) fn take_in(
         &self,
         dir: &str,

@@ -2,8 +2,7 @@
 //!
 //! After a user message, the project's topics are searched in parallel with the request, and a model may choose
 //! among them. A prompt uses the results that are ready; it does not wait for the model, whose choice may be added
-//! to a later prompt. Recalled memories are attachments at the end, so a session's decisions record exactly what it
-//! has seen.
+//! to a later prompt. Recalled memories are attachments at the end, so decisions record what a session has seen.
 //!
 //! Reading order: `library` → `choose` → `round` → `attach` → `answer`.
 

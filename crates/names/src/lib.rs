@@ -26,8 +26,7 @@ const RUN: [u8; 256] = {
     table
 };
 
-/// Calls `each` with every occurrence of a name, in order. A path is passed in full, without a leading `./`;
-/// see [`last_part`].
+/// Calls `each` with every name, in order. A path is passed in full, without a leading `./`: see [`last_part`].
 pub fn for_each_name<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -44,8 +44,7 @@ pub struct NameWord {
     pub classes: u8,
 }
 
-/// Calls `each` with every word, in order. Terminal escape sequences are skipped. In scripts without spaces, each run
-/// is a word.
+/// Calls `each` with every word, in order, without terminal escapes. In scripts without spaces, each run is a word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(NameWord)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -116,8 +115,7 @@ pub fn after_escape(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Whether it is encoded data: a long run whose case and digits change at random. Hexadecimal hashes are words, because
-/// people search for them.
+/// Whether it is encoded data: a long run whose case and digits change at random. Hexadecimal hashes are words.
 pub fn is_blob(word: &[u8]) -> bool {
     if word.len() > MAX_WORD_BYTES {
         return true;

@@ -2,8 +2,7 @@
 
 use crate::terms::for_each_term;
 
-/// Score for each pair of neighbouring words of a question that are also neighbours in a message, in the units of
-/// [`rank`](crate::rank()).
+/// Score for each pair of words that are neighbours in the question and in the message.
 const PAIR: f32 = 0.9;
 /// Score for each phrase of a question that a message contains verbatim: about that of a rare word.
 const PHRASE: f32 = 4.0;

@@ -9,8 +9,7 @@ const KEYWORDS: usize = 2;
 /// Minimum number of leading letters that words of a family share, and maximum difference of their lengths, in bytes.
 const FAMILY_BYTES: usize = 5;
 pub const FAMILY_SPREAD: usize = 4;
-/// Words that mean nothing after `what` or `which` (`what kind of`). Elsewhere they are ordinary words, so they cannot
-/// be stop words of the index.
+/// Words that mean nothing after `what` or `which` (`what kind of`). They are not stop words elsewhere.
 const KINDS: [&str; 8] = ["kind", "kinds", "sort", "sorts", "type", "types", "way", "ways"];
 /// Maximum number of a question's words that are looked up as names of speakers.
 const MOST_NAMES: usize = 16;

@@ -16,9 +16,8 @@ use crate::weights::Weights;
 const PARTY: usize = 50;
 /// Weights of user's words, assistant's words, tool input and tool results. Tool text is rarely about one thing.
 const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
-/// Minimum share of a question's weight that the words at some place must have. Otherwise nothing is found, because the
-/// question's rare words do not occur. This rejects half of the questions about other conversations, and one in sixty
-/// that have an answer.
+/// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This
+/// rejects half of the questions about other conversations, and one in sixty that have an answer.
 const FITS: f32 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +29,7 @@ pub struct SessionExtent {
     pub terms: u64,
 }
 
-/// The postings for a question. Each list is sorted by session and seq. A list that is `None` was too long to read, and
-/// is ignored.
+/// The postings for a question. Each list is sorted by session and seq; `None` is a list that was too long to read.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub sessions: &'a [SessionExtent],
@@ -47,8 +45,7 @@ pub struct Evidence<'a> {
     pub speakers: Vec<&'a [Posting]>,
     /// Messages of the named days.
     pub days: Vec<&'a [Posting]>,
-    /// Messages of each day of the following week, in order. If there are none of a named day, the next messages may be
-    /// about it.
+    /// Messages of each day of the following week, in order, for a named day without messages.
     pub days_after: Vec<&'a [Posting]>,
     /// Whether a hit must contain a word itself. Otherwise it may be next to a message that does.
     pub literal: bool,

@@ -57,8 +57,7 @@ struct SnippetHit {
     end: usize,
 }
 
-/// Finds the part with the most different terms, or else the most hits. Returns the range from its first to its last
-/// hit.
+/// Returns the range of hits in the part with the most different terms, or else the most hits.
 fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
     let mut best = ((0, 0), (0, 0));
     let mut first = 0;

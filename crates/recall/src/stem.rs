@@ -1,8 +1,7 @@
 //! Reduces English words to stems, so that `painting` finds `painted`.
 //!
 //! The rules are Porter's second set (https://snowballstem.org/algorithms/english/stemmer.html).
-//! Irregular forms (`went`, `children`) are in a small table. A compound name is stemmed like the same letters in lower
-//! case.
+//! Irregular forms (`went`, `children`) are in a small table. A compound name is stemmed like a word in lower case.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -10,8 +10,7 @@ use bethink_names::words::{
     CLASS, DIGIT, LETTER, LOWER, NameWord, UNDERSCORE, UPPER, WIDE, for_each_word, is_blob, is_hex,
 };
 
-/// Maximum number of times that a term is counted per field of a message. A fourth mention says nothing new, and logs
-/// would fill the index.
+/// Maximum number of times that a term is counted per field of a message. A fourth mention says nothing new.
 pub const MAX_REPEATS: u8 = 3;
 
 /// Minimum length of a term, in bytes. Scripts in which one letter is a word are exempt.
@@ -146,8 +145,7 @@ fn plain_term(
     }
 }
 
-/// Returns terms of words with non-ASCII letters. In scripts without spaces, each pair of neighbouring letters
-/// is a term.
+/// Returns terms of words with non-ASCII letters. In scripts without spaces, each pair of letters is a term.
 fn wide_terms(
     source: &str,
     start: usize,

@@ -100,8 +100,7 @@ impl CompiledRule {
     }
 }
 
-/// Whether no letter or digit is adjacent, unless a line was joined there: in a folded view, the next line's first word
-/// follows directly.
+/// Whether no letter or digit is adjacent. A joined line does not count: its first word follows directly.
 fn stands_alone(view: &SecretView<'_>, range: &Range<usize>) -> bool {
     let word = |at: Option<usize>| {
         at.and_then(|at| view.bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric)

@@ -1,5 +1,4 @@
-//! Carries out a plan in the directory, and determines the content of the next commit. Files that must not be shared
-//! are excluded from both.
+//! Carries out a plan in the directory, and determines the next commit, except for files that must not be shared.
 
 use bethink_api::{self as api, BlockedWay};
 use bethink_memdir::{Scope, index};
@@ -138,8 +137,7 @@ impl TeamService {
         Ok(())
     }
 
-    /// Returns why a step is not allowed, if so: incoming text is checked before it is written here, outgoing text
-    /// before it is pushed.
+    /// Returns the reason if the incoming or outgoing text of a step must not be shared.
     async fn unfit_step(
         &self,
         round: &SyncRound<'_>,

@@ -138,8 +138,7 @@ fn checked(remote: &str) -> Result<Remote> {
     Remote::parse(remote).map_err(|error| ServiceError::invalid("remote", error.to_string()))
 }
 
-/// Locks a directory against other daemons' syncs. The system releases the lock when its holder exits, so it is never
-/// stale.
+/// Locks a directory against other daemons' syncs. The system releases the lock when its holder exits.
 pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
     let failed = |error: std::io::Error| {
         ServiceError::conflict(format!("could not lock {}: {error}", path.display()))

@@ -43,7 +43,7 @@ pub(crate) struct AppliedPlan {
     pub(crate) left_out: BTreeSet<DirectoryFile>,
 }
 
-/// Returns why a file's content must not be shared, if so.
+/// Returns the reasons if a file's content must not be shared.
 pub(crate) fn unfit(file: &DirectoryFile, content: Option<&Arc<[u8]>>) -> Option<Vec<String>> {
     let text = String::from_utf8_lossy(content?);
     bethink_secrets::gate(&file.path(), &text).err().map(|error| error.reasons())

@@ -52,8 +52,7 @@ impl TeamService {
         }
     }
 
-    /// Whether a person's own commits would publish a secret. A secret that a later commit removed is still in the
-    /// history.
+    /// Whether a person's own commits would publish a secret, even one that a later commit removed.
     async fn history_leaks(
         &self,
         round: &SyncRound<'_>,

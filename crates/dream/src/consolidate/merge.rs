@@ -13,8 +13,7 @@ use crate::links::linked;
 use crate::text::{LineKind, blocks, said, sentences};
 use bethink_statement::content;
 
-/// Merges pairs of topics, each topic at most once: a merged topic may resemble a third one, which the next round
-/// merges.
+/// Merges pairs of topics, each topic at most once. If a merged topic resembles a third one, the next round merges it.
 pub(super) fn merge(bench: &mut DreamBench) {
     let leaves: BTreeMap<Name, Leaf> =
         bench.pages().iter().map(|(name, page)| (name.clone(), Leaf::of(page))).collect();

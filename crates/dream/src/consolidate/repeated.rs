@@ -32,8 +32,7 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
     }
 }
 
-/// Returns blocks that are identical to an earlier one. Code and tables are kept, because their repetitions have a
-/// purpose.
+/// Returns blocks that repeat an earlier one. Code and tables are kept, because their repetitions have a purpose.
 fn repeated(body: &str) -> Vec<Range<usize>> {
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for block in blocks(body) {

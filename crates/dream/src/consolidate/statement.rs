@@ -111,8 +111,7 @@ impl Claim {
         differ == 1
     }
 
-    /// Whether it changes the older claim's value: "The default branch is main" after "… is trunk". A more detailed
-    /// value is not another one.
+    /// Whether it changes the older claim's value and not only adds detail: "The branch is main" after "… is trunk".
     fn changes_value(&self, older: &Claim) -> bool {
         if self.negated || older.negated {
             return false;
@@ -186,8 +185,7 @@ fn replaced(all: &[String]) -> Option<Replacement> {
     change(&all[at + 2..], at, 0)
 }
 
-/// `before` and `after` are the numbers of words around the change. If there are many, the change only applies to a
-/// part of the work.
+/// `before` and `after` count the words around the change. If there are many, it only applies to a part of the work.
 fn change(old: &[String], before: usize, after: usize) -> Option<Replacement> {
     const FEW: usize = 3;
     let old: Vec<String> = old.iter().filter(|word| !is_in(FILLERS, word)).cloned().collect();

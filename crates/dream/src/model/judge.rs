@@ -270,8 +270,7 @@ fn as_edited(edits: &[TopicEdit]) -> EditedCopy {
     EditedCopy { files: files.collect(), ..EditedCopy::default() }
 }
 
-/// Checks the limits of all edits together: sentences that no topic would have word for word, and added bytes. Returns
-/// what exceeds them.
+/// Returns which limit all edits together exceed: reworded sentences, or added bytes.
 fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
     let written: usize = edits.iter().map(|edit| growth(bench, edit)).sum();
     if written > MODEL_ADDS_BYTES {

@@ -21,25 +21,25 @@ pub(crate) struct MemoryInput {
     /// view: first and last line, -1 is the end
     #[serde(default, skip_serializing_if = "Option::is_none")]
     view_range: Option<Vec<i64>>,
-    /// create
+    /// create: content of the new file
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file_text: Option<String>,
-    /// str_replace: must occur exactly once in the file
+    /// str_replace: text that occurs exactly once in the file
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_str: Option<String>,
-    /// str_replace
+    /// str_replace: text to insert instead; empty by default
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_str: Option<String>,
-    /// insert: after this line; 0 is the beginning
+    /// insert: number of the line to insert after; 0 is the beginning
     #[serde(default, skip_serializing_if = "Option::is_none")]
     insert_line: Option<i64>,
-    /// insert
+    /// insert: text to insert
     #[serde(default, skip_serializing_if = "Option::is_none")]
     insert_text: Option<String>,
-    /// rename
+    /// rename: path of the file or folder
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_path: Option<String>,
-    /// rename
+    /// rename: new path of the file or folder
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_path: Option<String>,
     /// Absolute path of the project, if it is not the client's own

@@ -1,5 +1,4 @@
-//! Collects known keys from a tree of any shape: at the top or under `metadata:`, in upper or lower case, and by the
-//! names that other tools use.
+//! Collects known keys from a tree of any shape: at the top or under `metadata:`, in any case, by any tool's names.
 
 use super::yaml::YamlNode;
 use super::{Header, MemoryKind, Source, VALUE_CHARS};

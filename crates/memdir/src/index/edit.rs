@@ -56,8 +56,7 @@ pub(crate) fn is_teams(name: &Name) -> bool {
     name.as_str().split_once('/').is_some_and(|(folder, _)| folder == TEAM)
 }
 
-/// Returns every topic that a line links to, in entries or prose. Wikilinks are included with `[[` too, because they
-/// may be titles.
+/// Returns every topic that a line links to. Wikilinks are also included with `[[`, because they may be titles.
 fn linked(text: &str) -> HashSet<String> {
     let mut out = HashSet::new();
     for link in lines(text).iter().flat_map(|line| &line.links) {

@@ -71,8 +71,7 @@ pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     out
 }
 
-/// Returns the topic of an entry: a line that begins with a link, or a list item with only one link. `- See [a](a.md)
-/// and [b](b.md)` is prose.
+/// Returns the topic of an entry: a line that begins with a link, or a list item with only one link.
 fn topic<'a>(line: &'a IndexLine<'_>) -> Option<&'a Name> {
     let link = line.links.first()?;
     let before = line.text[line.indent + line.bullet.len()..link.range.start].trim();

@@ -1,7 +1,6 @@
 //! Merges two versions of an index as sets of entries, so that the order of syncs does not change the result.
 //!
-//! A line-based merge, like git's, would report a conflict whenever two people each add an entry at the end of the
-//! list.
+//! A line-based merge, like git's, would report a conflict whenever two people add an entry at the end of the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 

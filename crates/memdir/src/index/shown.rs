@@ -17,8 +17,7 @@ pub struct IndexBeginning<'a> {
     pub warning: Option<String>,
 }
 
-/// Returns the first 200 lines, at most 25,000 bytes of them, cut at the end of a line. A first line that is too long
-/// is cut.
+/// Returns the first 200 lines, at most 25,000 bytes, cut at the end of a line unless the first line is too long.
 pub fn shown(text: &str) -> IndexBeginning<'_> {
     let lines = text.lines().count();
     let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();

@@ -64,8 +64,7 @@ fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
         let bands = bands(set);
         let candidates = bands.iter().filter_map(|band| seen.get(band)).flatten();
         match candidates.copied().find(|other| likeness(set, &sets[*other]) > ALIKE) {
-            // A duplicate is not compared with later topics, so that a thousand copies are a thousand findings, not a
-            // million.
+            // A duplicate is not compared with later topics, so that a thousand copies are only a thousand findings.
             Some(first) => out.push((at, first)),
             None => bands.into_iter().for_each(|band| seen.entry(band).or_default().push(at)),
         }

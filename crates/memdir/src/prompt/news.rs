@@ -3,7 +3,7 @@
 use super::guard::guarded_line;
 use crate::index::shown;
 
-/// Maximum number of changed lines that are listed. With more changes, the model had better read the file.
+/// Maximum number of changed lines that are listed. If there are more, the model is asked to read the file.
 const MOST_LINES: usize = 20;
 
 /// Returns a reminder for a conversation whose prompt shows `before`, or `None` if nothing visible changed. Both

@@ -20,8 +20,7 @@ pub enum At {
 }
 
 impl ToolSpot {
-    /// Parses a path. Only one spelling of each path is accepted, so that no other spelling can lead out of the
-    /// directory.
+    /// Parses a path. Other spellings of the same path are rejected, because they could lead out of the directory.
     pub fn parse(path: &str) -> Result<Self, ToolError> {
         let inner = match path.strip_prefix(ROOT) {
             Some("") => "",

@@ -163,8 +163,7 @@ impl MemoryService {
         Ok(self.cx.store().finish_extraction(id, plan.through).await?)
     }
 
-    /// Publishes requests to forget something. A person decides what to remove, because a sentence may mean one
-    /// topic or ten.
+    /// Publishes requests to forget something. A person decides which topics they mean.
     fn publish_forget_requests(&self, id: SessionId, forget: &[String]) {
         for words in forget {
             let hint = "`bethink memory ls` lists memories, `bethink memory rm` removes one";

@@ -101,8 +101,7 @@ impl TurnListener<'_> {
         }
     }
 
-    /// Ends the current turn. Its statements are counted in `by_agent` if the agent wrote memory itself, and added to
-    /// `said` otherwise.
+    /// Ends the current turn. If the agent wrote memory itself, its statements are only counted.
     fn settle(&mut self, seq: Seq) {
         self.new.through = seq;
         let own = std::mem::take(&mut self.own);

@@ -15,8 +15,7 @@ use rustix::fs::OFlags;
 /// have a clock resolution of two seconds.
 const YOUNG_MICROS: i64 = 2_000_000;
 
-/// Device, inode, size in bytes, and the times of the last change of content and of anything, in nanoseconds. `None` if
-/// there is no file.
+/// Device, inode, size, and times of the last change of content and of anything, in nanoseconds; `None` without a file.
 type Stamp = Option<(u64, u64, u64, i64, i64)>;
 
 /// The state of every path that was checked while loading, including missing ones.

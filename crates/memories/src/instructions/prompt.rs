@@ -17,8 +17,7 @@ use super::standing::{self, InstructionsShown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for a disk that does not respond, such as a lost mount. Reading hundreds of files takes much
-/// less.
+/// How long a prompt waits for a disk that does not respond. Reading hundreds of files takes much less.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl MemoryService {

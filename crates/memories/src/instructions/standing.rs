@@ -74,8 +74,7 @@ impl SessionFeature for InstructionsShown {
 }
 
 impl InstructionsShown {
-    /// Begins a read for the next prompt: returns the touched paths, and the last read. Returns `None` while an earlier
-    /// read is running.
+    /// Begins a read: returns the touched paths, and what was read last; `None` while an earlier read is running.
     pub(super) fn begin(
         &mut self,
         loaded: &LoadedSession,

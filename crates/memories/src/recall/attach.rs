@@ -29,8 +29,7 @@ struct RecalledAttachment {
 }
 
 impl MemoryService {
-    /// Returns the memories that are ready for the newest user message, and whether a model chose them. Never waits for
-    /// a model.
+    /// Returns the memories that are ready, and whether a model chose them. Never waits for a model.
     async fn recalled(
         &self,
         loaded: &LoadedSession,

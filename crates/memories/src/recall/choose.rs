@@ -96,8 +96,7 @@ impl LibraryState {
         keys.iter().filter_map(|key| self.id(key)).collect()
     }
 
-    /// Returns topics for a model to choose from: the results of the keyword search, best first, then others, newest
-    /// first.
+    /// Returns topics for a model to choose from: results of the keyword search, best first, then the newest others.
     fn candidates(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
         let exclude = self.ids_of(&wanted.exclude);
         let mut ids = ranked(&self.catalog, &wanted.ask(&exclude, MOST_ROWS));

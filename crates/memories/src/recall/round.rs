@@ -15,8 +15,7 @@ use super::choose::{FoundMemory, MemoryLookup};
 use super::view::{recent_tools, surfaced};
 use crate::service::MemoryService;
 
-/// How long a prompt waits for the keyword search. It takes milliseconds, unless the directory is being read for the
-/// first time.
+/// How long a prompt waits for the keyword search, which takes milliseconds unless topics must be read first.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Number of results to search for. It exceeds the number needed, because some may already be shown.
 const SPARE: usize = 20;
@@ -60,8 +59,7 @@ impl Round {
         }
     }
 
-    /// Drops results that a prompt has used. If the prompt used those of the keyword search, a model's choice
-    /// stays for the next prompt.
+    /// Drops results that a prompt has used. A model's choice that it has not used stays for the next prompt.
     pub(super) fn mark_used(&self, by_model: bool) {
         let mut found = locked(&self.found);
         found.by_words.clear();

@@ -105,8 +105,7 @@ fn word(catalog: &Catalog, term: &str, written: &str, shape: TermShape) -> Optio
     Some(QuestionWord { asked, written, terms, information, share: 0.0 })
 }
 
-/// Returns the general information of a term. A habitual word, such as "commit", counts in full if a topic is named
-/// after it.
+/// Returns the general information of a term. A habitual word ("commit") only counts in full if a topic has its name.
 fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     let is_subject = || {
         let mut postings = catalog.postings[number as usize].iter();

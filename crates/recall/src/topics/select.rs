@@ -119,8 +119,7 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
     left.is_enough()
 }
 
-/// Returns topics that contain a word, and the probability that they are about it. Unless `admits`, only topics in
-/// `found` are returned.
+/// Returns topics with a word, and the probability that they are about it; only those in `found` unless `admits`.
 fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
     let mut answers = Vec::new();
     for (number, worth) in &word.terms {

@@ -1,5 +1,4 @@
-//! Recognizes topics that are manuals of tools. An agent that has just used a tool knows how to use it, but warnings
-//! are still useful.
+//! Recognizes topics that are manuals of tools: an agent that has just used a tool does not need its manual.
 
 use super::card::Card;
 use super::words::WORDS;

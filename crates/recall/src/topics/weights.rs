@@ -46,8 +46,7 @@ pub const TAIL_BYTES: usize = 700;
 pub const COVERED: f32 = 0.25;
 /// Weight in the score: how much of the question is in one passage, because related words occur together.
 pub const TOGETHER: f32 = 0.25;
-/// Weight in the score: how much is in that passage besides its most informative word. One rare word may be a
-/// coincidence, two hardly.
+/// Weight in the score: how much is in that passage besides its most informative word, which may be a coincidence.
 pub const JOINT: f32 = 0.2;
 /// Weight in the score: how much of the topic's name occurs in the question.
 pub const NAMED: f32 = 0.1;
