@@ -456,7 +456,7 @@ class MemoryVersion(TypedDict):
     """One version of a topic."""
 
     version: int
-    """Its number."""
+    """Counts the topic's versions, from 1."""
     at: str
     """When it happened, as RFC 3339."""
     author: MemoryAuthor
