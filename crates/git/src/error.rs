@@ -63,7 +63,7 @@ impl GitError {
         Self::Failed { doing, why: classify(&said), said: brief(&said) }
     }
 
-    pub(crate) fn odd(doing: &'static str) -> Self {
+    pub(crate) fn unknown_format(doing: &'static str) -> Self {
         let said = "its output has an unknown format".to_owned();
         Self::Failed { doing, why: GitTrouble::Other, said }
     }
@@ -126,12 +126,12 @@ fn classify(said: &str) -> GitTrouble {
 
 /// Returns the relevant lines, without progress and hints; at most a few hundred characters.
 fn brief(said: &str) -> String {
-    let telling = |line: &&str| {
+    let is_relevant = |line: &&str| {
         ["fatal:", "error:", "! ", "remote:"].iter().any(|start| line.starts_with(start))
     };
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let telling: Vec<&str> = lines.iter().copied().filter(telling).collect();
-    let chosen = if telling.is_empty() { lines } else { telling };
+    let relevant: Vec<&str> = lines.iter().copied().filter(is_relevant).collect();
+    let chosen = if relevant.is_empty() { lines } else { relevant };
     chosen.join("; ").chars().take(MOST_SAID).collect()
 }
 

@@ -44,7 +44,7 @@ impl Repo {
         let said = self.git.succeed(call).await?;
         let mut rest = said.as_slice();
         let blob = |size: u64| match size <= most {
-            true => next_blob(&mut rest).map(Some).ok_or_else(|| GitError::odd(doing)),
+            true => next_blob(&mut rest).map(Some).ok_or_else(|| GitError::unknown_format(doing)),
             false => Ok(None),
         };
         sizes.into_iter().map(blob).collect()
@@ -57,7 +57,9 @@ impl Repo {
         let said = self.git.text(call).await?;
         let sizes: Option<Vec<u64>> =
             said.lines().map(|line| line.strip_prefix("blob ")?.trim().parse().ok()).collect();
-        sizes.filter(|sizes| sizes.len() == oids.len()).ok_or_else(|| GitError::odd(doing))
+        sizes
+            .filter(|sizes| sizes.len() == oids.len())
+            .ok_or_else(|| GitError::unknown_format(doing))
     }
 
     /// Returns every path and blob in the commits that `known` does not have, including those that a later commit
@@ -99,7 +101,7 @@ impl Repo {
         args.extend(known.map(|known| format!("^{known}")));
         let said = self.git.text(self.call(doing, args)).await?;
         let commits = said.lines().rev().map(str::parse);
-        commits.collect::<Result<_, _>>().map_err(|_| GitError::odd(doing))
+        commits.collect::<Result<_, _>>().map_err(|_| GitError::unknown_format(doing))
     }
 
     /// Whether `old` is an ancestor of `new`.

@@ -79,7 +79,9 @@ impl GitOutput {
     }
 
     pub(crate) fn oid(&self, doing: &'static str) -> Result<Option<Oid>, GitError> {
-        self.value().map(|said| said.parse().map_err(|_| GitError::odd(doing))).transpose()
+        self.value()
+            .map(|said| said.parse().map_err(|_| GitError::unknown_format(doing)))
+            .transpose()
     }
 }
 

@@ -65,7 +65,7 @@ impl Repo {
         let mut call = self.call(doing, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
         call.input = stream(commit);
         self.git.succeed(call).await?;
-        self.tip(MADE).await?.ok_or_else(|| GitError::odd(doing))
+        self.tip(MADE).await?.ok_or_else(|| GitError::unknown_format(doing))
     }
 
     /// Moves a ref by compare-and-swap. If `from` is `None`, the ref must not exist.

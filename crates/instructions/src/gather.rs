@@ -53,7 +53,7 @@ struct Gather<'a> {
     /// Maps real paths to the paths under which the files were loaded.
     by_path: HashMap<PathBuf, PathBuf>,
     by_text: HashMap<Hash, PathBuf>,
-    told: HashSet<PathBuf>,
+    reported: HashSet<PathBuf>,
     bytes: u64,
     imports: usize,
 }
@@ -96,7 +96,7 @@ impl<'a> Gather<'a> {
             waiting: Vec::new(),
             by_path: HashMap::new(),
             by_text: HashMap::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             bytes: 0,
             imports: 0,
         }
@@ -215,10 +215,10 @@ impl<'a> Gather<'a> {
 
     /// Reports a skipped file, once per path.
     fn skip(&mut self, candidate: &FileCandidate, real: Option<PathBuf>, reason: Reason) {
-        self.tell(&candidate.path, real, candidate.imported_by.clone(), reason);
+        self.report(&candidate.path, real, candidate.imported_by.clone(), reason);
     }
 
-    fn tell(
+    fn report(
         &mut self,
         path: &Path,
         real: Option<PathBuf>,
@@ -227,7 +227,7 @@ impl<'a> Gather<'a> {
     ) {
         if self.skipped.len() >= MOST_SKIPPED {
             self.unlisted += 1;
-        } else if self.told.insert(path.to_path_buf()) {
+        } else if self.reported.insert(path.to_path_buf()) {
             self.skipped.push(SkippedFile { path: path.to_path_buf(), real, imported_by, reason });
         }
     }

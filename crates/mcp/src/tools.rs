@@ -42,11 +42,11 @@ pub(crate) async fn call(
     match name {
         "recall" => answer(arguments, |input| recall::call(client, input)).await,
         "search_history" => answer(arguments, |input| search_history::call(client, input)).await,
-        "remember" => answer(arguments, |input| kept(remember::call(client, input))).await,
+        "remember" => answer(arguments, |input| run_to_end(remember::call(client, input))).await,
         "notes" => answer(arguments, |input| notes::call(client, input)).await,
-        "todos" => answer(arguments, |input| kept(todos::call(client, input))).await,
+        "todos" => answer(arguments, |input| run_to_end(todos::call(client, input))).await,
         "expand" => answer(arguments, |input| expand::call(client, input)).await,
-        "memory" => answer(arguments, |input| kept(memory::call(client, input))).await,
+        "memory" => answer(arguments, |input| run_to_end(memory::call(client, input))).await,
         _ => Err(unknown(name)),
     }
 }
@@ -88,7 +88,7 @@ where
 }
 
 /// Runs a call to its end even if the client disconnects, so that no change is incomplete.
-async fn kept<T: Send + 'static>(
+async fn run_to_end<T: Send + 'static>(
     work: impl Future<Output = Answered<T>> + Send + 'static,
 ) -> Answered<T> {
     tokio::spawn(work).await.map_err(ServiceError::internal)?
@@ -133,7 +133,7 @@ mod tests {
     async fn a_change_is_made_to_its_end_when_nobody_waits_for_it() {
         let (begin, begun) = tokio::sync::oneshot::channel::<()>();
         let (done, ended) = tokio::sync::oneshot::channel();
-        let change = kept(async move {
+        let change = run_to_end(async move {
             begun.await.unwrap();
             done.send(()).unwrap();
             Ok(ToolAnswer::new((), String::new()))

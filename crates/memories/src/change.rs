@@ -26,7 +26,7 @@ impl MemoryService {
     ) -> Result<WriteOutcome> {
         for _ in 1..TRIES {
             match self.try_change(directory, write).await? {
-                WriteOutcome::Conflict(_) if write.wish == Expected::Anything => {}
+                WriteOutcome::Conflict(_) if write.expected == Expected::Anything => {}
                 tried => return Ok(tried),
             }
         }
@@ -40,7 +40,7 @@ impl MemoryService {
     ) -> Result<WriteOutcome> {
         let current = directory.read_file(&write.file).await?;
         // The write expects the text that was read, because that text is stored first.
-        let expected = match write.wish {
+        let expected = match write.expected {
             Expected::Anything => Expected::from(current.as_ref().map(|current| current.hash)),
             expected => expected,
         };

@@ -63,9 +63,9 @@ impl MemoryService {
     ) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
         let (directory, file) = (project.directory(scope), file_of(name)?);
-        let kept = self.version(directory, &file, version).await?;
-        match text_of(&kept)? {
-            Some(text) => Ok(MemoryText { text, etag: kept.hash }),
+        let stored = self.version(directory, &file, version).await?;
+        match text_of(&stored)? {
+            Some(text) => Ok(MemoryText { text, etag: stored.hash }),
             None => Err(ServiceError::not_found(format!(
                 "version {version} removed {file}, so it has no text"
             ))),
@@ -87,11 +87,11 @@ impl MemoryService {
             Some(version) => version,
             None => self.version_before(directory, &file).await?,
         };
-        let kept = self.version(directory, &file, version).await?;
+        let stored = self.version(directory, &file, version).await?;
         let note = format!("version {version}");
         let author = Author { by: api::MemoryAuthor::Restore, session: None, note };
-        let (text, wish) = (text_of(&kept)?, Expected::Anything);
-        let write = MemoryWrite { scope, file, text, wish, author };
+        let (text, expected) = (text_of(&stored)?, Expected::Anything);
+        let write = MemoryWrite { scope, file, text, expected, author };
         self.write_memory(&project, write).await
     }
 
@@ -102,8 +102,8 @@ impl MemoryService {
         version: i64,
     ) -> Result<NewMemoryVersion> {
         let (key, path) = (directory.key.clone(), file.path());
-        let kept = self.cx.store().memory_content(key, path, version).await?;
-        kept.ok_or_else(|| {
+        let stored = self.cx.store().memory_content(key, path, version).await?;
+        stored.ok_or_else(|| {
             let detail = format!("there is no version {version} of {file}");
             ServiceError::not_found(detail).hint("`bethink memory history NAME` lists the versions")
         })
@@ -125,8 +125,8 @@ impl MemoryService {
     }
 }
 
-fn text_of(kept: &NewMemoryVersion) -> Result<Option<String>> {
-    let Some(content) = &kept.content else { return Ok(None) };
+fn text_of(version: &NewMemoryVersion) -> Result<Option<String>> {
+    let Some(content) = &version.content else { return Ok(None) };
     String::from_utf8(content.to_vec())
         .map(Some)
         .map_err(|_| ServiceError::conflict("the version is not UTF-8 text"))

@@ -46,8 +46,8 @@ impl MemoryService {
                 return Ok(());
             }
             let (file, text) = (DirectoryFile::Index, Some(changed));
-            let wish = current.map(|content| content.hash).into();
-            let line = MemoryWrite { file, text, wish, ..write.clone() };
+            let expected = current.map(|content| content.hash).into();
+            let line = MemoryWrite { file, text, expected, ..write.clone() };
             if !matches!(self.try_change(directory, &line).await?, WriteOutcome::Conflict(_)) {
                 return Ok(());
             }

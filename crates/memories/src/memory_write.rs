@@ -43,7 +43,7 @@ pub struct MemoryWrite {
     pub file: DirectoryFile,
     /// `None` removes the file.
     pub text: Option<String>,
-    pub wish: Expected,
+    pub expected: Expected,
     pub author: Author,
 }
 

@@ -118,14 +118,14 @@ impl MemoryService {
         let project = self.project(&proposal.project_dir).await?;
         let name = name_of(&proposal.name)?;
         let replaces = proposal.replaces.as_deref().map(str::parse::<Hash>).transpose();
-        let wish = match replace {
+        let expected = match replace {
             true => Expected::Anything,
             false => replaces.map_err(ServiceError::internal)?.into(),
         };
         let note = format!("approved what {} proposed ({id})", proposal.by);
         let author = Author { note, ..Author::person() };
         let (file, text) = (DirectoryFile::Topic(name), Some(proposal.text.clone()));
-        let write = MemoryWrite { scope: Scope::Team, file, text, wish, author };
+        let write = MemoryWrite { scope: Scope::Team, file, text, expected, author };
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(

@@ -24,7 +24,7 @@ impl MemoryService {
             .map(|(name, title, description)| TopicLine { name, title, description })
             .collect();
         let current = directory.read_file(&DirectoryFile::Index).await?;
-        let wish = current.as_ref().map(|content| content.hash).into();
+        let expected = current.as_ref().map(|content| content.hash).into();
         let old = String::from_utf8(current.map_or_else(Vec::new, |content| content.bytes));
         let old = old.map_err(|_| {
             ServiceError::conflict("MEMORY.md is not UTF-8").hint("fix or remove the file")
@@ -36,7 +36,7 @@ impl MemoryService {
         if changed && !request.dry_run {
             let (file, text) = (DirectoryFile::Index, Some(new));
             let author = Author { note: "rebuild".to_owned(), ..Author::person() };
-            let write = MemoryWrite { scope, file, text, wish, author };
+            let write = MemoryWrite { scope, file, text, expected, author };
             warnings = self.write_memory(&project, write).await?.warnings;
         }
         Ok(api::MemoryRebuilt {

@@ -98,7 +98,7 @@ impl MemoryService {
             scope,
             file: DirectoryFile::Topic(name),
             text: Some(text.clone()),
-            wish: Expected::Absent,
+            expected: Expected::Absent,
             author: author.clone(),
         };
         if let Some(name) = named {

@@ -124,7 +124,7 @@ impl ToolRun<'_> {
             let edited = edit::replace(path, &text, old, new)?;
             let write = self.write(file, Some(edited.text), Expected::Hash(hash));
             match self.memories.write_memory(self.project, write).await {
-                Ok(done) => return Ok(with_warnings(edited.told, &done.warnings)),
+                Ok(done) => return Ok(with_warnings(edited.answer, &done.warnings)),
                 Err(error) if error.versions.is_some() => {}
                 Err(error) => return Err(error.into()),
             }
@@ -138,7 +138,7 @@ impl ToolRun<'_> {
         let edited = edit::insert(path, &text, line, new)?;
         let write = self.write(file, Some(edited.text), Expected::Hash(hash));
         match self.memories.write_memory(self.project, write).await {
-            Ok(done) => Ok(with_warnings(edited.told, &done.warnings)),
+            Ok(done) => Ok(with_warnings(edited.answer, &done.warnings)),
             Err(error) if error.versions.is_some() => Err(changed(path)),
             Err(error) => Err(error.into()),
         }
@@ -187,9 +187,9 @@ impl ToolRun<'_> {
         self.project.directory(scope).read_text(file).await
     }
 
-    fn write(&self, file: DirectoryFile, text: Option<String>, wish: Expected) -> MemoryWrite {
+    fn write(&self, file: DirectoryFile, text: Option<String>, expected: Expected) -> MemoryWrite {
         let author = Author::agent(self.session);
-        MemoryWrite { scope: Scope::Private, file, text, wish, author }
+        MemoryWrite { scope: Scope::Private, file, text, expected, author }
     }
 }
 
@@ -221,7 +221,7 @@ fn changed(path: &str) -> ToolRefusal {
     ))
 }
 
-fn with_warnings(told: String, warnings: &[String]) -> String {
+fn with_warnings(answer: String, warnings: &[String]) -> String {
     let notes = warnings.iter().map(|warning| format!("\nNote: {warning}"));
-    std::iter::once(told).chain(notes).collect()
+    std::iter::once(answer).chain(notes).collect()
 }

@@ -24,12 +24,12 @@ impl MemoryService {
         scope: Scope,
         name: &str,
         text: String,
-        wish: Expected,
+        expected: Expected,
     ) -> Result<api::MemoryWritten> {
         let project = self.project(project_dir).await?;
         let file = file_of(name)?;
         let (text, author) = (Some(text), Author::person());
-        let write = MemoryWrite { scope, file, text, wish, author };
+        let write = MemoryWrite { scope, file, text, expected, author };
         self.write_memory(&project, write).await
     }
 
@@ -38,12 +38,12 @@ impl MemoryService {
         project_dir: &str,
         scope: Scope,
         name: &str,
-        wish: Expected,
+        expected: Expected,
     ) -> Result<api::MemoryWritten> {
         let project = self.project(project_dir).await?;
         let file = DirectoryFile::Topic(name_of(name)?);
         let (text, author) = (None, Author::person());
-        let write = MemoryWrite { scope, file: file.clone(), text, wish, author };
+        let write = MemoryWrite { scope, file: file.clone(), text, expected, author };
         let done = self.write_memory(&project, write).await?;
         match done.outcome {
             MemoryOutcome::Same => Err(no_file(project.directory(scope), &file)),

@@ -89,15 +89,15 @@ impl FindingSet {
     fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();
-        let mut told: Vec<SecretFinding> = Vec::new();
+        let mut findings: Vec<SecretFinding> = Vec::new();
         for finding in self.0 {
             let vague = rules::is_generic(finding.rule) && precise.contains(&finding.line);
-            let again = told.iter().any(|f| f.line == finding.line && f.rule == finding.rule);
+            let again = findings.iter().any(|f| f.line == finding.line && f.rule == finding.rule);
             if !vague && !again {
-                told.push(finding);
+                findings.push(finding);
             }
         }
-        told
+        findings
     }
 }
 

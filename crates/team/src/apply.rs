@@ -168,10 +168,10 @@ impl TeamService {
         };
         let text = content.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
         let text = text.map_err(|_| incoming("it is not UTF-8".to_owned()))?;
-        let wish = round.here.hashes.get(file).copied().into();
+        let expected = round.here.hashes.get(file).copied().into();
         let author =
             Author { by: api::MemoryAuthor::Sync, session: None, note: "team sync".to_owned() };
-        let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, wish, author };
+        let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, expected, author };
         match self.memories.write_memory(round.project, write).await {
             Ok(_) => Ok(()),
             // Only a conflict with another write has both versions.

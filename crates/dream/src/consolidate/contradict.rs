@@ -90,11 +90,11 @@ fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
     let (mut body, mut description) = (page.body().to_owned(), None);
     // Begin at the end, so that earlier positions stay valid.
     for (older, newer) in marks.iter().rev() {
-        let (text, told) = (&older.text, told(older, newer));
-        body.replace_range(older.range.clone(), &struck(text, &told));
+        let (text, remark) = (&older.text, remark(older, newer));
+        body.replace_range(older.range.clone(), &struck(text, &remark));
         let says = page.header.description.as_deref();
         if let Some(says) = says.filter(|says| normal(says) == normal(text)) {
-            description = Some(format!("{says} ({told})"));
+            description = Some(format!("{says} ({remark})"));
         }
     }
     let text = page.with_body(&body);
@@ -109,7 +109,7 @@ fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
     }
 }
 
-fn told(older: &DatedClaim, newer: &DatedClaim) -> String {
+fn remark(older: &DatedClaim, newer: &DatedClaim) -> String {
     let day = newer.said;
     if older.name == newer.name {
         return format!("superseded {day}");
@@ -118,7 +118,7 @@ fn told(older: &DatedClaim, newer: &DatedClaim) -> String {
 }
 
 /// Strikes out a statement, except for the quotation mark before it.
-fn struck(text: &str, told: &str) -> String {
+fn struck(text: &str, remark: &str) -> String {
     let lead = text.len() - text.trim_start_matches(['>', ' ']).len();
-    format!("{}{STRUCK}{}{STRUCK} ({told})", &text[..lead], &text[lead..])
+    format!("{}{STRUCK}{}{STRUCK} ({remark})", &text[..lead], &text[lead..])
 }

@@ -27,14 +27,14 @@ fn with_dates(page: &TopicState) -> Option<String> {
     let mut body = page.body().to_owned();
     // Begin at the end, so that earlier positions stay valid.
     for (range, said) in timeline(page).into_iter().rev() {
-        if let Some(told) = dated(&body[range.clone()], said) {
-            body.replace_range(range, &told);
+        if let Some(new) = dated(&body[range.clone()], said) {
+            body.replace_range(range, &new);
         }
     }
     let text = page.with_body(&body);
     // A description is as new as the newest statement.
-    let told = whole_day(page).zip(page.header.description.as_deref());
-    let text = match told.and_then(|(said, words)| dated(words, said)) {
+    let description = whole_day(page).zip(page.header.description.as_deref());
+    let text = match description.and_then(|(said, words)| dated(words, said)) {
         Some(words) => with_header(text, HeaderChange::Description(&words)),
         None => text,
     };
@@ -128,8 +128,8 @@ fn stands_free(text: &str, start: usize, end: usize, line: &std::ops::Range<usiz
     let joined = |c: char| matches!(c, '_' | '-' | '/' | '@' | '#' | '$' | '\\' | '=');
     let dotted = after == '.' && rest.chars().nth(1).is_some_and(char::is_alphanumeric);
     let quote = |c: char| matches!(c, '"' | '\'' | '“' | '”' | '„' | '«' | '»' | '’' | '‘');
-    let told = rest.trim_start_matches([' ', ',', ':']);
-    let dated = told.starts_with('(') || starts_with_year(told);
+    let rest = rest.trim_start_matches([' ', ',', ':']);
+    let dated = rest.starts_with('(') || starts_with_year(rest);
     let inside_code = is_code(&text[line.clone()], start - line.start);
     let part_of_a_name = joined(before) || before == '.' || joined(after) || dotted;
     let a_word = quote(before) && quote(after);

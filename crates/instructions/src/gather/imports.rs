@@ -29,14 +29,14 @@ impl Gather<'_> {
         };
         for import in found {
             if self.imports >= MOST_IMPORTS {
-                self.tell(&file.path, None, None, Reason::TooManyImports);
+                self.report(&file.path, None, None, Reason::TooManyImports);
                 return;
             }
             self.imports += 1;
             self.import(&imported, &import, file);
         }
         if more {
-            self.tell(&file.path, None, None, Reason::TooManyImports);
+            self.report(&file.path, None, None, Reason::TooManyImports);
         }
     }
 
@@ -57,7 +57,7 @@ impl Gather<'_> {
             }
         }
         if let Some(path) = nowhere.filter(|_| import.is_meant()) {
-            self.tell(&path, None, Some(file.path.clone()), Reason::NoSuchFile);
+            self.report(&path, None, Some(file.path.clone()), Reason::NoSuchFile);
         }
     }
 

@@ -75,7 +75,7 @@ impl Gather<'_> {
                 continue;
             }
             if depth > MOST_RULE_DEPTH || seen.len() > MOST_RULE_DIRS {
-                self.tell(&dir, None, None, Reason::TooManyFiles);
+                self.report(&dir, None, None, Reason::TooManyFiles);
                 continue;
             }
             let below = self.rules_in(rule, &dir);
@@ -88,7 +88,7 @@ impl Gather<'_> {
         let mut names = match self.disk.list(dir, MOST_ENTRIES) {
             Ok(names) => names,
             Err(error) => {
-                self.tell(dir, None, None, Reason::Unreadable { error: error.to_string() });
+                self.report(dir, None, None, Reason::Unreadable { error: error.to_string() });
                 return Vec::new();
             }
         };
@@ -107,7 +107,7 @@ impl Gather<'_> {
         for (name, tool) in OTHER_TOOLS {
             let path = self.places.root.join(name);
             if self.disk.look(&path).is_ok_and(|look| !self.by_path.contains_key(&look.real)) {
-                self.tell(&path, None, None, Reason::OtherTool { tool });
+                self.report(&path, None, None, Reason::OtherTool { tool });
             }
         }
     }

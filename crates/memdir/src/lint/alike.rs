@@ -16,13 +16,13 @@ const BANDS: usize = 8;
 const ROWS: usize = 4;
 
 pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for (at, first) in same_words(known) {
-        told.insert(at);
+        reported.insert(at);
         out.push(duplicate(known, at, first, "says nearly the same as"));
     }
     for (at, first) in same_description(known) {
-        if told.insert(at) {
+        if reported.insert(at) {
             out.push(duplicate(known, at, first, "has the same description as"));
         }
     }

@@ -70,8 +70,8 @@ fn nowhere(topics: usize) -> MemoryFinding {
 }
 
 fn too_much(warning: IndexWarning) -> MemoryFinding {
-    let told = warning.to_string();
-    let what = told.strip_prefix("MEMORY.md ").unwrap_or(&told);
+    let text = warning.to_string();
+    let what = text.strip_prefix("MEMORY.md ").unwrap_or(&text);
     match warning {
         IndexWarning::LongLine { line, chars } => {
             let what = format!("has {chars} characters, more than {LINE_CHARS}");

@@ -13,7 +13,7 @@ const NAMED_LINES: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditOutcome {
     pub text: String,
-    pub told: String,
+    pub answer: String,
 }
 
 /// Replaces `old` with `new`, if it occurs once.
@@ -27,11 +27,11 @@ pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<EditOutco
     }
     let changed = format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
     let line = text[..at].matches('\n').count();
-    let told = format!(
+    let answer = format!(
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{}",
         snippet(&changed, line)
     );
-    Ok(EditOutcome { text: changed, told })
+    Ok(EditOutcome { text: changed, answer })
 }
 
 /// Inserts `new` after line `after`; 0 is the beginning.
@@ -47,7 +47,7 @@ pub fn insert(path: &str, text: &str, after: i64, new: &str) -> Result<EditOutco
     if !changed.ends_with('\n') {
         changed.push('\n');
     }
-    Ok(EditOutcome { text: changed, told: format!("The file {path} has been edited.") })
+    Ok(EditOutcome { text: changed, answer: format!("The file {path} has been edited.") })
 }
 
 /// Returns a line with its number, as the model sees it.
@@ -100,7 +100,7 @@ mod tests {
     fn a_text_is_replaced_where_it_stands_once() {
         let done = replace("/memories/a.md", "one\ntwo\nthree\nfour\n", "two", "2").unwrap();
         assert_eq!(done.text, "one\n2\nthree\nfour\n");
-        assert!(done.told.ends_with("\n     1\tone\n     2\t2\n     3\tthree\n     4\tfour"));
+        assert!(done.answer.ends_with("\n     1\tone\n     2\t2\n     3\tthree\n     4\tfour"));
         let refused = |old| replace("/memories/a.md", "a a\nb a", old, "").unwrap_err().to_string();
         assert_eq!(
             refused("x"),

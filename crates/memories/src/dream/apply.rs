@@ -68,10 +68,10 @@ impl MemoryService {
         applied: &mut AppliedPlan,
     ) -> Result<()> {
         let path = change.file.path();
-        let (text, wish, author) =
+        let (text, expected, author) =
             (change.after.clone(), change.expected().into(), dreamer.clone());
         let file = change.file.clone();
-        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
         let Err(error) = self.write_memory(project, write).await else {
             applied.files.push(path);
             return Ok(());

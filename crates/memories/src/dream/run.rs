@@ -51,23 +51,23 @@ impl MemoryService {
         // Reject an invalid directory before a job is created.
         self.project(&request.project_dir).await?;
         let api::DreamRequest { project_dir, dry_run, undo } = request;
-        let wish = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
-        self.cx.jobs().enqueue(new_job_id(), DREAM, None, &wish).await
+        let payload = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
+        self.cx.jobs().enqueue(new_job_id(), DREAM, None, &payload).await
     }
 
     async fn run_dream(&self, job: &JobRecord) -> Result<Value> {
-        let wish: DreamRequest = job_payload(job)?;
-        let project = self.project(&wish.project_dir).await?;
-        let done = self.dream_of(&project, &wish, &job.id.to_string()).await;
+        let request: DreamRequest = job_payload(job)?;
+        let project = self.project(&request.project_dir).await?;
+        let done = self.dream_of(&project, &request, &job.id.to_string()).await;
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("bethink_dreams_total", "outcome" => outcome).increment(1);
         match done {
             Ok(result) => serde_json::to_value(result).map_err(ServiceError::internal),
             Err(error) => {
-                if let Some(before) = &wish.before {
+                if let Some(before) = &request.before {
                     // Restore the state from before it was enqueued, so that the next check tries again.
                     self.put_last_dream(&project.key, before.clone()).await?;
-                    locked(&self.inner.dream_looks).remove(&wish.project_dir);
+                    locked(&self.inner.dream_looks).remove(&request.project_dir);
                 }
                 Err(error)
             }
@@ -77,7 +77,7 @@ impl MemoryService {
     async fn dream_of(
         &self,
         project: &MemoryProject,
-        wish: &DreamRequest,
+        request: &DreamRequest,
         id: &str,
     ) -> Result<api::DreamResult> {
         let _one = project.turns.dreaming.try_lock().map_err(|_| {
@@ -86,10 +86,10 @@ impl MemoryService {
         })?;
         let directory = project.directory(Scope::Private);
         let mut result = api::DreamResult {
-            project_dir: wish.project_dir.clone(),
+            project_dir: request.project_dir.clone(),
             dir: directory.dir.display().to_string(),
-            dry_run: wish.dry_run,
-            undo: wish.undo,
+            dry_run: request.dry_run,
+            undo: request.undo,
             strategy: api::Strategy::Embedded,
             ..api::DreamResult::default()
         };
@@ -97,18 +97,18 @@ impl MemoryService {
         let root = blocking(move || held.root(false)).await?;
         // A dream does not create a memory directory.
         let Some(root) = root else { return Ok(result) };
-        if wish.dry_run {
-            let plan = self.plan_dream(project, &root, wish, &mut result).await?;
+        if request.dry_run {
+            let plan = self.plan_dream(project, &root, request, &mut result).await?;
             report(&plan, &mut result);
             return Ok(result);
         }
         let note = format!("dream {id}");
-        let dreamer = Author { by: api::MemoryAuthor::Dream, session: wish.session, note };
+        let dreamer = Author { by: api::MemoryAuthor::Dream, session: request.session, note };
         let work = async {
-            if wish.undo {
+            if request.undo {
                 return self.undo_dream(project, &mut result).await;
             }
-            let plan = self.plan_dream(project, &root, wish, &mut result).await?;
+            let plan = self.plan_dream(project, &root, request, &mut result).await?;
             report(&plan, &mut result);
             self.carry_out_dream(project, &root, &plan, &dreamer, &mut result).await
         };
@@ -120,15 +120,15 @@ impl MemoryService {
         &self,
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
-        wish: &DreamRequest,
+        request: &DreamRequest,
         result: &mut api::DreamResult,
     ) -> Result<DreamPlan> {
         let directory =
             Arc::new(self.dream_directory(project.directory(Scope::Private), root).await?);
         let (now, texts) = (self.cx.now(), Arc::clone(&directory));
-        let taught = self.new_lessons(project, wish).await?;
+        let taught = self.new_lessons(project, request).await?;
         let plan = at_low_priority(move || bethink_dream::plan(&texts, &taught, now)).await?;
-        let Some(dreamt) = self.dream_by_model(&directory, &plan, wish.session).await else {
+        let Some(dreamt) = self.dream_by_model(&directory, &plan, request.session).await else {
             return Ok(plan);
         };
         result.strategy = STRATEGY;
@@ -140,9 +140,9 @@ impl MemoryService {
     async fn new_lessons(
         &self,
         project: &MemoryProject,
-        wish: &DreamRequest,
+        request: &DreamRequest,
     ) -> Result<Vec<TaughtTopic>> {
-        let last = match &wish.before {
+        let last = match &request.before {
             Some(before) => before.at,
             None => self.last_dream(&project.key).await?.at,
         };

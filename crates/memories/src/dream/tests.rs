@@ -56,8 +56,8 @@ impl Home {
         let author =
             Author { by: api::MemoryAuthor::Extraction, session: None, note: String::new() };
         let file = DirectoryFile::Topic(Name::parse(name).unwrap());
-        let wish = Expected::Absent;
-        let write = MemoryWrite { scope: Scope::Private, file, text: Some(text), wish, author };
+        let expected = Expected::Absent;
+        let write = MemoryWrite { scope: Scope::Private, file, text: Some(text), expected, author };
         self.memories.write_memory(&self.project, write).await.unwrap();
     }
 
@@ -353,8 +353,8 @@ async fn a_persons_hand_makes_a_file_a_persons() {
     let project = &home.project;
     let author = Author { by: api::MemoryAuthor::Extraction, session: None, note: String::new() };
     let file = DirectoryFile::Topic(Name::parse("one").unwrap());
-    let (text, wish) = (Some(format!("{one}More.\nAnd more.\n")), Expected::Anything);
-    let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+    let (text, expected) = (Some(format!("{one}More.\nAnd more.\n")), Expected::Anything);
+    let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
     home.memories.write_memory(project, write).await.unwrap();
     assert_eq!(untouched(&home).await, [false, true], "a person's words are in it");
     home.memories.restore_memory(&home.dir, Scope::Private, "two", None).await.unwrap_err();

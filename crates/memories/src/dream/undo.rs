@@ -72,9 +72,9 @@ impl MemoryService {
             return Ok(Some("it was changed after the dream".to_owned()));
         };
         let text = self.memory_text_before(directory, path, oldest).await?;
-        let wish = newest.hash.parse::<Hash>().ok().into();
+        let expected = newest.hash.parse::<Hash>().ok().into();
         let author = Author { by: api::MemoryAuthor::Restore, session: None, note };
-        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
         match self.write_memory(project, write).await {
             Ok(_) => Ok(None),
             Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::ReadOnly) => {

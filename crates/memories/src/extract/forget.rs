@@ -116,9 +116,10 @@ impl MemoryService {
         for line in lines {
             self.refuse_statement(project, line).await?;
         }
-        let (file, wish) = (DirectoryFile::Topic(wanted.name.clone()), Expected::Hash(wanted.hash));
+        let (file, expected) =
+            (DirectoryFile::Topic(wanted.name.clone()), Expected::Hash(wanted.hash));
         let author = Author { note: format!("forgot session {id}"), ..Author::person() };
-        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
         self.write_memory(project, write).await.map(drop).map_err(|error| {
             let detail =
                 format!("{}; topics that were already forgotten stay forgotten", error.detail);

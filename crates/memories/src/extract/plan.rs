@@ -107,14 +107,14 @@ impl MemoryService {
     ) -> Result<api::MemoryWritten> {
         let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
         let over = write.over.as_deref().map(str::parse::<Hash>).transpose();
-        let wish = over.map_err(ServiceError::internal)?.into();
+        let expected = over.map_err(ServiceError::internal)?.into();
         let (file, text) = (DirectoryFile::Topic(name), Some(write.text.clone()));
         let author = Author {
             by: api::MemoryAuthor::Extraction,
             session: Some(id),
             note: strategy.to_owned(),
         };
-        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
         self.write_memory(project, write).await
     }
 }

@@ -94,11 +94,11 @@ pub(crate) async fn put(
     request: Request,
 ) -> Result<Response, HttpFailure> {
     let (parts, body) = request.into_parts();
-    let wish = wish(&parts.headers)?;
+    let expected = expected(&parts.headers)?;
     let text = markdown::text(body, &parts, MAX_MEMORY_BYTES, SHORTER).await?;
     let daemon = app.daemon.clone();
     let work =
-        async move { daemon.memories.put_memory(&project_dir, scope, &name, text, wish).await };
+        async move { daemon.memories.put_memory(&project_dir, scope, &name, text, expected).await };
     let done = markdown::written(&app, work).await?;
     let mut headers = headers(&done.etag);
     headers.remove(CONTENT_TYPE);
@@ -117,10 +117,10 @@ pub(crate) async fn delete(
     Asked(api::ProjectQuery { project_dir }): Asked<api::ProjectQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let wish = wish(&headers)?;
+    let expected = expected(&headers)?;
     let daemon = app.daemon.clone();
     to_the_end(&app, async move {
-        HttpAnswer::ok(&daemon.memories.delete_memory(&project_dir, scope, &name, wish).await?)
+        HttpAnswer::ok(&daemon.memories.delete_memory(&project_dir, scope, &name, expected).await?)
     })
     .await
 }
@@ -183,7 +183,7 @@ fn headers(etag: &str) -> HeaderMap {
 }
 
 /// What the file has to contain.
-fn wish(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
+fn expected(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
     let text =
         |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
     match (text(IF_MATCH), text(IF_NONE_MATCH)) {
