@@ -13,8 +13,8 @@ pub const LINE_WORDS: usize = 5;
 /// Maximum length of an index line, in characters. Longer ones are reported (specification, section 7).
 pub const INDEX_LINE_CHARS: usize = 200;
 
-/// If there are at least this many dead links, and no fewer than topics, the directory is probably incomplete, for
-/// example during a checkout, rather than the topics deleted.
+/// If there are at least this many dead links, and at least as many as topics, the directory is probably incomplete (for
+/// example during a checkout), so the links are kept.
 pub const MANY_DEAD: usize = 4;
 
 /// Age in microseconds from which an empty topic is removed. An editor may have just created a younger one.

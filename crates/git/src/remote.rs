@@ -38,7 +38,7 @@ impl Remote {
                 }
                 "contains a password; store it in a credential helper instead"
             }
-            Some(_) => "is of a kind that is not supported",
+            Some(_) => "has an unsupported scheme",
             None if Path::new(text).is_absolute() || is_host_and_path(text) => {
                 return Ok(Self(text.to_owned()));
             }

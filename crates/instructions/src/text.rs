@@ -30,11 +30,11 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let warnings = [
         (chars > MANY_CHARS).then(|| {
             format!(
-                "{chars} characters: models follow files of more than {MANY_CHARS} less closely"
+                "{chars} characters: models follow instructions less closely in files of more than {MANY_CHARS}"
             )
         }),
         (lines > MANY_LINES).then(|| {
-            format!("{lines} lines: models follow files of more than {MANY_LINES} less closely")
+            format!("{lines} lines: models follow instructions less closely in files of more than {MANY_LINES}")
         }),
         unclosed.then(|| "a comment (<!--) is never closed, so it was kept".to_owned()),
         (hidden > 0).then(|| {

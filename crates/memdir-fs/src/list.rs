@@ -19,7 +19,7 @@ use crate::root::MemoryRoot;
 #[derive(Clone, Debug, Default)]
 pub struct DirectoryListing {
     pub index: Option<Stat>,
-    /// By name.
+    /// Topics, ordered by name.
     pub topics: Vec<(Name, Stat)>,
     /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<StrangeEntry>,

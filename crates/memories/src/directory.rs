@@ -192,7 +192,7 @@ impl MemoryDirectory {
 impl Drop for MemoryDirectory {
     fn drop(&mut self) {
         self.watcher.remove(&self.dir, &self.woken);
-        // Ends the task that follows it.
+        // Ends the task that reads the directory at each signal.
         self.woken.bell.notify_one();
     }
 }

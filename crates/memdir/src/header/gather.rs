@@ -36,7 +36,7 @@ pub(super) fn gather(root: &YamlNode) -> Header {
     }
 }
 
-/// Whether a key in a file is this one.
+/// Whether a key in a file means this field.
 pub(super) fn same(key: &str, name: &str) -> bool {
     key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
 }

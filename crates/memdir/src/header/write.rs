@@ -66,7 +66,7 @@ fn is_plain(text: &str) -> bool {
     starts && !clash && !text.contains(marks) && !means_something_else(text)
 }
 
-/// Characters that YAML forbids or treats as line ends.
+/// Whether YAML forbids a character or treats it as a line end.
 fn is_odd(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -122,7 +122,7 @@ fn is_good(finished: &Finished, learned: &ExtractionPlan) -> bool {
         || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
 }
 
-/// `4`, or `4-9`.
+/// Formats the numbers of the statements: `4`, or `4-9`.
 fn range(statements: &NewStatements) -> String {
     match statements.first == statements.through {
         true => statements.first.to_string(),

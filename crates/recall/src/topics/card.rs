@@ -41,7 +41,7 @@ pub struct Card<'a> {
 /// A term's occurrences in a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TermMark {
-    /// The [`bit`]s of the parts with the term.
+    /// Which parts contain the term, one [`bit`] for each.
     fields: u8,
     /// Number of mentions in the body, at most 255.
     pub(crate) mentions: u8,
