@@ -1,8 +1,8 @@
-//! Dates that English words name.
+//! Dates in English words, such as "last week" and "20 November 2026".
 //!
 //! A question about "last week" means a range of days ([`named_days`]); a memory that says "yesterday" needs the date
-//! next to it ([`relative_date`]). Both read the same words for different purposes, so they share the vocabulary but
-//! have their own rules. Days are in UTC, because a message does not say where it was written.
+//! next to it ([`relative_date`]). They share the vocabulary, but each has its own rules. Days are in UTC, because a
+//! message does not record a time zone.
 
 mod relative;
 
@@ -24,10 +24,10 @@ pub fn day_of(at: UnixMicros) -> Day {
     Day(at.0.div_euclid(DAY_MICROS))
 }
 
-/// Within how many days people talk about what was done on a day.
+/// Number of days after an event in which people still talk about it.
 pub const DAYS_AFTER: i64 = 7;
 
-/// Words that say when something was. `may` is left out, because it is usually the verb.
+/// Words that refer to a time. `may` is left out, because it is usually the verb.
 #[rustfmt::skip]
 const TIME_WORDS: &[&str] = &[
     "ago", "april", "august", "autumn", "december", "evening", "february", "friday", "january",
@@ -41,8 +41,8 @@ pub fn is_time_word(word: &str) -> bool {
     TIME_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// The days that a question names, seen from `today`: `yesterday`, `last week`, `3 days ago`, `on
-/// Tuesday`, `2026-11-20`, `20 November 2026`, `November 2026`. The first of them counts.
+/// Returns the first day or range of days that a question names, relative to `today`: `yesterday`, `last week`,
+/// `3 days ago`, `on Tuesday`, `2026-11-20`, `20 November 2026`, `November 2026`.
 pub fn named_days(question: &str, today: Day) -> Option<RangeInclusive<Day>> {
     let lower = question.to_lowercase();
     let words = words_of(&lower);
@@ -50,6 +50,7 @@ pub fn named_days(question: &str, today: Day) -> Option<RangeInclusive<Day>> {
     (0..words.len()).find_map(named)
 }
 
+/// Returns the day of a date or timestamp.
 pub fn stamped_day(stamp: &str) -> Option<Day> {
     let lower = stamp.to_lowercase();
     let words = words_of(&lower);
@@ -64,14 +65,13 @@ fn words_of(lower: &str) -> Vec<&str> {
         .collect()
 }
 
-/// `20 november 2026`, `november 20th 2026`, `november 2026`, `2026-11-20`, and that with a time.
+/// Parses `20 november 2026`, `november 20th 2026`, `november 2026`, `2026-11-20` or `2026-11-20t10:00:00`.
 fn written(words: &[&str]) -> Option<RangeInclusive<Day>> {
     let one = |year, month, day| civil_day(year, month, day).map(|day| day..=day);
     match *words {
-        [day, name, of, ..] if month(name).is_some() && day_of_month(day).is_some() => {
-            one(year(of)?, month(name)?, day_of_month(day)?)
-        }
-        [name, day, of, ..] if month(name).is_some() && day_of_month(day).is_some() => {
+        [day, name, of, ..] | [name, day, of, ..]
+            if month(name).is_some() && day_of_month(day).is_some() =>
+        {
             one(year(of)?, month(name)?, day_of_month(day)?)
         }
         [name, of, ..] if month(name).is_some() => {
@@ -84,7 +84,7 @@ fn written(words: &[&str]) -> Option<RangeInclusive<Day>> {
     }
 }
 
-/// The whole name of a month, or its first three letters.
+/// Parses the name of a month, or its first three letters.
 fn month(word: &str) -> Option<i8> {
     #[rustfmt::skip]
     const MONTHS: [&str; 12] = [
@@ -153,13 +153,11 @@ fn weekday(word: &str) -> Option<Weekday> {
     Weekday::from_monday_zero_offset(i8::try_from(offset).ok()?).ok()
 }
 
-/// The last such weekday before today.
 fn last_before(wanted: Weekday, today: Day) -> Option<Day> {
-    let date = EPOCH.checked_add(jiff::Span::new().try_days(today.0).ok()?).ok()?;
-    date.nth_weekday(-1, wanted).ok().map(number_of)
+    relative::shifted(EPOCH, today.0)?.nth_weekday(-1, wanted).ok().map(number_of)
 }
 
-/// `2026-11-20`.
+/// Parses `2026-11-20`.
 fn iso_day(word: &str) -> Option<Day> {
     let mut parts = word.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
@@ -171,7 +169,7 @@ fn iso_day(word: &str) -> Option<Day> {
 
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
 
-/// `31 June` is the day after 30 June.
+/// Accepts a day after the end of a month: `31 June` is 1 July.
 fn civil_day(year: i16, month: i8, day: i8) -> Option<Day> {
     if !(1..=31).contains(&day) {
         return None;

@@ -4,10 +4,10 @@ use jiff::civil::{Date, Weekday};
 
 use crate::{number, singular, weekday};
 
-/// The date that the first words mean, and how many words those are; `None` if they name no day.
+/// Returns how many of the first words name a date, and that date; `None` if they do not name one.
 pub fn relative_date(words: &[&str], said: Date) -> Option<(usize, String)> {
     let day = |days: i64| shifted(said, days).map(|date| date.to_string());
-    let found = match words {
+    Some(match words {
         ["day", "before", "yesterday", ..] => (3, day(-2)?),
         ["day", "after", "tomorrow", ..] => (3, day(2)?),
         ["the", ..] => return None,
@@ -24,11 +24,10 @@ pub fn relative_date(words: &[&str], said: Date) -> Option<(usize, String)> {
         }
         [count, unit, "ago", ..] => (3, ago(number(count)?, unit, said)?),
         _ => return None,
-    };
-    Some(found)
+    })
 }
 
-/// `last week`, `next Friday`: a week, month, year or weekday, this many away.
+/// `last week`, `next Friday`: the week, month, year or weekday that is `away` of them from `said`.
 fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
     match unit {
         "week" => shifted(monday(said)?, 7 * away).map(|date| format!("the week of {date}")),
@@ -65,7 +64,7 @@ fn ago(count: i64, word: &str, said: Date) -> Option<String> {
     }
 }
 
-/// `2026-05`.
+/// The month that is `away` months from `said`, such as `2026-05`.
 fn months(said: Date, away: i64) -> Option<String> {
     let months = i64::from(said.year()) * 12 + i64::from(said.month()) - 1 + away;
     (months > 0).then(|| format!("{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1))
@@ -75,6 +74,6 @@ fn monday(date: Date) -> Option<Date> {
     shifted(date, -i64::from(date.weekday().to_monday_zero_offset()))
 }
 
-fn shifted(date: Date, days: i64) -> Option<Date> {
+pub(crate) fn shifted(date: Date, days: i64) -> Option<Date> {
     date.checked_add(jiff::Span::new().try_days(days).ok()?).ok()
 }

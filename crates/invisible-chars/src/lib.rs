@@ -3,7 +3,7 @@
 //! Persian, Hindi, Hebrew, Thai and emoji need some of them; they are accepted only where such scripts use them.
 //! Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
 //!
-//! This is the only table of such characters: it decides what a team's memory rejects and what a model is not shown.
+//! This is the only table of such characters. It decides what a team's memory rejects and what is kept from models.
 
 use std::fmt;
 
@@ -28,16 +28,17 @@ pub enum InvisibleKind {
 /// A character that has no legitimate reason to be where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// In bytes.
+    /// Offset in the text, in bytes.
     pub at: usize,
-    /// From 1; 0 is a name.
+    /// Counts from 1; 0 if the text is a name.
     pub line: usize,
-    /// Characters from the line's beginning, from 1.
+    /// In characters; counts from 1.
     pub column: usize,
     pub code: char,
     pub kind: InvisibleKind,
 }
 
+/// Finds the invisible characters that are not legitimate where they are.
 pub fn find(text: &str) -> Vec<Sighting> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')) {
         return Vec::new();
@@ -51,21 +52,16 @@ pub fn find(text: &str) -> Vec<Sighting> {
     out
 }
 
-/// `from` is where the line begins in its text.
+/// `from` is the line's offset in the text, in bytes.
 fn in_line(number: usize, from: usize, line: &str) -> Vec<Sighting> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let chars: Vec<char> = line.chars().collect();
     let seen = line.char_indices().enumerate().filter_map(|(at, (offset, code))| {
         let kind = kind(code)?;
-        let mark_of_file = number == 1 && at == 0 && code == '\u{feff}';
-        let honest = mark_of_file || honest(&chars, at, kind);
-        (!honest).then_some(Sighting {
-            at: from + offset,
-            line: number,
-            column: at + 1,
-            code,
-            kind,
-        })
+        let byte_order_mark = number == 1 && at == 0 && code == '\u{feff}';
+        let legitimate = byte_order_mark || is_legitimate(&chars, at, kind);
+        let sighting = Sighting { at: from + offset, line: number, column: at + 1, code, kind };
+        (!legitimate).then_some(sighting)
     });
     seen.collect()
 }
@@ -96,12 +92,12 @@ fn is_format(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
 }
 
-fn honest(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
+fn is_legitimate(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
     let before = at.checked_sub(1).map(|at| chars[at]);
     let after = chars.get(at + 1).copied();
     let beside = |test: fn(char) -> bool| before.is_some_and(test) || after.is_some_and(test);
     match (kind, chars[at]) {
-        (InvisibleKind::Mark, _) => is_mark_honest(chars, at),
+        (InvisibleKind::Mark, _) => is_mark_legitimate(chars, at),
         // A selector, a skin tone or a complete flag may come between the parts of an emoji.
         (InvisibleKind::ZeroWidth, '\u{200d}') => {
             let joins = before.is_some_and(is_emoji_end) && after.is_some_and(is_symbol);
@@ -120,14 +116,14 @@ fn honest(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
     }
 }
 
-/// In a line with right-to-left letters, and never inside a Latin word.
-fn is_mark_honest(chars: &[char], at: usize) -> bool {
+/// A direction mark is legitimate in a line with right-to-left letters, but not inside a Latin word.
+fn is_mark_legitimate(chars: &[char], at: usize) -> bool {
     let latin = |c: Option<&char>| c.is_some_and(char::is_ascii_alphanumeric);
     let inside = latin(at.checked_sub(1).and_then(|at| chars.get(at))) && latin(chars.get(at + 1));
     !inside && chars.iter().any(|c| is_right_to_left(*c))
 }
 
-/// A black flag, two to six letters or digits, and the end: Scotland, Texas.
+/// Whether a tag is part of a flag such as Scotland's: a black flag, two to six letters or digits, and an end tag.
 fn is_in_flag(chars: &[char], at: usize) -> bool {
     let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
     let from = chars[..at].iter().rposition(|c| !is_tag(c));
@@ -138,7 +134,7 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     *end == '\u{e007f}' && (2..=6).contains(&letters.len()) && letters.iter().all(spells)
 }
 
-/// Whether the character before has variants of this kind.
+/// Whether the selector is defined for the character before it.
 fn selects(before: char, selector: char) -> bool {
     match selector {
         '\u{fe0e}' | '\u{fe0f}' => {
@@ -154,7 +150,7 @@ fn is_space(c: char) -> bool {
     c == ' ' || c.is_ascii_punctuation()
 }
 
-/// Pictures, arrows and signs: what an emoji can be made of.
+/// Pictures, arrows and signs, of which an emoji can consist.
 fn is_symbol(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2100}'..='\u{2bff}'
@@ -170,7 +166,7 @@ fn is_ideograph(c: char) -> bool {
         | '\u{3000}'..='\u{303f}')
 }
 
-/// Scripts whose letters join or stack: Arabic, Syriac, N'Ko, those of India and its neighbours, Mongolian.
+/// Scripts whose letters join or stack: Arabic, Syriac, N'Ko, Mongolian, and those of India and its neighbours.
 fn is_joining(c: char) -> bool {
     matches!(c,
         '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'

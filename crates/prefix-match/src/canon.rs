@@ -15,8 +15,7 @@ const END: u8 = 0xFF;
 const FORM: [&[u8]; 2] = [b"type", b"citations"];
 
 /// Appends the content's canonical bytes. Thinking is left out: many clients drop it, and none may change it, because
-/// the provider checks its signature. Adjacent texts count as one, in assistant messages without the white space
-/// around it.
+/// the provider checks its signature. Adjacent texts count as one; if `trims`, white space around them is ignored.
 pub(crate) fn content(
     out: &mut Vec<u8>,
     content: &ContentShape<'_>,
@@ -25,29 +24,17 @@ pub(crate) fn content(
 ) -> Result<(), BadJson> {
     match content {
         ContentShape::None => {}
-        ContentShape::Text(literal) => {
-            let mut run = TextRun::new(out, trims);
-            run.push(literal);
-            run.end();
-        }
+        ContentShape::Text(literal) => text_run(out, [*literal], trims),
         ContentShape::Blocks(blocks) => {
-            let mut rest = blocks.as_slice();
-            while let Some((first, after)) = rest.split_first() {
-                if !matches!(first.kind, b"text" | b"thinking" | b"redacted_thinking") {
-                    block(out, first, media)?;
-                    rest = after;
-                    continue;
-                }
-                let mut run = TextRun::new(out, trims);
-                while let Some((next, after)) = rest.split_first() {
-                    match next.kind {
-                        b"text" => run.push(next.member(b"text").map_or(&b""[..], unquoted)),
-                        b"thinking" | b"redacted_thinking" => {}
-                        _ => break,
+            for run in blocks.chunk_by(|a, b| is_text(a) && is_text(b)) {
+                match run {
+                    [other] if !is_text(other) => block(out, other, media)?,
+                    texts => {
+                        let texts = texts.iter().filter(|block| block.kind == b"text");
+                        let literals = texts.filter_map(|block| block.member(b"text"));
+                        text_run(out, literals.map(unquoted), trims);
                     }
-                    rest = after;
                 }
-                run.end();
             }
         }
         ContentShape::Other(raw) => {
@@ -58,39 +45,26 @@ pub(crate) fn content(
     Ok(())
 }
 
-/// A run of text.
-struct TextRun<'a> {
-    out: &'a mut Vec<u8>,
-    from: usize,
-    trims: bool,
+fn is_text(block: &BlockShape<'_>) -> bool {
+    matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking")
 }
 
-impl<'a> TextRun<'a> {
-    fn new(out: &'a mut Vec<u8>, trims: bool) -> Self {
-        out.push(b'T');
-        let from = out.len();
-        Self { out, from, trims }
+/// Appends texts as one text, or nothing if they are empty.
+fn text_run<'a>(out: &mut Vec<u8>, literals: impl IntoIterator<Item = &'a [u8]>, trims: bool) {
+    out.push(b'T');
+    let from = out.len();
+    literals.into_iter().for_each(|literal| unescape(out, literal));
+    if trims {
+        let said = out.get(from..).unwrap_or_default();
+        let before = said.len() - said.trim_ascii_start().len();
+        let length = said.trim_ascii().len();
+        out.copy_within(from + before..from + before + length, from);
+        out.truncate(from + length);
     }
-
-    fn push(&mut self, literal: &[u8]) {
-        unescape(self.out, literal);
-    }
-
-    /// A blank run is left out.
-    fn end(self) {
-        let Self { out, from, trims } = self;
-        if trims {
-            let said = out.get(from..).unwrap_or_default();
-            let before = said.len() - said.trim_ascii_start().len();
-            let length = said.trim_ascii().len();
-            out.copy_within(from + before..from + before + length, from);
-            out.truncate(from + length);
-        }
-        if out.len() == from {
-            out.pop();
-        } else {
-            out.push(END);
-        }
+    if out.len() == from {
+        out.pop();
+    } else {
+        out.push(END);
     }
 }
 
@@ -138,7 +112,7 @@ fn optional(out: &mut Vec<u8>, raw: Option<&[u8]>) -> Result<(), BadJson> {
     }
 }
 
-/// Members in order of their keys, without those that are `null`.
+/// Appends members in the order of their keys, without those that are `null`.
 fn members<'a>(
     out: &mut Vec<u8>,
     members: impl Iterator<Item = &'a (&'a [u8], &'a [u8])>,
@@ -154,7 +128,7 @@ fn members<'a>(
     Ok(())
 }
 
-/// Any JSON value: keys in order, numbers by value.
+/// Appends a JSON value, with sorted keys and numbers by value.
 fn value(out: &mut Vec<u8>, raw: &[u8]) -> Result<(), BadJson> {
     any(out, &mut Cursor::new(raw))
 }
@@ -183,7 +157,7 @@ fn word(out: &mut Vec<u8>, word: &[u8]) {
     match number.filter(|number| number.is_finite()) {
         Some(number) => {
             out.push(b'n');
-            // Minus zero is zero.
+            // Adding zero turns minus zero into zero.
             out.extend_from_slice(&(number + 0.0).to_bits().to_be_bytes());
         }
         None => {
@@ -222,7 +196,7 @@ fn unquoted(raw: &[u8]) -> &[u8] {
     raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\"")).unwrap_or(raw)
 }
 
-/// A role without its escapes.
+/// Decodes a role's escapes.
 pub(crate) fn decoded(literal: &[u8]) -> Cow<'_, [u8]> {
     if memchr(b'\\', literal).is_none() {
         return Cow::Borrowed(literal);

@@ -2,12 +2,12 @@
 
 use crate::likeness::{MessageReading, Speaker};
 
-/// A request may only continue conversations of the same scope.
+/// A group of conversations. A request may only continue a conversation of its own scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainScope(pub u64);
 
 impl ChainScope {
-    /// The scope that these parts name together.
+    /// Hashes the parts, in order, into a scope.
     pub fn of(parts: &[&str]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
@@ -20,11 +20,11 @@ impl ChainScope {
     }
 }
 
-/// Makes the marks of one conversation, message by message.
+/// Computes the marks of one conversation, message by message.
 ///
 /// Before the first answer, texts do not distinguish conversations: an agent and the request that generates its
-/// title begin with the same sentence. So `setting` (model, tools) counts until the first answer, but not after it,
-/// because clients change it later.
+/// title begin with the same sentence. `setting` (model, tools) distinguishes them until then. It does not count
+/// after the first answer, because clients change it.
 #[derive(Clone, Debug)]
 pub struct Chain {
     setting: u128,
@@ -38,7 +38,7 @@ impl Chain {
         Self { setting: u128::from(setting), said: 0, answered: false }
     }
 
-    /// The mark of all messages so far, including this one. Equal marks mean equal conversations.
+    /// Returns the mark of all messages so far, including this one. Equal marks mean equal conversations.
     pub fn push(&mut self, message: &MessageReading) -> u128 {
         self.answered |= message.speaker == Speaker::Assistant;
         self.said = joined(self.said, message.likeness);

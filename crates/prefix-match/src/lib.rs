@@ -1,11 +1,11 @@
 //! Finds the history that a client continues, from the messages that it sends again.
 //!
-//! Owns when two messages count as the same ([`read`]), the marks of a conversation's prefixes ([`Chain`]), and a
-//! message's bytes without a client's cache breakpoints ([`Reading::unmarked`]). Storing marks and acting on a match
-//! are done elsewhere.
+//! Owns when two messages count as the same ([`LikenessReader::read`]), the marks of a conversation's prefixes
+//! ([`Chain`]), and a message's bytes without a client's cache breakpoints ([`MessageReading::unmarked`]). Other crates
+//! store marks and act on a match.
 //!
 //! Clients resend a message with small differences: members in another order, `null`s, strings instead of blocks,
-//! other escapes, moved breakpoints, thinking left out. None of these is an edit.
+//! other escapes, moved breakpoints, no thinking. None of these is an edit.
 
 mod canon;
 mod chain;

@@ -1,4 +1,4 @@
-//! The meaning of a message as one number.
+//! A message's meaning as one number.
 
 use std::ops::Range;
 
@@ -13,24 +13,24 @@ use crate::shape::MessageShape;
 pub enum Speaker {
     User,
     Assistant,
-    /// `system`, `developer`: instructions within a conversation.
+    /// `system` or `developer`: instructions within a conversation.
     Other,
 }
 
-/// What is needed of a message to compare histories.
+/// The properties of a message by which histories are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageReading {
     pub speaker: Speaker,
-    /// Equal if two messages say the same in the same role.
+    /// Hash of the role and the canonical content.
     pub likeness: u128,
-    /// Images and documents in it, including those in tool results.
+    /// Number of images and documents, including those in tool results.
     pub media: u32,
     cuts: Vec<Range<usize>>,
     last_mark: Option<Range<usize>>,
 }
 
 impl MessageReading {
-    /// The message's bytes without breakpoints, otherwise unchanged.
+    /// Returns the message's bytes without breakpoints, otherwise unchanged.
     pub fn unmarked(&self, message: &Bytes) -> Bytes {
         if self.cuts.is_empty() {
             return message.clone();
@@ -45,14 +45,14 @@ impl MessageReading {
         Bytes::from(out)
     }
 
-    /// The value of the message's last breakpoint.
+    /// Returns the value of the message's last breakpoint.
     pub fn breakpoint(&self, message: &Bytes) -> Option<Bytes> {
         let range = self.last_mark.clone()?;
         (range.end <= message.len()).then(|| message.slice(range))
     }
 }
 
-/// Reads messages; reuse it, because it keeps its buffers.
+/// Reads messages. Reuse it: it keeps its buffer.
 #[derive(Debug, Default)]
 pub struct LikenessReader {
     canonical: Vec<u8>,

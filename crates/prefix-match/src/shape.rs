@@ -11,7 +11,7 @@ const BREAKPOINT: &[u8] = b"cache_control";
 
 #[derive(Debug)]
 pub(crate) struct MessageShape<'a> {
-    /// Literals without their quotes.
+    /// The literal, without its quotes.
     pub(crate) role: &'a [u8],
     pub(crate) content: ContentShape<'a>,
     pub(crate) marks: Marks,
@@ -20,28 +20,28 @@ pub(crate) struct MessageShape<'a> {
 /// The positions of breakpoints in a message.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// The ranges to cut out to remove them.
+    /// The ranges to remove.
     pub(crate) cuts: Vec<Range<usize>>,
-    /// The value of the last.
+    /// The value of the last breakpoint.
     pub(crate) last: Option<Range<usize>>,
 }
 
 #[derive(Debug)]
 pub(crate) enum ContentShape<'a> {
-    /// A string's literal without its quotes.
+    /// A string's literal, without its quotes.
     Text(&'a [u8]),
     Blocks(Vec<BlockShape<'a>>),
     None,
-    /// Anything else, whole.
+    /// The JSON of any other value.
     Other(&'a [u8]),
 }
 
 #[derive(Debug)]
 pub(crate) struct BlockShape<'a> {
     pub(crate) kind: &'a [u8],
-    /// Keys (literals without quotes) and whole values, breakpoints left out.
+    /// Keys (literals without quotes) and values, without breakpoints.
     pub(crate) members: Vec<(&'a [u8], &'a [u8])>,
-    /// The member of this name, taken apart.
+    /// The member `content`, parsed.
     pub(crate) content: ContentShape<'a>,
 }
 

@@ -42,7 +42,7 @@ fn assistant(content: &str) -> String {
 #[test]
 fn form_is_no_edit() {
     for (a, b) in [
-        // A string is one text.
+        // A string is the same as one text block.
         (r#""hi""#, r#"[{"type":"text","text":"hi"}]"#),
         (r#"[{"type":"text","text":"hi"}]"#, r#" [ {"text" : "hi", "type":"text"} ] "#),
         // Breakpoints move.
@@ -50,17 +50,17 @@ fn form_is_no_edit() {
             r#""hi""#,
             r#"[{"type":"text","text":"hi","cache_control":{"type":"ephemeral","ttl":"1h"}}]"#,
         ),
-        // Escapes are a matter of taste.
+        // Escapes do not matter.
         (r#""é😀/\n""#, r#""\u00e9\ud83d\ude00\/\u000a""#),
         (r#""\ud83d""#, "\"\u{FFFD}\""),
-        // Nothing said of citations.
+        // Empty citations are the same as none.
         (r#""hi""#, r#"[{"type":"text","text":"hi","citations":null}]"#),
         (r#""hi""#, r#"[{"type":"text","text":"hi","citations":[]}]"#),
-        // An empty text is none.
+        // An empty text is the same as none.
         (r#""hi""#, r#"[{"type":"text","text":""},{"type":"text","text":"hi"}]"#),
         (r#""""#, "[]"),
         ("null", "[]"),
-        // A result's content as a string, and no error as nothing said.
+        // A result's content can be a string, and `is_error: false` can be left out.
         (
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"}]"#,
             r#"[{"type":"tool_result","is_error":false,"content":[{"type":"text","text":"ok","cache_control":{"type":"ephemeral"}}],"tool_use_id":"t","cache_control":null}]"#,
@@ -69,7 +69,7 @@ fn form_is_no_edit() {
             r#"[{"type":"tool_result","tool_use_id":"t"}]"#,
             r#"[{"type":"tool_result","tool_use_id":"t","content":""}]"#,
         ),
-        // Media and blocks that nobody knows.
+        // Media and unknown blocks.
         (
             r#"[{"type":"image","source":{"type":"base64","data":"AA"}}]"#,
             r#"[{"source":{"data":"AA","type":"base64"},"type":"image","cache_control":{}}]"#,
@@ -83,7 +83,7 @@ fn form_is_no_edit() {
 #[test]
 fn an_answer_comes_back_in_another_form() {
     for (a, b) in [
-        // Clients drop thinking, and join what they showed.
+        // Clients drop thinking and join texts.
         (
             r#"[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"yes"}]"#,
             r#""yes""#,
@@ -123,7 +123,7 @@ fn what_is_said_is_not_form() {
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"}]"#,
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok","is_error":true}]"#,
         ),
-        // A result that ends, and a text after it.
+        // A text after a result is not part of it.
         (
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"},{"type":"text","text":"x"}]"#,
             r#"[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"ok"},{"type":"text","text":"x"}]}]"#,
@@ -194,7 +194,7 @@ fn breakpoints_are_cut_out_and_nothing_else() {
             r#"[{"type":"tool_result","cache_control":{"ttl":"1h"},"content":[{"type":"text","cache_control":null,"text":"b"}],"tool_use_id":"t"}]"#,
             r#"[{"type":"tool_result","content":[{"type":"text","text":"b"}],"tool_use_id":"t"}]"#,
         ),
-        // An argument of that name is the model's word.
+        // An argument with that name is part of the model's input.
         (
             r#"[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":{}}}]"#,
             r#"[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":{}}}]"#,

@@ -1,4 +1,4 @@
-//! Words of a text, and what two texts have in common.
+//! The words of a text, and the similarity of two texts.
 //!
 //! Three crates compare statements, each with its own thresholds: `dream` decides whether one replaces another,
 //! `extractor` whether a lesson is known in other words, and `memdir` whether two topics are near copies. They
@@ -14,7 +14,7 @@ pub struct StatementWord {
     pub lower: String,
 }
 
-/// The words of a part of `text`, in order.
+/// Returns the words of a part of `text`, in order.
 pub fn words(text: &str, within: Range<usize>) -> Vec<StatementWord> {
     let (mut found, mut start) = (Vec::new(), None);
     for (at, c) in text[within.clone()].char_indices().chain([(within.len(), ' ')]) {
@@ -49,20 +49,20 @@ pub fn normal(text: &str) -> String {
     out.trim_matches(quote).to_owned()
 }
 
-/// Filler words.
+/// Words that are ignored when texts are compared.
 const FILLERS: [&str; 34] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "is",
     "it", "its", "my", "of", "on", "or", "our", "that", "the", "their", "this", "to", "user",
     "users", "was", "we", "wants", "with", "you",
 ];
 
-/// The content words of a text, with plurals as singulars.
+/// Returns the content words of a text, with plurals as singulars.
 pub fn content(text: &str) -> BTreeSet<String> {
     let words = words(text, 0..text.len()).into_iter().map(|word| word.lower);
     words.filter(|word| !FILLERS.contains(&word.as_str())).map(|word| singular(&word)).collect()
 }
 
-/// A word in lower case without the `s` of a plural.
+/// Removes the `s` of a plural from a word in lower case.
 pub fn singular(word: &str) -> String {
     match word.strip_suffix('s') {
         Some(stem) if stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']) => stem.to_owned(),
@@ -84,8 +84,8 @@ pub fn denies(text: &str) -> bool {
     text.split_whitespace().any(|word| NEGATIONS.contains(&bare(word).as_str()))
 }
 
-/// What distinguishes two things of one kind: numbers, names with capitals, or marks inside. The capital of a
-/// first word does not count.
+/// Returns the words that distinguish two things of one kind: numbers, names with capitals, and words with marks
+/// inside. The capital of a sentence's first word does not count.
 pub fn names(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut first = true;
@@ -101,7 +101,7 @@ pub fn names(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Share of common words in all words of both: 1 if equal, 0 if nothing is common.
+/// Returns the share of all words that both sets contain: 1 if the sets are equal, 0 if they have no word in common.
 #[allow(clippy::cast_precision_loss, reason = "counts of words in a file")]
 pub fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     let common = one.intersection(other).count();
@@ -109,7 +109,7 @@ pub fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     common as f64 / all.max(1) as f64
 }
 
-/// Whether it has a digit: 3 and 4 are different numbers, not a typo.
+/// Whether a word has a digit. Words with digits are never typos of each other: 3 and 4 are different numbers.
 pub fn is_number(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }

@@ -1,20 +1,20 @@
 //! The ratio of a provider's counts to the estimates, learned turn by turn.
 //!
-//! A ratio of sums rather than a mean of ratios, because long turns say more than short ones. It starts as
-//! if some tokens had been estimated exactly, so that one odd turn at the start has little effect, and old
-//! turns lose weight, so that it adapts when the kind of text changes.
+//! It is a ratio of sums, not a mean of ratios, because long turns say more than short ones. It starts as if some
+//! tokens had been estimated exactly, which limits the effect of one odd turn at the start. Old turns lose weight, so
+//! the ratio adapts when the kind of text changes.
 
-/// Tokens assumed to be estimated exactly before anything was reported: about ten turns.
+/// Tokens assumed to have been estimated exactly before the first report: about ten turns.
 const PRIOR_TOKENS: f64 = 10_000.0;
-/// How the weight of a turn changes with each later turn; it halves in 34 turns.
+/// Factor on a turn's weight with each later turn; the weight halves in 34 turns.
 const MEMORY: f64 = 0.98;
-/// A turn counts as at most this many times its estimate, or this fraction of it: a larger difference
-/// comes from something that is not in the history.
+/// Maximum factor between a turn's estimate and the count that is learned: a larger difference comes from something
+/// that is not in the history.
 const ODD: f64 = 1.5;
-/// No tokenizer in use differs more from the estimate.
+/// Bounds of the ratio: no tokenizer in use differs more from the estimate.
 const MIN_SCALE: f64 = 0.5;
 const MAX_SCALE: f64 = 2.0;
-/// How many turns the mean error covers.
+/// Number of turns that the mean error covers.
 const ERROR_TURNS: f64 = 20.0;
 
 /// State of one session and one model.
@@ -36,20 +36,20 @@ impl Calibration {
         let (estimated, reported) = (estimated as f64, reported as f64);
         let wrong = ((estimated * self.scale() - reported).abs() / reported).min(1.0);
         self.turns = self.turns.saturating_add(1);
-        // First the mean of all turns, later of the last ones.
+        // The mean covers all turns at first, later only the most recent ones.
         let share = 1.0 / f64::from(self.turns).min(ERROR_TURNS);
         self.error += (wrong - self.error) * share;
         self.estimated = self.estimated * MEMORY + estimated;
         self.reported = self.reported * MEMORY + reported.clamp(estimated / ODD, estimated * ODD);
     }
 
-    /// The factor for estimates; 1 before anything was reported.
+    /// Returns the factor for estimates: 1 before the first report.
     pub fn scale(&self) -> f64 {
         ((PRIOR_TOKENS + self.reported) / (PRIOR_TOKENS + self.estimated))
             .clamp(MIN_SCALE, MAX_SCALE)
     }
 
-    /// An estimate as the provider would count it.
+    /// Corrects an estimate to what the provider would count.
     pub fn apply(&self, estimated: u64) -> u64 {
         (estimated as f64 * self.scale()).round() as u64
     }
@@ -58,8 +58,8 @@ impl Calibration {
         self.turns
     }
 
-    /// Mean error of the last turns' growth, each measured before it was learned from; `None` before anything
-    /// was reported.
+    /// Returns the mean relative error of the most recent turns, each measured before it was learned; `None` before
+    /// the first report.
     pub fn error(&self) -> Option<f64> {
         (self.turns > 0).then_some(self.error)
     }
@@ -69,7 +69,7 @@ impl Calibration {
 mod tests {
     use super::*;
 
-    fn learnt(turns: &[(u64, u64)]) -> Calibration {
+    fn learned(turns: &[(u64, u64)]) -> Calibration {
         let mut calibration = Calibration::default();
         turns.iter().for_each(|(estimated, reported)| calibration.observe(*estimated, *reported));
         calibration
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn nothing_reported_changes_nothing() {
         for turns in [&[][..], &[(0, 500), (500, 0)]] {
-            let calibration = learnt(turns);
+            let calibration = learned(turns);
             assert_eq!((calibration.scale(), calibration.error()), (1.0, None));
             assert_eq!(calibration.apply(12_345), 12_345);
         }
@@ -88,7 +88,7 @@ mod tests {
     fn a_tokenizer_that_counts_otherwise_is_followed() {
         for ratio in [0.7, 0.9, 1.0, 1.3] {
             let turns = [(2_000, (2_000.0 * ratio) as u64); 60];
-            let calibration = learnt(&turns);
+            let calibration = learned(&turns);
             assert!((calibration.scale() - ratio).abs() < 0.05, "{ratio}: {calibration:?}");
             assert!(calibration.error().unwrap() < 0.1, "{ratio}: {calibration:?}");
         }
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn one_odd_turn_moves_little_and_none_leads_out_of_bounds() {
-        let mut calibration = learnt(&[(1_000, 1_000); 10]);
+        let mut calibration = learned(&[(1_000, 1_000); 10]);
         calibration.observe(100, 90_000);
         assert!((calibration.scale() - 1.0).abs() < 0.01, "{calibration:?}");
         calibration.observe(90_000, 1);
         assert!(calibration.scale() > MIN_SCALE, "{calibration:?}");
         for (estimated, reported) in [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
-            let mut calibration = learnt(&[(estimated, reported); 500]);
+            let mut calibration = learned(&[(estimated, reported); 500]);
             calibration.observe(1_000, 1_000);
             assert!((MIN_SCALE..=MAX_SCALE).contains(&calibration.scale()), "{calibration:?}");
             assert!(calibration.error().unwrap() <= 1.0);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn it_forgets() {
-        let mut calibration = learnt(&[(2_000, 2_600); 60]);
+        let mut calibration = learned(&[(2_000, 2_600); 60]);
         for _ in 0..150 {
             calibration.observe(2_000, 2_000);
         }

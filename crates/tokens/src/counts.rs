@@ -67,7 +67,7 @@ impl TokenCounts {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
-    /// The cost, rounded up so that anything not empty costs something.
+    /// Returns the cost in tokens, rounded up: any content costs at least one.
     pub fn tokens(&self) -> u32 {
         let milli: u64 = TokenKind::ALL.iter().map(|k| u64::from(self.of(*k)) * k.milli()).sum();
         u32::try_from(milli.div_ceil(MILLI)).unwrap_or(u32::MAX)

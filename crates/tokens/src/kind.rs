@@ -7,10 +7,10 @@
 
 /// Costs are in thousandths of a token, so that sums are integers.
 pub const MILLI: u64 = 1_000;
-/// The id and frame of a tool result, whatever it shows. A result always comes with its call, so usage only
-/// shows the sum of both frames; this is the smaller part.
+/// Tokens of a tool result's id and frame, without its content. A result always comes with its call, so reported
+/// usage only shows the sum of both frames; this is the smaller part.
 pub const RESULT_FRAME_TOKENS: u32 = 30;
-/// A longer run of letters of one case is not a word but minified code or encoded data.
+/// Maximum length of a word. A longer run of letters of one case is minified code or encoded data.
 pub const LONG_RUN: u32 = 16;
 
 macro_rules! kinds {
@@ -26,18 +26,18 @@ macro_rules! kinds {
                 match self { $(TokenKind::$kind => $name,)* }
             }
 
-            /// Where its cost comes from.
+            /// Returns where its cost comes from.
             pub fn fit(self) -> FactorSource {
                 match self { $(TokenKind::$kind => FactorSource::$fit,)* }
             }
 
-            /// Its cost, in thousandths of a token.
+            /// Returns its cost, in thousandths of a token.
             pub const fn milli(self) -> u64 {
                 match self { $(TokenKind::$kind => $milli,)* }
             }
         }
 
-        /// How many kinds there are.
+        /// Number of kinds.
         pub const KINDS: usize = [$($milli as u64,)*].len();
     };
 }

@@ -1,8 +1,8 @@
 //! Estimates how many tokens something costs, in one place, so that a better estimate changes no caller.
 //!
 //! Owns the estimates for a text, for JSON and for a content block, and their correction from what a
-//! provider reports. Which of a session's figures to learn from is decided in `bethink-context`. There is
-//! no public tokenizer for current Claude models; every figure here is an estimate, and diagnostics say so.
+//! provider reports. `bethink-context` decides which of a session's figures to learn from. There is no public
+//! tokenizer for current Claude models, so every figure is an estimate, and diagnostics say so.
 
 mod calibration;
 mod counts;

@@ -18,7 +18,7 @@ enum ByteClass {
     Cjk,
     Emoji,
     Script,
-    /// A later byte of a character: included in the cost of the first.
+    /// A later byte of a character; its cost is included in the first byte's.
     Continued,
 }
 
@@ -110,7 +110,7 @@ fn escaped(rest: &[u8]) -> (ByteClass, usize) {
 fn of_unit(hex: [u8; 4]) -> ByteClass {
     let text = std::str::from_utf8(&hex).unwrap_or_default();
     match u32::from_str_radix(text, 16) {
-        // The second half of a pair, included in the cost of the first.
+        // The second half of a surrogate pair; its cost is included in the first half's.
         Ok(0xDC00..=0xDFFF) => ByteClass::Continued,
         Ok(0xD800..=0xDBFF) => ByteClass::Emoji,
         Ok(unit) => char::from_u32(unit).map_or(ByteClass::Mark, |c| {
