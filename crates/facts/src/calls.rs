@@ -1,9 +1,9 @@
-//! A short description of a tool call, and the line of its result that shows how it went.
+//! A short description of a tool call, and the line of its result that reports an error or a summary.
 
 use bethink_transcript::text::shorten;
 use serde::Deserialize;
 
-/// The usual input of tools, under the names in use.
+/// The common members of a tool's input, under the names that different tools use.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ToolInput {
     #[serde(alias = "notebook_path", alias = "filePath", alias = "filename")]
@@ -40,10 +40,10 @@ impl ToolInput {
 
 const CALL_BYTES: usize = 140;
 const ERROR_BYTES: usize = 220;
-/// How many lines of a result are read, from its beginning and from its end.
+/// Number of lines read at the beginning of a result, and at its end.
 const LINES: usize = 400;
 
-/// A call in one line, and a key that is the same for repetitions of the call.
+/// Describes a call in one line, and returns a key that is the same for each repetition of the call.
 pub(crate) fn describe(name: &str, input: &ToolInput) -> (String, String) {
     let line = first_line(input.subject());
     let text = match line {
@@ -53,18 +53,18 @@ pub(crate) fn describe(name: &str, input: &ToolInput) -> (String, String) {
     (text, format!("{name} {}", key_of(line)))
 }
 
-/// The first line of a command that is not a comment.
+/// Returns the first line of a command that is not a comment.
 pub(crate) fn first_line(command: &str) -> &str {
     let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.clone().find(|line| !line.starts_with('#')).or_else(|| lines.next()).unwrap_or("")
 }
 
-/// What a call is about, in one line, for showing single messages; empty if unknown.
+/// Describes the subject of a call in one line, such as its command or file; empty if it has none.
 pub fn subject(input: &str) -> String {
     shorten(first_line(ToolInput::parse(input).subject()), CALL_BYTES)
 }
 
-/// The words that identify a command when it is run again: without `cd`, settings, flags and redirections.
+/// Returns the words that identify a command when it is run again: without `cd`, variables, flags and redirections.
 pub(crate) fn key_of(line: &str) -> String {
     let line = line.rsplit_once(" && ").map_or(line, |(head, last)| {
         if head.trim_start().starts_with("cd ") { last } else { line }
@@ -76,14 +76,14 @@ pub(crate) fn key_of(line: &str) -> String {
     words.take(4).collect::<Vec<_>>().join(" ")
 }
 
-/// `RUST_LOG=debug` before a command.
+/// Whether a word sets a variable before a command, such as `RUST_LOG=debug`.
 fn is_setting(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
     })
 }
 
-/// The line of a result that says what went wrong, if anything did.
+/// Returns the line of a result that reports an error, if there is one.
 pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
     const SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|\
         Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:";
@@ -102,7 +102,7 @@ pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
     Some(shorten(line.trim_end_matches("</tool_use_error>"), ERROR_BYTES))
 }
 
-/// The last line of a result that summarizes a run: `test result: ok. 12 passed`.
+/// Returns the last line of a result that summarizes a run, such as `test result: ok. 12 passed`.
 pub(crate) fn verdict(text: &str) -> Option<String> {
     const SIGNS: &str = " passed| failed|passing|failing|test result:|Tests:|PASS|FAIL|0 issues|\
         Finished|no issues|error";

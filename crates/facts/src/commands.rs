@@ -1,4 +1,4 @@
-//! Commands that were run, how each ended last, and the results of tests.
+//! Commands that were run, and how the last run of each ended.
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
@@ -17,24 +17,24 @@ pub enum CommandPurpose {
     Other,
 }
 
-/// One command, however often it was run.
+/// A command and all its runs.
 #[derive(Clone, Debug, Default)]
 pub struct CommandFact {
     pub purpose: CommandPurpose,
-    /// As it was run last, in one line.
+    /// The command line of the last run, on one line.
     pub line: Box<str>,
     pub runs: u32,
     pub failures: u32,
     pub last: Seq,
-    /// How it ended last; `None` until its result arrives.
+    /// Whether the last run failed; `None` until its result arrives.
     pub failed: Option<bool>,
-    /// The line that summarizes its last result.
+    /// The line that summarizes the last result.
     pub verdict: Option<Box<str>>,
     key: Box<str>,
 }
 
 const LINE_BYTES: usize = 140;
-/// How many commands are kept; the least recently used are dropped.
+/// Number of commands kept; the least recently used are dropped.
 const COMMANDS: usize = 200;
 
 /// Records that a command is run.

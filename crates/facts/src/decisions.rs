@@ -13,12 +13,12 @@ pub struct StatedDecision {
     pub by_user: bool,
 }
 
-/// Longer sentences are cut.
+/// Maximum size of a recorded sentence, in bytes.
 const SENTENCE_BYTES: usize = 260;
-/// The most decisions taken from one text: a design document would give dozens.
-const A_TEXT: usize = 6;
+/// Maximum number of decisions taken from one text: a design document has dozens.
+const MAX_PER_TEXT: usize = 6;
 
-/// Phrases that state a decision with its reason, which are worth more than the announcement of a step.
+/// Phrases that state a decision with its reason. They are worth more than the announcement of a step.
 const REASONS: &str = "because |so that |instead of |rather than |root cause|turns out|the reason |by design|\
     decided";
 /// Other phrases with which people and models decide something.
@@ -28,7 +28,7 @@ const SETTLES: &str = "the problem is|the issue is|the fix is|we should |let's |
 const STEPS: &str =
     "let's run|let's check|let's see|let's look|let's test|let's verify|let's read|let me ";
 
-/// The sentences of `text` that state a decision.
+/// Returns the sentences of `text` that state a decision.
 pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<StatedDecision> {
     let mut found: Vec<(bool, &str)> = Vec::new();
     for sentence in sentences(text) {
@@ -39,9 +39,9 @@ pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<StatedDecision
             found.push((reason, sentence));
         }
     }
-    if found.len() > A_TEXT {
+    if found.len() > MAX_PER_TEXT {
         found.sort_by_key(|(reason, _)| !reason);
-        found.truncate(A_TEXT);
+        found.truncate(MAX_PER_TEXT);
     }
     let decision = |(_, sentence)| {
         let text = shorten(sentence, SENTENCE_BYTES).into();
@@ -96,7 +96,7 @@ mod tests {
     fn a_long_document_gives_its_reasons() {
         let steps = "We should do one more of these things here. ".repeat(20);
         let found = in_text(Seq(1), &format!("{steps}It fails because the clock jumps."), true);
-        assert_eq!(found.len(), A_TEXT);
+        assert_eq!(found.len(), MAX_PER_TEXT);
         assert!(found.iter().any(|d| d.text.contains("the clock jumps")));
     }
 }

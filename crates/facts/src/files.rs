@@ -36,7 +36,7 @@ pub enum EditKind {
     Removed,
 }
 
-/// What a call does to the file that it names.
+/// What a tool does to the file that a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileRole {
     Read,
@@ -50,7 +50,7 @@ const SEARCHES: [&str; 5] = ["Grep", "grep", "Glob", "glob", "search"];
 const EDITS: &str =
     "Edit MultiEdit NotebookEdit edit edit_file str_replace str_replace_editor apply_patch";
 const WRITES: [&str; 5] = ["Write", "write", "write_file", "create_file", "create"];
-/// How many symbols are kept per file: the newest.
+/// Number of symbols kept per file; the oldest are dropped.
 const SYMBOLS: usize = 60;
 
 impl FileRole {

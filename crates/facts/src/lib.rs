@@ -1,8 +1,8 @@
 //! What happened in a session, collected message by message.
 //!
-//! Deterministic and incremental: each message is read once, in order. Facts always come from history,
-//! never from an earlier summary, so that repeated compactions lose nothing. Notes, summaries, search
-//! snippets and fidelity all use these facts; none of them reads messages itself.
+//! Deterministic and incremental: each message is read once, in order. Facts always come from history, never from an
+//! earlier summary, so repeated compactions lose nothing. Notes, summaries, search snippets and fidelity all use these
+//! facts instead of reading messages themselves.
 
 mod calls;
 pub mod commands;
@@ -47,23 +47,23 @@ pub struct Facts {
     pub decisions: Vec<StatedDecision>,
     pub tools: KnownTools,
     pub todos: Vec<Todo>,
-    /// The message that set the list.
+    /// The message that last changed the todo list.
     pub todos_at: Seq,
-    /// The newest plan shown to the user, and where.
+    /// The newest plan that was shown to the user.
     pub plan: Option<RecordedStatement>,
 }
 
-/// How much of each assistant text is kept: the beginning says what matters.
+/// Maximum size of a kept assistant text, in bytes: its beginning says what matters.
 const ASSISTANT_BYTES: usize = 1_200;
 const STATEMENTS: usize = 160;
 const DECISIONS: usize = 300;
-/// How much of a plan is kept.
+/// Maximum size of a kept plan, in bytes.
 const PLAN_BYTES: usize = 6_000;
 /// Tools by which agents show a plan.
 const PLAN_TOOLS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 
 impl Facts {
-    /// Reads the next message; one that was already read changes nothing.
+    /// Reads the next message. Reading a message again has no effect.
     pub fn observe(&mut self, message: &Message) {
         if message.seq <= self.through {
             return;
@@ -101,7 +101,7 @@ impl Facts {
         }
     }
 
-    /// `whole` is the text that `said` was taken from.
+    /// `whole` is the text that contains `said`.
     fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };
@@ -155,18 +155,18 @@ impl Facts {
         tools::forget_oldest(&mut self.decisions, DECISIONS);
     }
 
-    /// What the user said last, if it came after the todo list was set.
+    /// Returns the user's newest statement, if it came after the last change of the todo list.
     pub fn said_since_todos(&self) -> Option<&RecordedStatement> {
         self.user.last().filter(|said| said.seq > self.todos_at)
     }
 
-    /// The todo to continue with: the one in progress, or the first pending one.
+    /// Returns the todo to continue with: the one in progress, or the first pending one.
     pub fn next_todo(&self) -> Option<&Todo> {
         let with = |status| self.todos.iter().find(|todo| todo.status == status);
         with(TodoStatus::InProgress).or_else(|| with(TodoStatus::Pending))
     }
 
-    /// The current situation, from which the need for names is predicted.
+    /// Returns the current situation, from which the need for names is predicted.
     pub fn moment(&self) -> NeedMoment<'_> {
         let mut open = HashSet::new();
         let unfixed = self.tools.failures.iter().rev().take(8).filter(|f| f.fixed.is_none());
@@ -193,7 +193,7 @@ impl Facts {
         }
     }
 
-    /// Words in the names that the newest messages said or used.
+    /// Returns the words of the names that the newest messages used.
     fn words_in_use(&self) -> HashSet<String> {
         const NEWEST: u64 = 16;
         let mut words = HashSet::new();
@@ -206,7 +206,7 @@ impl Facts {
         words
     }
 
-    /// Approximate bytes held in memory.
+    /// Returns the approximate size in memory, in bytes.
     pub fn weight(&self) -> usize {
         let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 64).sum();
         let settled: usize = self.decisions.iter().map(|d| d.text.len() + 40).sum();
@@ -216,7 +216,7 @@ impl Facts {
             + self.tools.files().len() * 400
     }
 
-    /// The names that belong to each file, by the file's index; `None` for names without a file.
+    /// Groups names by the index of the file they belong to; `None` for names without a file.
     pub fn names_by_file<'a>(&'a self, chosen: &[&'a str]) -> HashMap<Option<usize>, Vec<&'a str>> {
         let mut groups: HashMap<Option<usize>, Vec<&str>> = HashMap::new();
         for name in chosen {

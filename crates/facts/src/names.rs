@@ -9,16 +9,16 @@ use bethink_transcript::Seq;
 
 use crate::need::{NeedMoment, need};
 
-/// Messages after which a mention counts half: about the length of one task.
+/// Number of messages after which a mention counts half: about the length of one task.
 const SLOW_HALF_LIFE: f32 = 300.0;
 /// The same for current activity.
 const QUICK_HALF_LIFE: f32 = 40.0;
-/// How many names are kept; beyond twice as many, the least used half is dropped.
+/// Number of names kept. At twice as many, the least used half is dropped.
 const MAX_NAMES: usize = 24_000;
-/// The most new names taken from one result: a listing of a thousand files is not a thousand facts.
-const NAMES_A_TEXT: usize = 600;
-/// Longer lines of a result are skipped as minified code or data. JSON for people is often on one line, but
-/// shorter.
+/// Maximum number of new names taken from one result: a listing of a thousand files is not a thousand facts.
+const NAMES_PER_TEXT: usize = 600;
+/// Maximum size of a line, in bytes. Longer lines of a result are minified code or data; JSON meant for people is
+/// shorter, even if it is all on one line.
 const LINE_BYTES: usize = 20_000;
 const MIN_BYTES: usize = 5;
 const MAX_BYTES: usize = 120;
@@ -51,7 +51,7 @@ pub struct NameUse {
 }
 
 impl NameUse {
-    fn met(&mut self, seq: Seq, voice: Voice, focus: Option<usize>) {
+    fn record(&mut self, seq: Seq, voice: Voice, focus: Option<usize>) {
         let passed = seq.0.saturating_sub(self.last.0);
         let weight = if voice == Voice::Seen { 1.0 } else { 3.0 };
         self.slow = self.slow * decay(passed, SLOW_HALF_LIFE) + weight;
@@ -80,7 +80,7 @@ impl NameUse {
 pub struct RankedName<'a> {
     pub name: &'a str,
     pub used: &'a NameUse,
-    /// Probability that it is used again soon, 0 to 1.
+    /// Probability that the name is used again soon, 0 to 1.
     pub need: f32,
 }
 
@@ -99,16 +99,16 @@ impl Names {
                 return;
             }
             if let Some(known) = self.uses.get_mut(name) {
-                return known.met(seq, voice, focus);
+                return known.record(seq, voice, focus);
             }
             fresh += 1;
-            if voice == Voice::Seen && fresh > NAMES_A_TEXT {
+            if voice == Voice::Seen && fresh > NAMES_PER_TEXT {
                 return;
             }
             let is_word = is_plain(name) && whole.len() > name.len();
             let shown = is_word.then(|| last_two_parts(whole).into());
             let mut used = NameUse { first: seq, last: seq, focus, shown, ..NameUse::default() };
-            used.met(seq, voice, focus);
+            used.record(seq, voice, focus);
             self.uses.insert(name.into(), used);
         });
         if self.uses.len() > 2 * MAX_NAMES {
@@ -128,7 +128,7 @@ impl Names {
         self.uses.get(name)
     }
 
-    /// The form in which a reader recognizes the name.
+    /// Returns the form in which a reader recognizes the name.
     pub fn shown<'a>(&'a self, name: &'a str) -> &'a str {
         self.get(name).and_then(|used| used.shown.as_deref()).unwrap_or(name)
     }
@@ -145,7 +145,7 @@ impl Names {
         self.uses.iter().map(|(name, used)| (&**name, used))
     }
 
-    /// Names by predicted need, most needed first; ties in alphabetical order.
+    /// Returns all names by predicted need, most needed first; ties in alphabetical order.
     pub fn ranked(&self, moment: &NeedMoment<'_>) -> Vec<RankedName<'_>> {
         let mut all: Vec<_> = self
             .iter()
@@ -156,14 +156,14 @@ impl Names {
     }
 }
 
-/// The names in a text, each in the form in which it is stored.
+/// Collects the names in a text, each in the form in which it is stored.
 pub fn names_in<'a>(text: &'a str, into: &mut HashSet<&'a str>) {
     for_each_name(text, |whole| {
         into.insert(last_part(whole));
     });
 }
 
-/// The text without lines that are too long to be read by a person.
+/// Removes lines that are too long for a person to read.
 fn without_data(text: &str) -> Cow<'_, str> {
     let is_read = |line: &&str| line.len() <= LINE_BYTES;
     match text.split('\n').all(|line| is_read(&line)) {
@@ -172,7 +172,7 @@ fn without_data(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether this is a build product such as `cli-f20fdc7b237f6acc`, which nobody mentions again.
+/// Whether this is a build product such as `cli-f20fdc7b237f6acc`, which is never mentioned again.
 fn is_hashed(name: &str) -> bool {
     const HASH_DIGITS: usize = 12;
     name.rsplit_once('-').is_some_and(|(_, tail)| {
@@ -180,7 +180,7 @@ fn is_hashed(name: &str) -> bool {
     })
 }
 
-/// What is left of 1 after this many messages.
+/// Returns the weight of a mention after this many messages: 1 at first, one half after `half_life`.
 pub fn decay(messages: u64, half_life: f32) -> f32 {
     (-(messages as f32) / half_life * std::f32::consts::LN_2).exp()
 }

@@ -1,8 +1,7 @@
 //! How likely a name is to be used again soon.
 //!
-//! A logistic model. Its weights were fitted on recorded sessions, with leave-one-out validation
-//! (`figures --only needs` prints both results): the label is whether the name is said or used in the
-//! next 40 messages, not counting results.
+//! A logistic model. Its weights were fitted on recorded sessions, with leave-one-out validation (`figures --only
+//! needs` prints both results). The label is whether the name is used in the next 40 messages, not counting results.
 
 use std::collections::HashSet;
 
@@ -15,25 +14,25 @@ pub const FEATURES: usize = 12;
 /// The meaning of each weight, in order.
 pub const FEATURE_NAMES: [&str; FEATURES] = [
     "constant",
-    "messages since it was met, logarithm",
-    "times met, logarithm",
-    "use that fades slowly",
-    "use that fades quickly",
-    "the user said it",
+    "messages since the last mention, logarithm",
+    "mentions, logarithm",
+    "mentions, fading slowly",
+    "mentions, fading quickly",
+    "mentioned by the user",
     "a file that was edited",
-    "a file that was read only",
-    "never said, only seen",
+    "a file that was only read",
+    "only in tool results",
     "a flag",
-    "stands in an open failure, an open item or the last words",
-    "share of its words among the names in use right now",
+    "in an open failure, an open item or the newest messages",
+    "share of its words that are in names in use right now",
 ];
 
-/// Features with fixed weights, by index: how use fades. The fit prefers the newest names, which the kept
-/// tail shows anyway. With these weights, names from long ago do better (0.52 of the distant ones instead
-/// of 0.45) at the cost of one name in a hundred overall.
+/// Features with fixed weights, by index. A free fit prefers the newest names, but the messages kept after a compaction
+/// show those anyway. The fixed weights find 0.52 of the names from long ago instead of 0.45, at the cost of one name
+/// in a hundred overall.
 pub const HELD: [(usize, f32); 4] = [(1, -0.30), (2, -0.30), (3, 1.0), (4, -0.20)];
 
-/// The fitted weights; see the module.
+/// The fitted weights.
 pub const WEIGHTS: [f32; FEATURES] =
     [-2.83, -0.30, -0.30, 1.0, -0.20, 0.09, 0.53, 0.47, -0.91, 0.29, 0.84, 0.68];
 
@@ -51,7 +50,7 @@ pub struct NeedMoment<'a> {
 }
 
 impl NeedMoment<'_> {
-    /// Share of the name's words that are in use right now, 0 to 1.
+    /// Returns the share of the name's words that are in use right now, 0 to 1.
     fn topic(&self, name: &str) -> f32 {
         let (mut all, mut known) = (0, 0);
         for_each_word(name, |word| {
@@ -62,7 +61,7 @@ impl NeedMoment<'_> {
     }
 }
 
-/// The words of a name, in lower case, without the shortest: `read` and `line` of `readLine`.
+/// Calls `each` with the words of a name in lower case, without the shortest: `read` and `line` of `readLine`.
 pub(crate) fn for_each_word(name: &str, mut each: impl FnMut(&str)) {
     const SHORTEST: usize = 4;
     let mut word = String::new();
@@ -82,7 +81,7 @@ pub(crate) fn for_each_word(name: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// The features of a name, in the order of [`FEATURE_NAMES`].
+/// Returns the features of a name, in the order of [`FEATURE_NAMES`].
 pub fn features(name: &str, used: &NameUse, moment: &NeedMoment<'_>) -> [f32; FEATURES] {
     let age = |seq: Seq| (1.0 + moment.now.0.saturating_sub(seq.0) as f32).ln();
     let yes = |is: bool| f32::from(u8::from(is));
@@ -102,7 +101,7 @@ pub fn features(name: &str, used: &NameUse, moment: &NeedMoment<'_>) -> [f32; FE
     ]
 }
 
-/// Probability that the name is said or used again soon.
+/// Returns the probability that the name is used again soon.
 pub fn need(name: &str, used: &NameUse, moment: &NeedMoment<'_>) -> f32 {
     let at = features(name, used, moment);
     let sum: f32 = at.iter().zip(WEIGHTS).map(|(x, w)| x * w).sum();

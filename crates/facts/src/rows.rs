@@ -1,5 +1,5 @@
-//! Each fact as one line. Notes and summaries are made of these lines, so that a fact reads the same
-//! everywhere. `[41]` is the message that a line comes from.
+//! Each fact as one line. Notes and summaries consist of these lines, so a fact reads the same everywhere. `[41]` is
+//! the number of the message that a line comes from.
 
 use std::iter::successors;
 
@@ -12,17 +12,17 @@ use crate::files::{EditKind, FileFact};
 use crate::said::{RecordedStatement, SaidKind};
 use crate::tools::{Action, ToolFailure};
 
-/// `[41]`: where a line comes from.
+/// Formats the number of a message: `[41]`.
 pub fn mark(seq: Seq) -> String {
     format!("[{seq}]")
 }
 
-/// The text on one line, cut at the end.
+/// Puts a text on one line, and cuts it at the end.
 pub fn one_line(text: &str, bytes: usize) -> String {
     shorten(&text::one_line(text), bytes)
 }
 
-/// `store/append.rs (edited 3×, read 2×, last [84]): added \`open\`; changed \`close\``, below `root`.
+/// `store/append.rs (edited 3×, read 2×, last [84]): added open; changed close`, with a path relative to `root`.
 pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
     let path = file.path.strip_prefix(root).unwrap_or(&file.path);
     let row = format!("{path} ({}, last {})", done_to(file), mark(file.last));
@@ -46,7 +46,7 @@ fn done_to(file: &FileFact) -> String {
     done.join(", ")
 }
 
-/// `added open, close; removed reopen`: the newest `limit` symbols, by what an edit did to them.
+/// `added open, close; removed reopen`: the newest `limit` symbols, grouped by change.
 pub fn changes(file: &FileFact, limit: usize) -> String {
     let verbs = [
         (EditKind::Added, "added"),
@@ -108,7 +108,7 @@ pub fn action(action: &Action) -> String {
     format!("{} {}{failed}", mark(action.seq), action.text)
 }
 
-/// What the user said, with the question that it answers.
+/// A statement of the user, with the question that it answers.
 pub fn said(said: &RecordedStatement, bytes: usize) -> String {
     let (mark, text) = (mark(said.seq), one_line(&said.text, bytes));
     match &said.question {
@@ -120,7 +120,7 @@ pub fn said(said: &RecordedStatement, bytes: usize) -> String {
     }
 }
 
-/// The longest directory that most files share, with its slash; empty when there is none.
+/// Returns the longest directory that most files share, with its slash; empty if there is none.
 pub fn common_root(files: &[FileFact]) -> String {
     let Some(first) = files.iter().max_by_key(|f| f.edits + f.reads) else { return String::new() };
     let is_shared = |root: &&str| {
@@ -133,12 +133,12 @@ pub fn common_root(files: &[FileFact]) -> String {
     roots.find(is_shared).map(str::to_owned).unwrap_or_default()
 }
 
-/// The directory of a path, with its slash.
+/// Returns the directory of a path, with its slash.
 fn directory(path: &str) -> Option<&str> {
     path.get(..=path.trim_end_matches('/').rfind('/')?)
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub fn file_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }

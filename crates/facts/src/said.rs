@@ -1,4 +1,4 @@
-//! What was said, without the texts that programs write in the user's name.
+//! What the user said, without the texts that programs write in the user's name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum SaidKind {
     Handover,
 }
 
-/// A statement and where it was made.
+/// A statement, and the message that contains it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedStatement {
     pub seq: Seq,
@@ -39,12 +39,12 @@ impl RecordedStatement {
     }
 }
 
-/// Longer statements, such as a pasted log, keep only their beginning and end: people ask before or after
-/// what they paste.
+/// Maximum size of a statement, in bytes. A longer one, such as a pasted log, keeps its beginning and end: people ask
+/// before or after what they paste.
 const USER_BYTES: usize = 200_000;
-/// A reply up to this length needs its question to be understood.
+/// Maximum size of a reply that cannot be understood without its question, in bytes.
 const REPLY_BYTES: usize = 160;
-/// How much of that question is kept.
+/// Maximum size of a kept question, in bytes.
 const QUESTION_BYTES: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
@@ -54,7 +54,7 @@ const REFUSED: &str = "the user said:\n";
 const ANSWERED: &str = "User has answered your questions: ";
 const ANSWERED_END: &str = ". You can now continue";
 
-/// The user's own words in `text`, if there are any.
+/// Returns the user's own words in `text`, if there are any.
 pub(crate) fn by_user(
     seq: Seq,
     text: &str,
@@ -82,7 +82,7 @@ pub(crate) fn by_user(
     Some(said)
 }
 
-/// The user's words in a tool result: why a call was rejected, or what was chosen.
+/// Returns the user's words in a tool result: why they rejected the call, or what they chose.
 pub(crate) fn in_result(seq: Seq, text: &str) -> Option<RecordedStatement> {
     let said = |words| RecordedStatement::new(seq, &without_middle(words, USER_BYTES));
     if text.starts_with("The user doesn't want to proceed")
@@ -95,12 +95,11 @@ pub(crate) fn in_result(seq: Seq, text: &str) -> Option<RecordedStatement> {
     Some(said(answers).of(SaidKind::Answer))
 }
 
-/// The parts that matter of the summary of an earlier session: the request, what is open, the current
-/// work. The rest shows in what the session does with it.
+/// Extracts the request, the pending tasks and the current work from the summary of an earlier session.
 fn handed_over(words: &str) -> String {
     const WANTED: [&str; 3] = ["Primary Request", "Pending Tasks", "Current Work"];
     const SECTION_BYTES: usize = 900;
-    // A draft with the same words may come before the summary.
+    // A draft with the same headings may precede the summary.
     let account = words.find("\nSummary:").and_then(|at| words.get(at..)).unwrap_or(words);
     let sections: Vec<String> = WANTED
         .iter()
@@ -113,7 +112,7 @@ fn handed_over(words: &str) -> String {
     }
 }
 
-/// The numbered section whose heading contains `wanted`, heading included.
+/// Returns the numbered section whose heading contains `wanted`, with the heading.
 fn section<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     let is_heading = |line: &str| {
         let line = line.trim_start_matches(['#', '*', ' ']);
@@ -122,7 +121,7 @@ fn section<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     let mut start = None;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        // A numbered item is indented; a section's heading is not.
+        // Numbered items inside a section are indented, headings are not.
         if is_heading(line) && !line.starts_with(' ') {
             if let Some(start) = start {
                 return text.get(start..at);
@@ -151,7 +150,7 @@ fn is_correction(text: &str) -> bool {
     const OPENINGS: &str = "no,|no |no.|don't|do not|stop|actually|instead|wait|never|not |revert|undo|\
         that's wrong|nope|hmm, no|please don't";
     const INSIDE: &str = " instead of |should not |shouldn't | don't want |do not want |too much";
-    /// Corrections are short; a longer text may contain these words by chance.
+    /// Maximum size of a correction, in bytes: a longer text may contain these words by chance.
     const SHORT: usize = 600;
     let text = text.trim_start();
     let start: String = text.chars().take(24).collect::<String>().to_lowercase();
@@ -159,7 +158,7 @@ fn is_correction(text: &str) -> bool {
         || (text.len() <= SHORT && INSIDE.split('|').any(|words| text.contains(words)))
 }
 
-/// The last question in a text.
+/// Returns the last question in a text.
 fn question(text: &str) -> Option<Arc<str>> {
     let end = text.rfind('?')? + 1;
     let head = &text[..end];
@@ -168,7 +167,7 @@ fn question(text: &str) -> Option<Arc<str>> {
     (question.len() > 8).then(|| bethink_transcript::text::shorten(question, QUESTION_BYTES).into())
 }
 
-/// The text, or only its beginning and end if it is longer than `bytes`.
+/// Returns the text, or only its beginning and end if it is longer than `bytes`.
 pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
@@ -179,7 +178,7 @@ pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n… ({left_out} bytes left out) …\n{}", &text[from..]))
 }
 
-/// The strings in a tool's input, as text to find names in.
+/// Joins the strings in a tool's input.
 pub fn readable(input: &str) -> String {
     let mut text = String::with_capacity(input.len());
     bethink_transcript::json::for_each_json_string(input, |value| {
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_say_is_nobodys_word() {
+    fn texts_by_programs_are_not_the_users() {
         for text in [
             "<local-command-stdout>Bye!</local-command-stdout>",
             "<command-name>/exit</command-name>\n<command-args></command-args>",
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn corrections_are_told_from_requests() {
+    fn corrections_differ_from_requests() {
         let check =
             |text: &str, kind: SaidKind| assert_eq!(said(text, None).unwrap().0, kind, "{text}");
         check("no, keep the old name", SaidKind::Correction);
@@ -241,16 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn of_an_account_what_is_asked_and_open_is_kept() {
+    fn a_handover_keeps_the_request_and_the_pending_tasks() {
         let account = "This session is being continued from a previous conversation that ran out of \
             context.\n\nAnalysis:\n1. Primary Request: drafted\n\nSummary:\n1. Primary Request and Intent:\n   \
-            - mend the gauge\n2. Key Technical Concepts:\n   - tides\n7. Pending Tasks:\n   1. paint it for CheckpointSummary: all\n\
+            - fix the gauge\n2. Key Technical Concepts:\n   - tides\n7. Pending Tasks:\n   1. paint it\n\
             8. Current Work:\n   painting\n";
         let (kind, text, _) = said(account, None).unwrap();
         assert_eq!(kind, SaidKind::Handover);
         assert_eq!(
             text,
-            "1. Primary Request and Intent: - mend the gauge | 7. Pending Tasks: 1. paint it for CheckpointSummary: all | 8. Current Work: painting"
+            "1. Primary Request and Intent: - fix the gauge | 7. Pending Tasks: 1. paint it | 8. Current Work: painting"
         );
         let bare =
             "This session is being continued from a previous conversation. It was about tides.";
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_a_refusal_and_in_answers_are_the_users() {
+    fn the_user_speaks_in_rejections_and_answers() {
         let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse the helper";
         let found = in_result(Seq(3), refused).unwrap();
         assert_eq!((found.kind, &*found.text), (SaidKind::Correction, "use the helper"));

@@ -1,17 +1,17 @@
-//! Which symbols an edit defines: `fn parse`, `class Reader`, `func (s *Store) Get(`.
+//! The symbols that an edit defines: `fn parse`, `class Reader`, `func (s *Store) Get(`.
 //!
-//! Recognizes lines in common languages without a parser, because an edit is only a part of a file.
+//! Recognizes lines in common languages without a parser, because an edit is only part of a file.
 
 /// Words that may precede the keyword of a definition.
 const MODIFIERS: &str = "pub export default async static public private protected final abstract unsafe \
     extern inline virtual override sealed open internal declare readonly local partial";
-/// Words that precede the name they define.
+/// Keywords that are followed by the name they define.
 const KEYWORDS: &str = "fn func fun def class struct enum trait interface type const mod module function \
     object protocol record macro_rules! namespace";
 /// Longer lines are skipped as data.
 const LINE_BYTES: usize = 400;
 
-/// Every symbol that `code` defines, in order, with repetitions.
+/// Returns every symbol that `code` defines, in order, with repetitions.
 pub(crate) fn defined(code: &str) -> impl Iterator<Item = &str> {
     code.lines().filter(|line| line.len() <= LINE_BYTES).filter_map(defined_by)
 }
@@ -22,7 +22,7 @@ fn defined_by(line: &str) -> Option<&str> {
         let end = rest.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         if KEYWORDS.split(' ').any(|keyword| keyword == word) {
-            return name(receiver_left_out(after.trim_start()), word);
+            return name(without_receiver(after.trim_start()), word);
         }
         if !MODIFIERS.split(' ').any(|modifier| modifier == word) {
             return None;
@@ -35,8 +35,8 @@ fn defined_by(line: &str) -> Option<&str> {
     }
 }
 
-/// Go's `(s *Store) Get` → `Get`.
-fn receiver_left_out(rest: &str) -> &str {
+/// Removes a receiver in Go: `(s *Store) Get` → `Get`.
+fn without_receiver(rest: &str) -> &str {
     match rest.strip_prefix('(').and_then(|r| r.split_once(')')) {
         Some((_, after)) => after.trim_start(),
         None => rest,
@@ -47,7 +47,7 @@ fn name<'a>(rest: &'a str, keyword: &str) -> Option<&'a str> {
     let rest = rest.strip_prefix("fn ").unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     let name = &rest[..end];
-    // Some keywords are common words in prose and other languages: the next characters must fit.
+    // Some keywords are common words in prose or in other languages, so the next characters are checked as well.
     let after = rest[end..].trim_start();
     let fits = !matches!(keyword, "type" | "object" | "record" | "module" | "open")
         || after.starts_with(['=', '{', '<', '(', ':'])

@@ -3,7 +3,7 @@
 use bethink_transcript::todos::{Todo, TodoPriority, TodoStatus};
 use serde::Deserialize;
 
-/// One change of the list.
+/// The input of a tool that changes one item.
 #[derive(Debug, Deserialize)]
 struct TaskChange {
     #[serde(alias = "taskId", alias = "task_id")]
@@ -14,7 +14,7 @@ struct TaskChange {
 
 const CREATES: [&str; 2] = ["TaskCreate", "task_create"];
 const UPDATES: [&str; 2] = ["TaskUpdate", "task_update"];
-/// The most items kept; a longer list is not a todo list.
+/// Maximum number of items: a longer list is not a todo list.
 const MAX_ITEMS: usize = 200;
 
 /// Applies a call to `list`; returns whether it changed.

@@ -16,14 +16,14 @@ pub struct ToolFailure {
     pub seq: Seq,
     /// A short description of the call.
     pub call: String,
-    /// The line that says what went wrong.
+    /// The line of the result that reports the error.
     pub error: String,
     /// Files changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
-    /// Where other tests passed afterwards, for a test whose own command has not worked since.
+    /// For a test whose own command has not worked since: the message in which other tests passed.
     pub tests_passed: Option<Seq>,
-    /// The call ran a command.
+    /// Whether the call ran a command.
     pub of_command: bool,
     is_test: bool,
     key: String,
@@ -34,7 +34,7 @@ pub struct Action {
     pub seq: Seq,
     pub text: String,
     pub failed: bool,
-    /// Changes the todo list, which is shown as a list elsewhere.
+    /// Whether the call changed the todo list, which is shown separately.
     pub of_list: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct ToolEdit {
     pub seq: Seq,
     /// Index of the file.
     pub file: usize,
-    /// The new text as a JSON string with quotes, which shows tabs and line ends; cut if it is long.
+    /// The new text as a JSON string with quotes, which makes tabs and line ends visible. Cut if it is long.
     pub code: Box<str>,
 }
 
@@ -64,7 +64,7 @@ pub struct KnownTools {
     waiting: HashMap<ToolUseId, PendingCall>,
     /// Index of the file that is being worked on.
     pub focus: Option<usize>,
-    /// Newest edits with their code, oldest first.
+    /// The newest edits with their code, oldest first.
     pub edits: Vec<ToolEdit>,
 }
 
@@ -75,17 +75,17 @@ struct PendingCall {
     command: Option<String>,
 }
 
-/// The most parameters kept per tool, and the most tools: a real tool list is not longer.
+/// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
-/// Newest edits whose code is kept, and how much of each.
+/// Number of newest edits whose code is kept, and the maximum size of each, in bytes.
 const EDITS: usize = 60;
 const CODE_BYTES: usize = 1_200;
-/// Names of the parameter with the new text.
+/// Names of the parameter that holds the new text.
 const CODE: [&str; 5] = ["new_string", "content", "new_str", "newText", "file_text"];
 const FAILURES: usize = 120;
-/// How many of the last failed calls an edit may be meant to fix.
+/// Number of most recent failures that an edit may be meant to fix.
 const OPEN_FAILURES: usize = 3;
 
 impl KnownTools {
@@ -103,9 +103,9 @@ impl KnownTools {
         self.note_use(name, json);
         let input = ToolInput::parse(json);
         if let Some((place, is_changed)) = self.files.touch(name, &input, seq) {
-            self.turn_to(place, is_changed);
+            self.focus_on(place, is_changed);
             if is_changed {
-                self.wrote(place, json, seq);
+                self.record_edit(place, json, seq);
             }
         }
         if let Some(command) = &input.command {
@@ -132,7 +132,7 @@ impl KnownTools {
     }
 
     /// Makes the file at `place` the one being worked on.
-    fn turn_to(&mut self, place: usize, changed: bool) {
+    fn focus_on(&mut self, place: usize, changed: bool) {
         self.focus = Some(place);
         let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
         for failure in self.failures.iter_mut().rev().take(OPEN_FAILURES) {
@@ -144,7 +144,7 @@ impl KnownTools {
         }
     }
 
-    fn wrote(&mut self, file: usize, input: &str, seq: Seq) {
+    fn record_edit(&mut self, file: usize, input: &str, seq: Seq) {
         let members = json::members(input).unwrap_or_default();
         let Some((_, code)) = members.iter().find(|(name, _)| CODE.contains(&name.as_str())) else {
             return;
@@ -161,10 +161,10 @@ impl KnownTools {
             commands::ended(&mut self.commands, command, is_error, text);
         }
         // An error message in a file or a search result is not an error of that call.
-        let looks = command.is_some() || is_error;
+        let may_fail = command.is_some() || is_error;
         let is_test = command.as_deref().is_some_and(|c| purpose(c) == CommandPurpose::Test);
-        let Some(error) = looks.then(|| error_line(text, is_error)).flatten() else {
-            return self.worked(&key, is_test, seq);
+        let Some(error) = may_fail.then(|| error_line(text, is_error)).flatten() else {
+            return self.record_success(&key, is_test, seq);
         };
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
@@ -181,8 +181,7 @@ impl KnownTools {
         forget_oldest(&mut self.failures, FAILURES);
     }
 
-    /// Records that the call with this key worked.
-    fn worked(&mut self, key: &str, is_test: bool, seq: Seq) {
+    fn record_success(&mut self, key: &str, is_test: bool, seq: Seq) {
         for failure in self.failures.iter_mut().rev().take(ACTIONS) {
             if failure.fixed.is_none() && failure.key == key {
                 failure.fixed = Some(seq);
@@ -198,7 +197,7 @@ fn is_list_tool(name: &str) -> bool {
     name.starts_with("todo") || name.starts_with("task") && name.len() > "task".len()
 }
 
-/// Keeps about the `newest` items: drops the oldest ones once there are more than twice as many.
+/// Drops the oldest items once there are more than twice as many as `newest`.
 pub(crate) fn forget_oldest<T>(all: &mut Vec<T>, newest: usize) {
     if all.len() > 2 * newest {
         all.drain(..newest);

@@ -1,4 +1,4 @@
-//! One small session, read message by message, and what is known of it then.
+//! One small session, read message by message, and the facts collected from it.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -89,7 +89,7 @@ fn typed_facts_of_a_story() {
 }
 
 #[test]
-fn a_failed_test_is_told_with_what_came_after_it() {
+fn a_failed_test_is_shown_with_its_fix() {
     let facts = read(&story());
     assert_eq!(
         failure(&facts.tools.failures[0]),
@@ -98,7 +98,7 @@ fn a_failed_test_is_told_with_what_came_after_it() {
 }
 
 #[test]
-fn what_was_read_is_not_read_again() {
+fn a_message_is_read_once() {
     let all = messages(&story());
     let mut facts = Facts::default();
     for message in all.iter().chain(&all[..3]) {
@@ -113,7 +113,7 @@ fn what_was_read_is_not_read_again() {
 }
 
 #[test]
-fn who_used_a_name_lately_and_often_needs_it_first() {
+fn names_in_recent_and_frequent_use_rank_first() {
     let mut values = vec![user("look at old_helper once")];
     for _ in 0..30 {
         values.push(says("now new_helper, then the rest"));
