@@ -1,7 +1,7 @@
 //! Notes by a model: a fork of the session that may edit exactly the notes file, and nothing else.
 //!
-//! The fork edits a copy in memory. The result is merged with the file like any draft, so a person's lines
-//! stay, including those written while the model was working.
+//! The fork edits a copy in memory. The result is merged with the file like any draft, so a person's lines stay,
+//! including those written while the model was working.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,13 +19,13 @@ use bethink_transcript::Seq;
 use crate::outline::Outline;
 use crate::service::NotesService;
 
-/// Edits, a look at their results, more edits, and a final message.
+/// Maximum number of turns: edits, reading their results, more edits, and a final message.
 const TURNS: u32 = 4;
 
 impl NotesService {
-    /// The notes as edited by a model, and the newest message that it saw. `None` if no model was asked or none
-    /// answered: then the embedded strategy is used. Notes that a model wrote earlier are not replaced because
-    /// of one failure: they stay, and the next update tries again.
+    /// Returns the notes as edited by a model, and the newest message that it saw. `None` if no model was asked or none
+    /// answered: then the embedded strategy is used. After one failure, notes that a model wrote earlier stay, and the
+    /// next update tries again.
     pub(crate) async fn edit_by_model(
         &self,
         session: &SessionRecord,
@@ -39,12 +39,12 @@ impl NotesService {
             tracing::info!(session = %session.id, %reason, "writing the notes with the built-in strategy");
             return Ok(None);
         }
-        let standing = self.standing_at_rest(session.id).await?;
-        let last = standing.written();
-        let was_by_model = standing.row.as_ref().is_some_and(|row| row.strategy == STRATEGY);
+        let stored = self.stored_notes(session.id).await?;
+        let last = stored.written();
+        let was_by_model = stored.row.as_ref().is_some_and(|row| row.strategy == STRATEGY);
         let budget = NotesBudget::for_window(model_of(session).context_window);
         let path = self.notes_path(session.id).display().to_string();
-        let file = standing.text.as_deref();
+        let file = stored.text.as_deref();
         let notes = NotesEdit::open(&path, &outline.template, &last, file, &budget);
         let prefix = self.sessions.lock(handle).await?.prefix()?;
         let through = prefix.through;
@@ -54,10 +54,8 @@ impl NotesService {
             && was_by_model
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
-            let detail = "the model did not change the notes";
-            return Err(
-                ServiceError::conflict(detail).hint("the model is asked again after more messages")
-            );
+            return Err(ServiceError::conflict("the model did not change the notes")
+                .hint("the model is asked again after more messages"));
         }
         Ok(edited.map(|edited| (ModelWriter { before, edited, last, budget }, through)))
     }

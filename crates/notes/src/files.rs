@@ -1,4 +1,4 @@
-//! Treats row and file as one, and writes the file atomically.
+//! The notes of a session in the database and in their file, which is written atomically.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,52 +13,54 @@ use bethink_transcript::SessionId;
 
 use crate::service::NotesService;
 
-/// Largest notes that are read and written, in bytes: four times what a person was ever seen to paste.
+/// Maximum size of notes, in bytes: four times the largest text that a person was seen to paste.
 pub const MAX_NOTES_BYTES: u64 = 4 << 20;
 
-/// A session's row and file.
+/// A session's notes in the database and in the file.
 #[derive(Debug, Default)]
-pub(crate) struct NotesFile {
+pub(crate) struct StoredNotes {
     pub(crate) row: Option<NotesRecord>,
     /// `None` if there is no file.
     pub(crate) text: Option<String>,
 }
 
-impl NotesFile {
-    pub(crate) fn shown(&self, template: &Template) -> String {
+impl StoredNotes {
+    /// Returns the file's text, or the empty template if there is no file.
+    pub(crate) fn text_or_template(&self, template: &Template) -> String {
         self.text.clone().unwrap_or_else(|| template.bare())
     }
 
-    /// What is recorded about the daemon's own lines.
+    /// Returns the record of the daemon's own lines.
     pub(crate) fn written(&self) -> WrittenNotes {
         let written = self.row.as_ref().map(|row| row.written.as_str());
         serde_json::from_str(written.unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Hash of the file; empty if there is none.
+    /// Returns the hash of the file; empty if there is no file.
     pub(crate) fn hash(&self) -> String {
         self.text.as_deref().map_or_else(String::new, hash)
     }
 }
 
 impl NotesService {
-    /// Row and file, read while nobody writes them.
-    pub(crate) async fn standing_at_rest(&self, id: SessionId) -> Result<NotesFile> {
-        let _one = self.inner.writing.lock().await;
-        self.standing(id).await
+    /// Reads row and file while no update writes them.
+    pub(crate) async fn stored_notes(&self, id: SessionId) -> Result<StoredNotes> {
+        let _writing = self.inner.writing.lock().await;
+        self.stored_notes_locked(id).await
     }
 
-    /// Row and file. First writes the file if a killed daemon did not get to it.
-    pub(crate) async fn standing(&self, id: SessionId) -> Result<NotesFile> {
-        // The session may be gone by now.
+    /// Reads row and file; the caller holds the lock `writing`. Writes the file first, if a daemon was killed before
+    /// it did.
+    pub(crate) async fn stored_notes_locked(&self, id: SessionId) -> Result<StoredNotes> {
+        // The session may have been deleted meanwhile.
         let row = if_found(self.cx.store().notes(id).await)?.flatten();
-        let mut standing = NotesFile { row, text: self.read_notes_file(id).await? };
-        if let Some(row) = standing.row.as_ref().filter(|row| is_unwritten(row, &standing)) {
+        let mut stored = StoredNotes { row, text: self.read_notes_file(id).await? };
+        if let Some(row) = stored.row.as_ref().filter(|row| is_unwritten(row, &stored)) {
             let text = row.text.clone();
             self.write_notes_file(id, text.clone()).await?;
-            standing.text = Some(text);
+            stored.text = Some(text);
         }
-        Ok(standing)
+        Ok(stored)
     }
 
     pub(crate) fn notes_path(&self, id: SessionId) -> PathBuf {
@@ -76,7 +78,7 @@ impl NotesService {
             .await
     }
 
-    /// Removes the file before its session, so that a crash between the two leaves no notes of a deleted session.
+    /// Removes the file. Called before the session is removed, so that a crash leaves no notes of a deleted session.
     pub(crate) async fn remove_notes_file(&self, id: SessionId) -> Result<()> {
         let path = self.notes_path(id);
         blocking(move || match std::fs::remove_file(&path) {
@@ -88,13 +90,13 @@ impl NotesService {
 }
 
 /// Whether the daemon was killed after it wrote the row and before it wrote the file.
-fn is_unwritten(row: &NotesRecord, standing: &NotesFile) -> bool {
-    let found = standing.hash();
+fn is_unwritten(row: &NotesRecord, stored: &StoredNotes) -> bool {
+    let found = stored.hash();
     found == row.replaced && found != hash(&row.text)
 }
 
-/// The text of the file. A file that is not UTF-8 is moved aside unchanged and counts as missing; one that is
-/// too large is refused and left alone.
+/// Reads the file. A file that is not UTF-8 is moved aside unchanged and counts as missing; one that is too large is an
+/// error and stays.
 fn read(path: &Path) -> Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -105,7 +107,8 @@ fn read(path: &Path) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     file.take(MAX_NOTES_BYTES + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
     if bytes.len() as u64 > MAX_NOTES_BYTES {
-        let detail = format!("{} has more than {MAX_NOTES_BYTES} bytes", path.display());
+        let detail =
+            format!("could not read {}: it has more than {MAX_NOTES_BYTES} bytes", path.display());
         return Err(ServiceError::conflict(detail)
             .bounded(MAX_NOTES_BYTES, size.max(bytes.len() as u64))
             .hint("shorten the file; until then bethink neither reads nor updates it"));
@@ -114,19 +117,20 @@ fn read(path: &Path) -> Result<Option<String>> {
         Ok(text) => Ok(Some(text)),
         Err(_) => {
             let aside = set_aside(path).map_err(|error| unwritable(path, &error))?;
-            tracing::warn!(notes = %path.display(), aside = %aside.display(), "moved notes that are not UTF-8 aside");
+            tracing::warn!(notes = %path.display(), aside = %aside.display(), "the notes are not UTF-8; moved the file aside");
             Ok(None)
         }
     }
 }
 
-/// Nothing is written if a person's text leaves no room for the daemon's lines.
+/// Checks the size of merged notes, which a person's text can make too large.
 pub(crate) fn check_size(actual: u64) -> Result<()> {
     if actual <= MAX_NOTES_BYTES {
         return Ok(());
     }
-    let detail =
-        format!("with the new lines the notes would have more than {MAX_NOTES_BYTES} bytes");
+    let detail = format!(
+        "could not update the notes: with the new lines they would have more than {MAX_NOTES_BYTES} bytes"
+    );
     Err(ServiceError::conflict(detail)
         .bounded(MAX_NOTES_BYTES, actual)
         .hint("shorten the lines that were written by hand; until then the notes are not updated"))
@@ -142,7 +146,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("too many files were moved aside already"))
+    Err(io::Error::other("too many unreadable files have been moved aside"))
 }
 
 /// Writes atomically, even if power is lost.
@@ -177,7 +181,7 @@ pub(crate) fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// Enough of the hash to tell two texts apart.
+/// Number of characters of the hash in an ETag: enough to distinguish two texts.
 const ETAG_CHARS: usize = 32;
 
 pub(crate) fn etag(text: &str) -> String {
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_set_aside_and_what_is_too_long_is_left() {
+    fn a_file_that_is_not_text_is_moved_and_one_that_is_too_long_stays() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a.md");
         for number in 1..3 {

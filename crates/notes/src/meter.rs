@@ -1,4 +1,4 @@
-//! Counts how far a session has grown since its notes were written.
+//! Counts how much a session has grown since its notes were written.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -10,10 +10,10 @@ use bethink_store::{CompactionRecord, NotesRecord};
 use bethink_transcript::Seq;
 
 #[derive(Debug, Default)]
-pub(crate) struct Meter(Mutex<Counted>);
+pub(crate) struct Meter(Mutex<MeterState>);
 
 #[derive(Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct MeterState {
     pub(crate) growth: Growth,
     /// The newest message that is counted or that the notes cover.
     through: Seq,
@@ -22,40 +22,38 @@ pub(crate) struct Counted {
 impl SessionFeature for Meter {}
 
 impl Meter {
-    pub(crate) fn counted(&self) -> MutexGuard<'_, Counted> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, MeterState> {
         locked(&self.0)
     }
 
-    /// Restarts from the notes. Without notes, messages before the view count as many tokens as their
-    /// compaction measured.
+    /// Starts from the notes. Without notes, it starts from the tokens that the last compaction measured.
     pub(crate) fn begin(&self, notes: Option<&NotesRecord>, compaction: Option<&CompactionRecord>) {
-        let mut counted = self.counted();
-        *counted = match (notes, compaction) {
-            (Some(notes), _) => Counted {
+        *self.state() = match (notes, compaction) {
+            (Some(notes), _) => MeterState {
                 growth: Growth::from(notes.tokens, notes.through > Seq::ZERO),
                 through: notes.through,
             },
-            (None, Some(compaction)) => Counted {
+            (None, Some(compaction)) => MeterState {
                 growth: Growth::from(compaction.tokens_before, false),
                 through: compaction.made_after,
             },
-            (None, None) => Counted::default(),
+            (None, None) => MeterState::default(),
         };
     }
 
-    /// Counts the messages that are not counted yet.
+    /// Counts the messages that have not been counted.
     pub(crate) fn observe(&self, history: &[HistoryEntry]) {
-        let mut counted = self.counted();
-        let known = history.partition_point(|entry| entry.message.seq <= counted.through);
+        let mut state = self.state();
+        let known = history.partition_point(|entry| entry.message.seq <= state.through);
         for entry in history.iter().skip(known) {
-            counted.through = entry.message.seq;
-            counted.growth.observe(&entry.message, entry.tokens());
+            state.through = entry.message.seq;
+            state.growth.observe(&entry.message, entry.tokens());
         }
     }
 
-    /// The tokens of history, if an update is due.
+    /// Returns the tokens of history, if an update is due.
     pub(crate) fn due(&self, limits: &GateLimits) -> Option<u64> {
-        let counted = self.counted();
-        counted.growth.is_due(limits).then(|| counted.growth.tokens())
+        let state = self.state();
+        state.growth.is_due(limits).then(|| state.growth.tokens())
     }
 }

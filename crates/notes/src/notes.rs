@@ -1,5 +1,5 @@
-//! The notes of a session as others see them: a client reads and writes them, a fork copies them, a compaction and a
-//! prompt show them.
+//! The notes of a session as others use them: a client reads and writes them, a fork copies them, and a compaction and a
+//! prompt include them.
 
 use bethink_api::{self as api, NotesAuthor};
 use bethink_compactor::SessionNotes as NotesSummary;
@@ -17,26 +17,26 @@ use crate::update::strategy_of;
 #[derive(Clone, Debug)]
 pub struct NotesFile {
     pub text: String,
-    /// Changes whenever the text does.
+    /// Changes whenever the text changes.
     pub etag: String,
-    /// Newest message that the daemon's own lines cover; 0 before the first update.
+    /// The newest message that the daemon's own lines cover; 0 before the first update.
     pub through: u64,
     /// Errors in a person's template or instruction.
     pub faults: Vec<String>,
 }
 
 impl NotesService {
-    /// The file's text, or the empty template before the first update.
+    /// Returns the file's text, or the empty template before the first update.
     pub async fn notes(&self, id: SessionId) -> Result<NotesFile> {
         self.cx.store().session(id).await?;
         let outline = self.outline().await;
-        let standing = self.standing_at_rest(id).await?;
-        let through = standing.row.as_ref().map_or(0, |row| row.through.0);
-        let text = standing.shown(&outline.template);
+        let stored = self.stored_notes(id).await?;
+        let through = stored.row.as_ref().map_or(0, |row| row.through.0);
+        let text = stored.text_or_template(&outline.template);
         Ok(NotesFile { etag: files::etag(&text), text, through, faults: outline.faults })
     }
 
-    /// Replaces the notes with a person's text. Later updates respect it like any edit of the file.
+    /// Replaces the notes with a person's text, which later updates respect like any edit of the file.
     pub async fn put_notes(
         &self,
         id: SessionId,
@@ -53,9 +53,9 @@ impl NotesService {
         self.cx.store().session(id).await?;
         let template = self.outline().await.template;
         {
-            let _one = self.inner.writing.lock().await;
-            let standing = self.standing(id).await?;
-            let etag = files::etag(&standing.shown(&template));
+            let _writing = self.inner.writing.lock().await;
+            let stored = self.stored_notes_locked(id).await?;
+            let etag = files::etag(&stored.text_or_template(&template));
             if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
                 let detail = "the notes were changed after they were read";
                 return Err(ServiceError::new(ErrorKind::Stale, detail)
@@ -64,7 +64,7 @@ impl NotesService {
             self.write_notes_file(id, text).await?;
         }
         let through = self.cx.store().notes(id).await?.map_or(Seq::ZERO, |row| row.through);
-        self.tell_notes(id, through, NotesAuthor::Person);
+        self.publish_notes(id, through, NotesAuthor::Person);
         self.notes(id).await
     }
 
@@ -84,13 +84,13 @@ impl NotesService {
         })
     }
 
-    /// Copies the notes to a fork. If the fork starts before the last message that the notes cover, it only
-    /// gets a person's lines, and the rest is written again.
+    /// Copies the notes to a fork. If the fork starts before the last message that the notes cover, it only gets a
+    /// person's lines, and its next update writes the others.
     pub(crate) async fn copy_notes(&self, from: SessionId, to: SessionId, at: Seq) -> Result<()> {
-        let standing = self.standing_at_rest(from).await?;
-        let last = standing.written();
-        let Some(row) = standing.row else { return Ok(()) };
-        let text = standing.text.unwrap_or_default();
+        let stored = self.stored_notes(from).await?;
+        let last = stored.written();
+        let Some(row) = stored.row else { return Ok(()) };
+        let text = stored.text.unwrap_or_default();
         let mut copy = NotesRecord { session: to, replaced: String::new(), ..row };
         copy.text.clone_from(&text);
         if copy.through > at {
@@ -100,18 +100,18 @@ impl NotesService {
             copy.written = serde_json::to_string(&bare.written).map_err(ServiceError::internal)?;
             (copy.text, copy.through, copy.tokens) = (bare.text, Seq::ZERO, 0);
         }
-        let _one = self.inner.writing.lock().await;
+        let _writing = self.inner.writing.lock().await;
         let text = copy.text.clone();
         self.cx.store().put_notes(copy).await?;
         self.write_notes_file(to, text).await
     }
 
-    /// The notes for a prompt or a compaction, within the window's budget; `None` if they are empty.
+    /// Returns the notes for a prompt or a compaction, within the window's budget; `None` if they are empty.
     pub async fn notes_now(&self, session: &SessionRecord) -> Result<Option<NotesSummary>> {
         let outline = self.outline().await;
-        let standing = self.standing_at_rest(session.id).await?;
-        let noted = standing.row.map(|row| row.through).filter(|through| *through > Seq::ZERO);
-        let text = standing.text.filter(|text| !outline.template.is_bare(text));
+        let stored = self.stored_notes(session.id).await?;
+        let noted = stored.row.map(|row| row.through).filter(|through| *through > Seq::ZERO);
+        let text = stored.text.filter(|text| !outline.template.is_bare(text));
         Ok(noted.zip(text).map(|(through, text)| {
             let budget = NotesBudget::for_window(model_of(session).context_window);
             let place = format!("`bethink notes show --session {}`", session.id);
@@ -119,7 +119,7 @@ impl NotesService {
         }))
     }
 
-    pub(crate) fn tell_notes(&self, id: SessionId, through: Seq, by: NotesAuthor) {
+    pub(crate) fn publish_notes(&self, id: SessionId, through: Seq, by: NotesAuthor) {
         self.cx.hub().publish(id, through, &Event::Notes { through_seq: through, by });
     }
 }

@@ -1,4 +1,4 @@
-//! A person's own template and instruction, read for each update. If one is invalid, it is reported and the
+//! A person's own template and instruction, read for each update. If one is invalid, the error is reported and the
 //! default is used.
 
 use std::io;
@@ -15,7 +15,7 @@ use crate::service::NotesService;
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     pub(crate) template: Template,
-    /// For strategies that ask a model.
+    /// The prompt for a model that writes notes.
     pub(crate) instruction: NotesInstruction,
     pub(crate) faults: Vec<String>,
 }
@@ -40,21 +40,21 @@ impl NotesService {
         outline
     }
 
-    /// Reads a person's configuration, so that errors in it are reported before the first update.
+    /// Reads a person's template and instruction, to report errors in them before the first update.
     pub async fn read_outline(&self) {
         self.outline().await;
     }
 
-    /// Errors in a person's configuration, as last read.
+    /// Returns the errors in a person's template and instruction, as last read.
     pub fn faults(&self) -> Vec<String> {
         locked(&self.inner.faults).clone()
     }
 
-    /// Each fault is logged once, not at every update.
+    /// Logs each fault once, not at every update.
     fn remember_faults(&self, faults: &[String]) {
         let mut known = locked(&self.inner.faults);
         for fault in faults.iter().filter(|fault| !known.contains(fault)) {
-            tracing::warn!(%fault, "using the default for notes");
+            tracing::warn!(%fault, "ignoring an invalid file for notes; using the default");
         }
         *known = faults.to_vec();
     }
@@ -65,19 +65,19 @@ type OwnFile = (PathBuf, bool);
 
 fn outline_of(template: &OwnFile, prompt: &OwnFile) -> Outline {
     let mut faults = Vec::new();
-    let template = own(template, MAX_TEMPLATE_BYTES, Template::parse, &mut faults);
-    let instruction = own(prompt, MAX_INSTRUCTION_BYTES, NotesInstruction::parse, &mut faults);
+    let template = load(template, MAX_TEMPLATE_BYTES, Template::parse, &mut faults);
+    let instruction = load(prompt, MAX_INSTRUCTION_BYTES, NotesInstruction::parse, &mut faults);
     Outline { template, instruction, faults }
 }
 
-/// A person's file, or the default.
-fn own<T: Default>(
+/// Loads a person's file, or the default.
+fn load<T: Default>(
     (path, must_exist): &OwnFile,
-    most: usize,
+    max_bytes: usize,
     parse: impl Fn(&[u8]) -> Result<T, OutlineFault>,
     faults: &mut Vec<String>,
 ) -> T {
-    let parsed = match read(path, most, *must_exist) {
+    let parsed = match read(path, max_bytes, *must_exist) {
         Ok(None) => return T::default(),
         Ok(Some(bytes)) => parse(&bytes).map_err(|fault| fault.to_string()),
         Err(error) => Err(error.to_string()),
@@ -88,15 +88,15 @@ fn own<T: Default>(
     })
 }
 
-/// Reads at most one byte more than is allowed, which is enough to notice that the file is too large.
-fn read(path: &Path, most: usize, must_exist: bool) -> io::Result<Option<Vec<u8>>> {
+/// Reads at most one byte more than the limit, which shows that the file is too large.
+fn read(path: &Path, max_bytes: usize, must_exist: bool) -> io::Result<Option<Vec<u8>>> {
     use io::Read;
     let file = match std::fs::File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(None),
         opened => opened?,
     };
     let mut bytes = Vec::new();
-    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!((own.faults.len(), own.template.sections.len()), (0, 1));
         assert_ne!(own.instruction, NotesInstruction::default());
         let missing = outline_of(&(home.path().join("none.md"), true), &given);
-        assert_eq!(missing.faults.len(), 1, "a file that was named has to be there");
+        assert_eq!(missing.faults.len(), 1, "a configured file must exist");
         std::fs::write(&template, vec![b'#'; MAX_TEMPLATE_BYTES * 3]).unwrap();
         assert!(outline().faults[0].contains("65537 bytes"), "{:?}", outline().faults);
     }

@@ -24,14 +24,14 @@ impl NotesService {
             }
             SessionEvent::Settled { handle, loaded }
             | SessionEvent::Prompted { handle, loaded } => {
-                self.ask_notes_gate(handle, loaded);
+                self.enqueue_if_due(handle, loaded);
             }
             _ => {}
         }
     }
 
     /// Enqueues an update if one is due. Neither waits nor fails: the next assistant message checks again.
-    fn ask_notes_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
+    fn enqueue_if_due(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let settings = &self.cx.settings().session_memory;
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
@@ -41,7 +41,7 @@ impl NotesService {
         let limits = GateLimits::of_profile(&settings.profile);
         let Some(tokens) = handle.feature::<Meter>().due(&limits) else { return };
         let id = handle.id;
-        if !self.inner.flights.enter(id) {
+        if !self.inner.updates.enter(id) {
             return;
         }
         let (notes, through) = (self.clone(), loaded.session.last_seq);
@@ -50,7 +50,7 @@ impl NotesService {
             let jobs = notes.cx.jobs();
             if let Err(error) = jobs.enqueue_background(NOTES, Some(id), &payload).await {
                 tracing::warn!(session = %id, reason = %error.detail, "could not enqueue an update of the notes");
-                notes.inner.flights.leave(id);
+                notes.inner.updates.leave(id);
             }
             jobs.wake();
         });
@@ -63,7 +63,7 @@ impl Contributor for NotesService {
             let mut reminders = Vec::new();
             if asked.moment == (Moment::Begin { reminds: true }) {
                 let now = self.cx.now();
-                reminders.extend(self.notes_to_bring_back(asked.loaded, now).await?);
+                reminders.extend(self.notes_to_attach(asked.loaded, now).await?);
             }
             Ok(Contribution { reminders, ..Contribution::default() })
         })
@@ -75,7 +75,7 @@ impl Contributor for NotesService {
 
     fn settle(&self, session: SessionId) -> Contributed<'_, ()> {
         Box::pin(async move {
-            self.inner.flights.wait(session, self.cx.now()).await;
+            self.inner.updates.wait(session, self.cx.now()).await;
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! Adds notes to a prompt once, at the end, when a session is resumed.
+//! Attaches notes to the end of a prompt, once, when a session is resumed.
 
 use bethink_compactor::SummaryLevel;
 use bethink_context::Attachment;
@@ -13,9 +13,9 @@ use crate::service::NotesService;
 const WHAT: &str = "notes";
 
 impl NotesService {
-    /// Notes to attach to the next prompt: those of the parent if the session begins without history, or the
-    /// session's own if it was idle so long that the provider's cache is cold.
-    pub(crate) async fn notes_to_bring_back(
+    /// Returns the notes to attach to the next prompt: the parent's if the session begins without history, or the
+    /// session's own if it was idle for so long that the provider's cache has expired.
+    pub(crate) async fn notes_to_attach(
         &self,
         loaded: &LoadedSession,
         now: UnixMicros,
@@ -29,20 +29,19 @@ impl NotesService {
             known.iter().any(|a| a.what == WHAT && a.name == name)
         };
         let session = &loaded.session;
-        if let Some(parent) = parent_to_go_on_from(loaded).filter(|id| !is_attached(id))
+        if let Some(parent) = continued_parent(loaded).filter(|id| !is_attached(id))
             && let Some(parent) = if_found(self.cx.store().session(parent).await)?
         {
             return self.attachment(&parent, session.last_seq, "the previous session").await;
         }
         let idle = self.cx.settings().context.microcompact_idle_minutes;
         let idle = i64::try_from(idle).unwrap_or(i64::MAX).saturating_mul(60_000_000);
-        let left =
+        let was_idle =
             loaded.state.last_activity().is_some_and(|at| now.0.saturating_sub(at.0) >= idle);
-        if !left || summarised_by_notes(loaded) {
+        if !was_idle || summarized_by_notes(loaded) {
             return Ok(None);
         }
         let own = self.attachment(session, session.last_seq, "this session").await?;
-        // Do not attach the same notes twice.
         Ok(own.filter(|new| !known.iter().any(|old| old.text == new.text)))
     }
 
@@ -55,7 +54,7 @@ impl NotesService {
         let Some(notes) = self.notes_now(of).await? else { return Ok(None) };
         let text = format!(
             "<system-reminder>Notes of {whose}, up to date through message {} (`bethink notes show \
-             --session {}`). Messages since then come before this reminder.\n\n{}\n</system-reminder>",
+             --session {}`). Later messages are above this reminder.\n\n{}\n</system-reminder>",
             notes.through,
             of.id,
             notes.text.trim_end()
@@ -64,14 +63,14 @@ impl NotesService {
     }
 }
 
-/// The parent, if the session was restarted from it. A fork has its parent's history and notes.
-fn parent_to_go_on_from(loaded: &LoadedSession) -> Option<SessionId> {
+/// Returns the parent that the session continues without its history. A fork has its parent's history and notes.
+fn continued_parent(loaded: &LoadedSession) -> Option<SessionId> {
     let begins = loaded.state.decisions.boundary.is_none();
     loaded.session.parent.filter(|_| begins && loaded.session.forked_at.is_none())
 }
 
 /// Whether the boundary's summary was made from the notes.
-fn summarised_by_notes(loaded: &LoadedSession) -> bool {
+fn summarized_by_notes(loaded: &LoadedSession) -> bool {
     let level = SummaryLevel::SessionMemory.as_str();
     loaded.last_compaction.as_ref().is_some_and(|compaction| compaction.level == level)
 }

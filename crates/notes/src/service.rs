@@ -1,4 +1,4 @@
-//! The handle of notes, and what the notes of all sessions share.
+//! The handle of the notes service, and the state that the notes of all sessions share.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use bethink_models::ModelService;
 use bethink_service::ServiceContext;
 use bethink_sessions::SessionService;
 
-use crate::waiting::Flights;
+use crate::waiting::PendingUpdates;
 
 #[derive(Clone, Debug)]
 pub struct NotesService {
@@ -18,10 +18,10 @@ pub struct NotesService {
 
 #[derive(Debug, Default)]
 pub(crate) struct NotesState {
-    pub(crate) flights: Flights,
-    /// One writer at a time: the worker, or a person over HTTP.
+    pub(crate) updates: PendingUpdates,
+    /// Held by the one writer: the worker, or a person over HTTP.
     pub(crate) writing: tokio::sync::Mutex<()>,
-    /// Errors in a person's configuration, as last read.
+    /// The errors in a person's template and instruction, as last read.
     pub(crate) faults: Mutex<Vec<String>>,
 }
 

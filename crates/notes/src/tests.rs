@@ -64,8 +64,8 @@ async fn written(notes: &NotesService, id: SessionId) -> WrittenNotes {
     serde_json::from_str(&notes.cx.store().notes(id).await.unwrap().unwrap().written).unwrap()
 }
 
-/// Killed after the row was committed and before the file was written: the next look writes it, and
-/// no line of ours passes for a person's.
+/// A daemon is killed after it committed the row and before it wrote the file. The next access writes the file, and the
+/// daemon's lines do not count as a person's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_without_its_file_is_finished() {
     let home = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ async fn bare_notes_are_none_for_a_compaction() {
     notes.cx.stop().await;
 }
 
-/// An update needs neither the session's lock nor a message that is not stored.
+/// An update needs neither the session's lock nor a message that has not been stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_does_not_wait_for_a_session_in_use() {
     let home = tempfile::tempdir().unwrap();
@@ -202,9 +202,9 @@ async fn a_session_that_was_left_gets_its_own_notes_back_once() {
         notes.cx.stop().await;
         seen
     };
-    assert_eq!(prompt(&settings).await, [0, 0], "nobody was away");
-    assert_eq!(prompt(&settings).await, [0, 0], "a restart alone is no absence");
+    assert_eq!(prompt(&settings).await, [0, 0], "the session was not idle");
+    assert_eq!(prompt(&settings).await, [0, 0], "a restart does not make it idle");
     settings.context.microcompact_idle_minutes = 0;
     assert_eq!(prompt(&settings).await, [1, 1]);
-    assert_eq!(prompt(&settings).await, [1, 1], "unchanged notes do not stand there twice");
+    assert_eq!(prompt(&settings).await, [1, 1], "unchanged notes are attached once");
 }

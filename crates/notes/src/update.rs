@@ -20,20 +20,20 @@ use crate::service::NotesService;
 
 pub(crate) const NOTES: &str = "notes";
 
-/// Attempts to merge: if a person saves the file meanwhile, it is merged again.
+/// Maximum number of attempts to merge: if a person saves the file meanwhile, it is merged again.
 const MERGES: usize = 4;
 
 impl NotesService {
     async fn run_notes(&self, job: &JobRecord) -> Result<Value> {
         let payload: Value = job_payload(job)?;
         let id = job_session(job)?;
-        self.inner.flights.begin(id, self.cx.now());
+        self.inner.updates.begin(id, self.cx.now());
         let asked = payload["through"].as_u64().zip(payload["tokens"].as_u64());
         let updated = self.update(id, asked.map(|(through, tokens)| (Seq(through), tokens))).await;
-        self.inner.flights.leave(id);
+        self.inner.updates.leave(id);
         match updated {
             Ok(row) => Ok(json!({ "through_seq": row.through, "bytes": row.text.len() })),
-            // Deleted since.
+            // The session was deleted meanwhile.
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "bytes": 0 })),
             Err(error) => {
                 metrics::counter!("bethink_notes_failed_total").increment(1);
@@ -43,8 +43,8 @@ impl NotesService {
         }
     }
 
-    /// Updates the notes through the newest message, and at least through `asked` with the tokens that the
-    /// history had then.
+    /// Updates the notes through the newest message. `asked` is the newest message, and the tokens of history, when the
+    /// update was requested.
     pub(crate) async fn update(
         &self,
         id: SessionId,
@@ -53,15 +53,15 @@ impl NotesService {
         let session = self.cx.store().session(id).await?;
         let handle = self.sessions.handle(id).await?;
         let outline = self.outline().await;
-        // First, because no lock may be held while a model is asked.
+        // The model is asked first, because no lock may be held during a model call.
         let edited = self.edit_by_model(&session, &handle, &outline).await?;
         let meter = handle.feature::<Meter>();
         let (through, tokens, at_hand) = match handle.glance() {
-            Some((through, messages)) => (through, meter.counted().growth.tokens(), messages),
-            // The session is in use, perhaps by someone who waits for these notes.
+            Some((through, messages)) => (through, meter.state().growth.tokens(), messages),
+            // The session is in use, perhaps by a compaction that waits for these notes.
             None => {
                 let (through, tokens) =
-                    asked.unwrap_or((session.last_seq, meter.counted().growth.tokens()));
+                    asked.unwrap_or((session.last_seq, meter.state().growth.tokens()));
                 (through.max(session.last_seq), tokens, Vec::new())
             }
         };
@@ -69,7 +69,7 @@ impl NotesService {
         let template = outline.template.clone();
         let (title, dir) = (session.title.clone(), session.project_dir.clone());
         let titled = session.titled;
-        // The lock is kept: the next user of the facts waits for these few milliseconds.
+        // The facts stay locked for these few milliseconds.
         let write = move || {
             let request = NotesRequest {
                 facts: &facts,
@@ -79,13 +79,13 @@ impl NotesService {
             };
             write(&request, edited.as_ref())
         };
-        let drawn = at_low_priority(write).await?.map_err(ServiceError::internal)?;
+        let drafted = at_low_priority(write).await?.map_err(ServiceError::internal)?;
         let tokens = tokens.max(asked.map_or(0, |(_, tokens)| tokens));
-        let row = self.merge_and_write(&session, &outline.template, drawn, tokens).await?;
-        meter.counted().growth.noted(tokens);
+        let row = self.merge_and_write(&session, &outline.template, drafted, tokens).await?;
+        meter.state().growth.noted(tokens);
         metrics::counter!("bethink_notes_updates_total", "strategy" => row.strategy.clone())
             .increment(1);
-        self.tell_notes(id, row.through, strategy_of(&row).into());
+        self.publish_notes(id, row.through, strategy_of(&row).into());
         Ok(row)
     }
 
@@ -93,20 +93,20 @@ impl NotesService {
         &self,
         session: &SessionRecord,
         template: &Template,
-        drawn: Drawn,
+        drafted: DraftedNotes,
         tokens: u64,
     ) -> Result<NotesRecord> {
-        let Drawn { draft, through, strategy } = drawn;
+        let DraftedNotes { draft, through, strategy } = drafted;
         let id = session.id;
         let budget = NotesBudget::for_window(model_of(session).context_window);
-        let _one = self.inner.writing.lock().await;
+        let _writing = self.inner.writing.lock().await;
         for _ in 0..MERGES {
-            let standing = self.standing(id).await?;
-            let replaced = standing.hash();
-            let last = standing.written();
+            let stored = self.stored_notes_locked(id).await?;
+            let replaced = stored.hash();
+            let last = stored.written();
             let (template, draft) = (template.clone(), draft.clone());
             let merge = move || {
-                let file = standing.text.as_deref();
+                let file = stored.text.as_deref();
                 bethink_session_memory::update(&template, draft, &last, file, &budget)
             };
             let merged = at_low_priority(merge).await?;
@@ -120,7 +120,6 @@ impl NotesService {
                 strategy: strategy.to_owned(),
                 updated_at: self.cx.now(),
             };
-            // Otherwise the file could not be read again.
             files::check_size(row.text.len() as u64)?;
             let found = self.read_notes_file(id).await?.as_deref().map_or_else(String::new, hash);
             if found != replaced {
@@ -130,7 +129,9 @@ impl NotesService {
             self.write_notes_file(id, row.text.clone()).await?;
             return Ok(row);
         }
-        Err(ServiceError::conflict("the notes were changed during every attempt to merge them"))
+        Err(ServiceError::conflict(
+            "could not update the notes: the file was changed during every attempt to merge it",
+        ))
     }
 }
 
@@ -153,7 +154,7 @@ impl JobHandler for NotesService {
 
     fn left(&self, job: &JobRecord) {
         if let Some(session) = job.session {
-            self.inner.flights.leave(session);
+            self.inner.updates.leave(session);
         }
     }
 }
@@ -164,26 +165,26 @@ pub(crate) fn strategy_of(row: &NotesRecord) -> Strategy {
 }
 
 /// A draft, the newest message that it covers, and its strategy.
-struct Drawn {
+struct DraftedNotes {
     draft: NotesDraft,
     through: Seq,
     strategy: &'static str,
 }
 
-/// The model's draft if it is usable, the embedded one otherwise.
+/// Returns the model's draft if it is usable, or else the embedded one.
 fn write(
     request: &NotesRequest<'_>,
     edited: Option<&(ModelWriter, Seq)>,
-) -> std::result::Result<Drawn, WriterError> {
+) -> std::result::Result<DraftedNotes, WriterError> {
     if let Some((writer, through)) = edited {
         match writer.write(request) {
             Ok(draft) => {
-                return Ok(Drawn { draft, through: *through, strategy: writer.strategy() });
+                return Ok(DraftedNotes { draft, through: *through, strategy: writer.strategy() });
             }
             Err(error) => tracing::warn!(%error, "writing the notes with the built-in strategy"),
         }
     }
     let draft = EmbeddedWriter.write(request)?;
     let strategy = EmbeddedWriter.strategy();
-    Ok(Drawn { draft, through: request.facts.through, strategy })
+    Ok(DraftedNotes { draft, through: request.facts.through, strategy })
 }

@@ -1,4 +1,4 @@
-//! Updates under way, and how long a compaction waits for one.
+//! Pending updates, and how long a compaction waits for one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,30 +9,30 @@ use bethink_service::locked;
 use bethink_transcript::{SessionId, UnixMicros};
 use tokio::sync::watch;
 
-/// How long a compaction waits for an update (specification, section 4).
-const PATIENCE: Duration = Duration::from_secs(15);
-/// An update that began longer ago than this hangs, and is not waited for.
+/// Maximum time that a compaction waits for an update (specification, section 4).
+const MAX_WAIT: Duration = Duration::from_secs(15);
+/// Maximum age of an update that a compaction waits for, in microseconds: an older one hangs.
 const STALE_MICROS: i64 = 60_000_000;
 
-/// Sessions with an update that is enqueued or under way.
+/// Sessions with an update that is enqueued or running.
 #[derive(Debug, Default)]
-pub(crate) struct Flights(Mutex<HashMap<SessionId, Flight>>);
+pub(crate) struct PendingUpdates(Mutex<HashMap<SessionId, PendingUpdate>>);
 
 #[derive(Debug, Default)]
-struct Flight {
-    /// `None` before it begins.
+struct PendingUpdate {
+    /// `None` before it starts.
     begun: Option<UnixMicros>,
     /// Closed at the end.
     end: watch::Sender<()>,
 }
 
-impl Flights {
-    /// `false` if an update of this session is under way.
+impl PendingUpdates {
+    /// Returns `false` if the session has a pending update.
     pub(crate) fn enter(&self, id: SessionId) -> bool {
         match locked(&self.0).entry(id) {
             Entry::Occupied(_) => false,
             Entry::Vacant(free) => {
-                free.insert(Flight::default());
+                free.insert(PendingUpdate::default());
                 true
             }
         }
@@ -46,21 +46,21 @@ impl Flights {
         locked(&self.0).remove(&id);
     }
 
-    /// Signals the end of an update that is worth waiting for.
+    /// Returns a receiver that is closed at the end of a running update; `None` if there is none worth waiting for.
     fn end(&self, id: SessionId, now: UnixMicros) -> Option<watch::Receiver<()>> {
-        let flights = locked(&self.0);
-        let flight = flights.get(&id)?;
-        let fresh = flight.begun.is_some_and(|begun| now.0 - begun.0 <= STALE_MICROS);
-        fresh.then(|| flight.end.subscribe())
+        let updates = locked(&self.0);
+        let update = updates.get(&id)?;
+        let fresh = update.begun.is_some_and(|begun| now.0 - begun.0 <= STALE_MICROS);
+        fresh.then(|| update.end.subscribe())
     }
 
-    /// Waits briefly for an update that is under way.
+    /// Waits up to [`MAX_WAIT`] for a running update.
     pub(crate) async fn wait(&self, id: SessionId, now: UnixMicros) {
         let Some(mut end) = self.end(id, now) else { return };
         metrics::counter!("bethink_notes_waits_total").increment(1);
-        // The sender is dropped when the update ends, in any way.
-        if tokio::time::timeout(PATIENCE, end.changed()).await.is_err() {
-            tracing::warn!(session = %id, "the notes were not ready in time; compacting without them");
+        // The sender is dropped when the update ends, even if it fails.
+        if tokio::time::timeout(MAX_WAIT, end.changed()).await.is_err() {
+            tracing::warn!(session = %id, "the notes were not updated in time; compacting without the update");
         }
     }
 }
@@ -76,25 +76,25 @@ mod tests {
 
     #[test]
     fn one_update_of_a_session_at_a_time() {
-        let flights = Flights::default();
-        assert!(flights.enter(ID) && !flights.enter(ID));
-        assert!(flights.enter(SessionId(Uuid::from_u128(8))));
-        flights.leave(ID);
-        assert!(flights.enter(ID));
+        let updates = PendingUpdates::default();
+        assert!(updates.enter(ID) && !updates.enter(ID));
+        assert!(updates.enter(SessionId(Uuid::from_u128(8))));
+        updates.leave(ID);
+        assert!(updates.enter(ID));
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_a_fresh_update_is_waited_for() {
-        let flights = Flights::default();
-        flights.enter(ID);
-        assert!(flights.end(ID, NOW).is_none(), "not begun");
-        flights.begin(ID, NOW);
+        let updates = PendingUpdates::default();
+        updates.enter(ID);
+        assert!(updates.end(ID, NOW).is_none(), "not started");
+        updates.begin(ID, NOW);
         let late = UnixMicros(NOW.0 + STALE_MICROS + 1);
-        assert!(flights.end(ID, late).is_none(), "it hangs");
-        let mut end = flights.end(ID, UnixMicros(late.0 - 1)).unwrap();
-        let waited = tokio::time::timeout(PATIENCE, end.changed());
-        assert!(waited.await.is_err(), "still under way");
-        flights.leave(ID);
-        assert!(tokio::time::timeout(PATIENCE, end.changed()).await.is_ok());
+        assert!(updates.end(ID, late).is_none(), "it hangs");
+        let mut end = updates.end(ID, UnixMicros(late.0 - 1)).unwrap();
+        let waited = tokio::time::timeout(MAX_WAIT, end.changed());
+        assert!(waited.await.is_err(), "still running");
+        updates.leave(ID);
+        assert!(tokio::time::timeout(MAX_WAIT, end.changed()).await.is_ok());
     }
 }

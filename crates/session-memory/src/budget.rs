@@ -1,4 +1,4 @@
-//! How large notes may grow, and what is shortened first.
+//! The maximum size of notes, and the order in which they are shortened.
 
 use bethink_tokens::text_tokens;
 use bethink_transcript::text::beginning;
@@ -7,29 +7,41 @@ use crate::document::{Document, NotesSection, trimmed};
 use crate::draft::{DraftSection, NotesDraft, NotesRow};
 use crate::template::{SectionKind, Template};
 
-/// Tokens of one section and of the whole file (specification, section 6).
+/// Maximum tokens of one section and of the whole file (specification, section 6).
 pub const SECTION_TOKENS: u64 = 2_000;
 pub const TOTAL_TOKENS: u64 = 12_000;
-/// Largest share of a window that notes may use: an eighth leaves room for the tail and for work.
+/// Notes use at most an eighth of a window, which leaves room for the kept messages and for work.
 const WINDOW_SHARE: u64 = 8;
-/// The smallest useful budget, for any window.
-const LEAST_TOTAL: u64 = 900;
-/// A person's text is never cut in the file; at least this part of each allowance is left for the daemon's
-/// lines, or there would be no room for the newest state.
+/// Minimum budget for any window, in tokens: less would be useless.
+const MIN_TOTAL: u64 = 900;
+/// A person's text is never cut in the file. The daemon's lines get at least a quarter of each limit, which leaves room
+/// for the newest state.
 const OWN_SHARE: u64 = 4;
 /// Weight of lines that are never dropped, such as those of the template.
 pub(crate) const ALWAYS: u32 = u32::MAX;
 
-/// The order in which sections are shortened. A person's own sections come before all of these, and the title
-/// is never shortened.
-const TRIM_FIRST: [SectionKind; 7] = {
+/// The order in which sections are shortened, in two groups. `None` is a person's own section. The title is never
+/// shortened.
+const TRIM_ORDER: [&[Option<SectionKind>]; 2] = {
     use SectionKind::*;
-    [Worklog, Results, Learnings, Docs, Workflow, Files, Task]
+    [
+        &[
+            None,
+            Some(Worklog),
+            Some(Results),
+            Some(Learnings),
+            Some(Docs),
+            Some(Workflow),
+            Some(Files),
+            Some(Task),
+        ],
+        &[Some(Errors), Some(CurrentState)],
+    ]
 };
-const TRIM_LAST: [SectionKind; 2] = [SectionKind::Errors, SectionKind::CurrentState];
-/// Percent of its allowance that a section is shortened to, round by round.
+/// The percentage of its limit that a section is shortened to, in each round.
 const SHARES: [u64; 5] = [70, 45, 25, 10, 0];
 
+/// Maximum tokens of one section and of all notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotesBudget {
     pub section: u64,
@@ -43,9 +55,9 @@ impl Default for NotesBudget {
 }
 
 impl NotesBudget {
-    /// The full budget if it fits the window, proportionally less for a small window.
+    /// Returns the full budget if it fits the window, or a proportionally smaller one.
     pub fn for_window(window: u64) -> Self {
-        let total = (window / WINDOW_SHARE).clamp(LEAST_TOTAL, TOTAL_TOKENS);
+        let total = (window / WINDOW_SHARE).clamp(MIN_TOTAL, TOTAL_TOKENS);
         Self { section: (total * SECTION_TOKENS / TOTAL_TOKENS).max(1), total }
     }
 
@@ -71,7 +83,7 @@ impl NotesBudget {
         }
     }
 
-    /// The notes for a prompt: within the budget, with a reference to the full text.
+    /// Shortens the notes for a prompt to the budget, with a reference to the full text.
     pub fn cut(&self, text: &str, template: &Template, whole_at: &str) -> String {
         if u64::from(text_tokens(text)) <= self.total {
             return text.to_owned();
@@ -79,7 +91,7 @@ impl NotesBudget {
         let mut document = template.read(text);
         let cutter = Cutter { whole_at };
         document.preamble = cutter.head(&document.preamble, self.section);
-        cutter.drop_foreign(&mut document, template, self.total);
+        cutter.drop_own_sections(&mut document, template, self.total);
         let kind = |part: &NotesSection| template.sections[template.place(&part.heading)?].kind;
         let kinds: Vec<_> = document.parts.iter().map(kind).collect();
         for (part, kind) in document.parts.iter_mut().zip(&kinds) {
@@ -98,17 +110,16 @@ impl NotesBudget {
             }
             shown = document.render(template.level);
         }
-        // A template of thousands of sections: what is left is cut as one text.
+        // Notes with thousands of headings are still too long, and are cut as one text.
         let bytes = usize::try_from(self.total * 2).unwrap_or(usize::MAX);
         format!("{}\n{}\n", beginning(&shown, bytes), cutter.note(0))
     }
 }
 
-/// Kinds of sections with the share that each is shortened to next.
+/// The steps of shortening: a kind of section, and the percentage that it is shortened to.
 fn trim_order() -> impl Iterator<Item = (Option<SectionKind>, u64)> {
-    let first = std::iter::once(None).chain(TRIM_FIRST.map(Some)).collect::<Vec<_>>();
-    [first, TRIM_LAST.map(Some).to_vec()].into_iter().flat_map(|kinds| {
-        let round = move |share| kinds.clone().into_iter().map(move |kind| (kind, share));
+    TRIM_ORDER.into_iter().flat_map(|kinds| {
+        let round = |share| kinds.iter().map(move |kind| (*kind, share));
         SHARES.into_iter().flat_map(round)
     })
 }
@@ -121,7 +132,7 @@ pub(crate) fn size(rows: &[NotesRow]) -> u64 {
     rows.iter().filter(|row| row.weight != ALWAYS).map(cost).sum()
 }
 
-/// Drops the lightest rows, of equal ones the oldest, until the rest fits `room`.
+/// Drops the rows with the lowest weight, oldest first, until the others fit `room`.
 fn shorten(section: &mut DraftSection, room: u64) {
     let mut left = size(&section.rows);
     let mut order: Vec<usize> = (0..section.rows.len()).collect();
@@ -139,8 +150,9 @@ fn shorten(section: &mut DraftSection, room: u64) {
     section.rows.retain(|_| gone.next() == Some(false));
 }
 
-/// Cuts lines and says so.
+/// Cuts lines, and adds a line that says how many.
 struct Cutter<'a> {
+    /// Where the full text is.
     whole_at: &'a str,
 }
 
@@ -149,14 +161,14 @@ impl Cutter<'_> {
         if kind != Some(SectionKind::Worklog) {
             return self.head(&part.lines, room);
         }
-        // The end of a log is the most valuable.
+        // The newest lines of a log matter most.
         let newest_first: Vec<String> = part.lines.iter().rev().cloned().collect();
         let mut lines = self.head(&newest_first, room);
         lines.reverse();
         lines
     }
 
-    /// The first lines within `room`, then how many were left out.
+    /// Returns the first lines that fit `room`, and a note of how many were left out.
     fn head(&self, lines: &[String], room: u64) -> Vec<String> {
         let lines = trimmed(lines);
         let mut left = room;
@@ -187,9 +199,9 @@ impl Cutter<'_> {
         kept
     }
 
-    /// If the headings alone need more than `room`, template sections matter more than a person's own: the
-    /// current state must not be lost.
-    fn drop_foreign(&self, document: &mut Document, template: &Template, room: u64) {
+    /// Drops a person's own sections if the headings need more than `room`, because the current state must not be
+    /// lost.
+    fn drop_own_sections(&self, document: &mut Document, template: &Template, room: u64) {
         let cost = |part: &NotesSection| u64::from(text_tokens(&part.heading)) + 2;
         if document.parts.iter().map(cost).sum::<u64>() <= room {
             return;
@@ -214,7 +226,7 @@ impl Cutter<'_> {
 /// Prefix of a line that replaces others in a text that was cut for a prompt.
 const LEFT_OUT: &str = "… (left out here: ";
 
-/// How many lines such a line replaces.
+/// Returns how many lines such a line replaces.
 pub(crate) fn left_out(line: &str) -> Option<usize> {
     line.strip_prefix(LEFT_OUT)?.split(' ').next()?.parse().ok()
 }
@@ -266,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_wrote_takes_room_but_never_all() {
+    fn a_persons_lines_take_room_but_never_all() {
         let mut beside = draft(60);
         let kept: Vec<u64> = (0..10).map(|_| 1_000_000).collect();
         NotesBudget::default().trim(&mut beside, &kept, 0);
@@ -287,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_never_gets_more_than_the_budget_and_learns_where_the_whole_is() {
+    fn a_prompt_gets_at_most_the_budget_and_a_reference_to_the_full_text() {
         let long = "hand-written line\n".repeat(60_000);
         let state = format!("# Current State\n- alive\n# Worklog\n{long}- newest\n");
         for text in [

@@ -7,7 +7,7 @@ use bethink_transcript::text::{closed_fences, heading_level};
 pub struct Document {
     pub preamble: Vec<String>,
     pub parts: Vec<NotesSection>,
-    /// The file has Windows line ends.
+    /// Whether the file has Windows line ends.
     pub crlf: bool,
 }
 
@@ -21,8 +21,8 @@ pub struct NotesSection {
 }
 
 impl Document {
-    /// Sections begin at headings of at most `level` marks; deeper headings are ordinary lines. Headings
-    /// inside fenced code are code, unless the fence is never closed: then it is a mistake, and they count.
+    /// Splits a text at headings of at most `level` marks; deeper headings are ordinary lines. Headings inside fenced
+    /// code do not count, unless the fence is never closed, which is a mistake.
     pub fn parse(text: &str, level: usize) -> Self {
         Self::parse_with(text, level, &|_| false)
     }
@@ -35,7 +35,7 @@ impl Document {
         let end = if text.contains('\n') { '\n' } else { '\r' };
         let lines: Vec<&str> =
             text.split(end).map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
-        // Blank lines say nothing about the line ends that a person uses.
+        // Blank lines do not show which line ends a person uses.
         let written = lines.iter().filter(|line| !line.trim().is_empty()).count();
         let crlf = written > 0 && text.matches("\r\n").count() * 2 > lines.len();
         let fences = closed_fences(&lines);
@@ -56,7 +56,7 @@ impl Document {
         document
     }
 
-    /// The document as text: blank lines between parts, new headings at `level`.
+    /// Renders the document, with blank lines between parts and new headings at `level`.
     pub fn render(&self, level: usize) -> String {
         let marks = "#".repeat(level.max(1));
         let mut blocks = Vec::with_capacity(self.parts.len() + 1);
@@ -78,7 +78,7 @@ impl Document {
     }
 }
 
-/// The lines without blank ones at either end.
+/// Removes blank lines at both ends.
 pub(crate) fn trimmed(lines: &[String]) -> &[String] {
     let blank = |line: &String| line.trim().is_empty();
     let start = lines.iter().position(|line| !blank(line)).unwrap_or(lines.len());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_no_heading_but_a_slip_is_no_code() {
+    fn a_heading_counts_outside_code_and_after_an_unclosed_fence() {
         check("# A\n```sh\n# comment\n```\n# B", &["A", "B"], 0);
         check("# A\n~~~\n```\n# comment\n~~~\n# B", &["A", "B"], 0);
         check("# A\n```sh\n# B\nx", &["A", "B"], 0);

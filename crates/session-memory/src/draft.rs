@@ -20,13 +20,13 @@ pub struct NotesRequest<'a> {
     /// Facts through the newest message that the notes will cover.
     pub facts: &'a Facts,
     pub template: &'a Template,
-    /// What a person called the session.
+    /// The session's title, if a person chose it.
     pub title: Option<&'a str>,
-    /// Paths below it are shown without it.
+    /// The project's directory; paths are shown relative to it.
     pub project_dir: &'a str,
 }
 
-/// Why there are no new notes. The old ones stay.
+/// The reason why no notes were written. The old notes stay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {strategy} strategy wrote no notes: {reason}")]
 pub struct WriterError {
@@ -42,16 +42,16 @@ pub struct NotesDraft {
 }
 
 impl NotesDraft {
-    /// The daemon's rows as it last wrote them, as if nothing had happened since.
-    pub fn standing(template: &Template, last: &WrittenNotes) -> Self {
+    /// Returns the daemon's rows as it last wrote them.
+    pub(crate) fn from_written(template: &Template, last: &WrittenNotes) -> Self {
         let sections = template.sections.iter().map(|section| {
             let own =
                 last.rows.iter().filter(|row| same_heading(&row.id.section, &section.heading));
-            let own = own.filter(|row| !is_description(template, &row.text));
+            let own = own.filter(|row| !template.is_description(&row.text));
             let row = |row: &WrittenRow| NotesRow {
                 key: row.id.key.clone(),
                 text: row.text.clone(),
-                weight: STANDING_WEIGHT,
+                weight: WRITTEN_WEIGHT,
             };
             DraftSection::new(section.kind, own.map(row).collect())
         });
@@ -59,20 +59,14 @@ impl NotesDraft {
     }
 }
 
-/// Rows that were written before have equal weight; the oldest are dropped first.
-const STANDING_WEIGHT: u32 = 1;
+/// Weight of rows that were written before: all the same, so the oldest are dropped first.
+const WRITTEN_WEIGHT: u32 = 1;
 
-/// Whether the line is part of the template.
-pub(crate) fn is_description(template: &Template, line: &str) -> bool {
-    let own = template.sections.iter().flat_map(|section| &section.description);
-    own.into_iter().any(|known| !known.trim().is_empty() && known.trim() == line.trim())
-}
-
-/// Longest key made of words, in bytes; a longer one is cut and ends with a hash.
+/// Maximum size of a key made of words, in bytes; a longer one is cut and ends with a hash.
 const KEY_BYTES: usize = 96;
 
-/// A key for a line without one: its words, independent of case and punctuation. Rows of different strategies
-/// with the same words share it, so that a row that a person removed is recognized whoever writes it again.
+/// Makes a key from the words of a line, independent of case and punctuation. All strategies make the same key for the
+/// same words, so a row that a person removed is recognized in any strategy.
 pub(crate) fn words_key(line: &str) -> String {
     let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
@@ -80,7 +74,7 @@ pub(crate) fn words_key(line: &str) -> String {
     if words.len() <= KEY_BYTES {
         return format!("={words}");
     }
-    // FNV-1a, because it is the same in every build, which the standard library's hasher does not promise.
+    // FNV-1a is the same in every build; the standard library does not promise that of its hasher.
     let number = words.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |number, byte| {
         (number ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
@@ -96,7 +90,7 @@ pub struct DraftSection {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRow {
-    /// Identifies the subject in any wording, so that a row that a person removed is recognized.
+    /// Identifies the subject, whatever the wording. A row that a person removed is recognized by it.
     pub key: String,
     /// One line; never a heading and never a fence.
     pub text: String,
@@ -104,12 +98,12 @@ pub struct NotesRow {
 }
 
 impl NotesRow {
-    /// A list item. White space of any kind becomes single spaces.
+    /// Makes a list item. White space of any kind becomes single spaces.
     pub fn item(key: impl Into<String>, text: &str, weight: u32) -> Self {
         Self { key: key.into(), text: format!("- {}", one_line(text)), weight }
     }
 
-    /// A line that is not a list item; marks that would make it structure are removed.
+    /// Makes a line that is not a list item. Marks that would make it a heading or a fence are removed.
     pub fn plain(key: impl Into<String>, text: &str, weight: u32) -> Self {
         let text = one_line(text).trim_start_matches(['#', '`', '~', ' ']).to_owned();
         Self { key: key.into(), text, weight }
@@ -145,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_one_line_and_no_structure() {
+    fn a_row_is_one_line_of_text() {
         assert_eq!(NotesRow::item("k", "a\n# b\t\u{7}c", 0).text, "- a # b c");
         assert_eq!(NotesRow::plain("k", "## a\nb", 0).text, "a b");
         assert_eq!(NotesRow::plain("k", "```", 0).text, "");
@@ -161,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_apart_and_empty_rows_go() {
+    fn keys_are_unique_and_empty_rows_are_dropped() {
         let rows = vec![
             NotesRow::item("k", "a", 0),
             NotesRow::item("k", "b", 0),

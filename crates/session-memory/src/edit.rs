@@ -1,14 +1,14 @@
-//! A model's edits of the notes: it changes a copy in memory, piece by piece, under rules.
+//! A model's edits of the notes, each of which is checked and applied to a copy in memory.
 //!
-//! Nothing here touches the file. [`crate::model`] splits the edited copy into rows and merges them, so a
-//! wrong edit costs at most a line of notes. The model sees why an edit was refused, and may try again.
+//! The file is not touched. [`crate::model`] splits the edited copy into rows and merges them, so a wrong edit costs
+//! at most a line of notes. The model sees why an edit was refused, and may try again.
 
 mod blocks;
 
 use bethink_transcript::text::plain;
 
 use crate::budget::NotesBudget;
-use crate::draft::{NotesDraft, is_description};
+use crate::draft::NotesDraft;
 use crate::merge::update;
 use crate::template::Template;
 use crate::written::WrittenNotes;
@@ -16,13 +16,13 @@ use crate::written::WrittenNotes;
 pub use bethink_transcript::edit_tool::{EditCall, EditShape};
 pub use blocks::text_edits;
 
-/// Most edits of one update: ten sections need a few each, more is a loop.
+/// Maximum number of edits in one update. Ten sections need a few each; a model that needs more is in a loop.
 pub const MAX_EDITS: usize = 200;
-/// Most bytes that edits may add to the notes in total: four times the largest notes, at four bytes a token.
+/// Maximum number of bytes that edits may add to the notes: four times the largest notes, at four bytes per token.
 pub const MAX_ADDED_BYTES: usize = 192 * 1024;
-/// A model is shown notes of up to this many times their budget, so that it shortens them itself.
+/// A model sees notes of up to this many times their budget, and shortens them itself.
 const SHOWN_TIMES_BUDGET: u64 = 4;
-/// Most characters of a text that an error quotes.
+/// Maximum length of a quotation in an error, in characters.
 const QUOTED_CHARS: usize = 120;
 
 /// The copy of the notes that a model edits.
@@ -37,8 +37,8 @@ pub struct NotesEdit {
 }
 
 impl NotesEdit {
-    /// The notes for a model: every heading is present, lines end with `\n`, and what is far over the
-    /// budget is cut. `file` is the text on disk, `last` what the daemon knows about it.
+    /// Prepares the notes for a model: every heading is present, lines end with `\n`, and text far over the budget is
+    /// cut. `file` is the text on disk; `last` is what the daemon knows about it.
     pub fn open(
         path: &str,
         template: &Template,
@@ -50,8 +50,8 @@ impl NotesEdit {
             section: budget.section.saturating_mul(SHOWN_TIMES_BUDGET),
             total: budget.total.saturating_mul(SHOWN_TIMES_BUDGET),
         };
-        let standing = NotesDraft::standing(template, last);
-        let whole = update(template, standing, last, file, &shown).text;
+        let written = NotesDraft::from_written(template, last);
+        let whole = update(template, written, last, file, &shown).text;
         let before = shown.cut(&whole.replace("\r\n", "\n"), template, path);
         Self {
             path: path.to_owned(),
@@ -62,8 +62,8 @@ impl NotesEdit {
         }
     }
 
-    /// Allows only the path that the model was given. Other spellings of it are denied too, because
-    /// interpreting paths is how escapes happen.
+    /// Allows only the path that the model was given. Other spellings of it are denied: resolving them could let a
+    /// model reach other files.
     pub fn permits(&self, path: &str) -> Result<(), String> {
         if path == self.path {
             return Ok(());
@@ -72,8 +72,8 @@ impl NotesEdit {
         Err(format!("only the notes at {:?} may be edited, not {given:?}", self.path))
     }
 
-    /// Replaces `old`, which must occur once, with `new`, or each occurrence with `replace_all`. The result
-    /// is for the model; an error says why the notes are unchanged.
+    /// Replaces `old`, which must occur once, with `new`, or each occurrence if `replace_all`. Both the result and the
+    /// error are messages to the model.
     pub fn apply(
         &mut self,
         path: &str,
@@ -118,7 +118,7 @@ impl NotesEdit {
             ));
         }
         let edited = self.text.replace(&old, &new);
-        self.keeps_frame(&edited)?;
+        self.check_frame(&edited)?;
         self.text = edited;
         self.edits += 1;
         let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
@@ -126,11 +126,11 @@ impl NotesEdit {
     }
 
     /// Checks that headings and the template's own lines are unchanged.
-    fn keeps_frame(&self, edited: &str) -> Result<(), String> {
+    fn check_frame(&self, edited: &str) -> Result<(), String> {
         let (was, is) = (self.frame(&self.before), self.frame(edited));
         let quoted = |line: &String| line.chars().take(QUOTED_CHARS).collect::<String>();
-        let parted = was.iter().zip(&is).position(|(was, is)| was != is);
-        let at = parted.unwrap_or(was.len().min(is.len()));
+        let differs = was.iter().zip(&is).position(|(was, is)| was != is);
+        let at = differs.unwrap_or(was.len().min(is.len()));
         match (was.get(at), is.get(at)) {
             (None, None) => Ok(()),
             (was_there, Some(added)) if was_there.is_none() || is.len() > was.len() => {
@@ -150,7 +150,7 @@ impl NotesEdit {
         let mut frame = Vec::new();
         for part in self.template.read(text).parts {
             frame.push(part.raw);
-            let own = part.lines.into_iter().filter(|line| is_description(&self.template, line));
+            let own = part.lines.into_iter().filter(|line| self.template.is_description(line));
             frame.extend(own.map(|line| line.trim().to_owned()));
         }
         frame
@@ -170,11 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn edits_follow_each_other_and_say_what_they_did() {
+    fn edits_follow_each_other_and_report_their_effect() {
         let mut notes = open(None);
         assert_eq!(notes.before, Template::default().bare());
-        let told = notes.apply(PATH, TITLE, &format!("{TITLE}\nThe tide\r\n- x \u{1b}[1mb"), false);
-        assert_eq!(told.unwrap(), "The notes were changed in 1 place.");
+        let done = notes.apply(PATH, TITLE, &format!("{TITLE}\nThe tide\r\n- x \u{1b}[1mb"), false);
+        assert_eq!(done.unwrap(), "The notes were changed in 1 place.");
         notes.apply(PATH, "- x b", "- x\n- x", false).unwrap();
         assert_eq!(
             notes.apply(PATH, "- x", "- y", true).unwrap(),

@@ -1,7 +1,7 @@
-//! Notes without a model: each section from facts, each row says what happened and where.
+//! Notes without a model: each section is made from facts, and each row states one fact and its message.
 //!
-//! A row's key identifies the fact, so that a later wording replaces this one. Its weight decides how long it
-//! stays when room is short: unfinished work, the user's words and recent events weigh most.
+//! A row's key identifies the fact, so a later wording replaces an earlier one. Its weight decides how long it stays
+//! when room is short: unfinished work, the user's words and recent events weigh most.
 
 mod files;
 mod page;
@@ -14,7 +14,7 @@ use crate::draft::{DraftSection, NotesDraft, NotesRequest, NotesRow, NotesWriter
 use crate::template::SectionKind;
 use page::NotesContext;
 
-/// Structured extraction; no model, no network.
+/// The embedded strategy, which needs neither a model nor a network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbeddedWriter;
 

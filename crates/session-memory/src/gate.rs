@@ -1,16 +1,18 @@
 //! When notes are due: history has grown enough, and there is a pause or enough work was done.
 //!
-//! Growth is measured in estimated tokens of history and not of the prompt: history never shrinks, so
-//! a compaction does not stall the notes.
+//! Growth is measured in estimated tokens of history, not of the prompt: history never shrinks, so a compaction does
+//! not delay the notes.
 
 use bethink_transcript::{AssistantMessageId, Message, Role};
 
 /// When an update is due (specification, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
+    /// Tokens of history before the first update.
     pub first: u64,
+    /// Tokens of history between two updates.
     pub growth: u64,
-    /// Tool calls since the last update; not required if the last assistant turn made none.
+    /// Tool calls between two updates; not required if the last assistant turn made none.
     pub tool_calls: u64,
 }
 
@@ -19,13 +21,13 @@ impl GateLimits {
     /// Fewer updates, for strategies that cost money.
     pub const FRUGAL: Self = Self { first: 30_000, growth: 20_000, tool_calls: 3 };
 
-    /// The limits of a profile; the default ones for an unknown name.
+    /// Returns the limits of a profile, or the default for an unknown name.
     pub fn of_profile(name: &str) -> Self {
         if name == "frugal" { Self::FRUGAL } else { Self::DEFAULT }
     }
 }
 
-/// How far a history has grown, in total and since the last update of its notes.
+/// How much a history has grown, in total and since the last update of its notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     tokens: u64,
@@ -37,7 +39,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// A history of `tokens` tokens, which the notes cover if `noted`.
+    /// Starts at a history of `tokens` tokens, which the notes cover if `noted`.
     pub fn from(tokens: u64, noted: bool) -> Self {
         Self { tokens, noted: noted.then_some(tokens), ..Self::default() }
     }
@@ -67,8 +69,8 @@ impl Growth {
         grown && (self.calls_since >= limits.tool_calls || !self.last_turn_called)
     }
 
-    /// Records that notes were written when history had `tokens`. Messages that arrived meanwhile count
-    /// for the next update.
+    /// Records that notes were written when history had `tokens` tokens. Messages that arrived meanwhile count for the
+    /// next update.
     pub fn noted(&mut self, tokens: u64) {
         self.noted = Some(tokens);
         self.calls_since = 0;
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_midst_of_work_it_takes_three_calls() {
+    fn during_work_an_update_takes_three_calls() {
         let all = GateLimits::DEFAULT;
         check(all, Some(0), &[("user", 6_000, 0), ("assistant", 10, 2)], false);
         check(all, Some(0), &[("user", 6_000, 0), ("assistant", 10, 3)], true);
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_while_notes_were_written_counts_for_the_next() {
+    fn messages_during_an_update_count_for_the_next() {
         let mut growth = Growth::default();
         growth.observe(&message("assistant", 0), 10_000);
         let then = growth.tokens();

@@ -6,7 +6,7 @@ use bethink_transcript::edit_tool::EditShape;
 use crate::budget::NotesBudget;
 use crate::template::{OutlineFault, Template};
 
-/// Largest accepted instruction, in bytes: it is sent with every update.
+/// Maximum size of an instruction, in bytes: it is sent with every update.
 pub const MAX_INSTRUCTION_BYTES: usize = 64 * 1024;
 
 const NOTES: &str = "currentNotes";
@@ -14,7 +14,7 @@ const VARIABLES: [&str; 3] = [NOTES, "notesPath", "sectionSizes"];
 
 const DEFAULT: &str = include_str!("instruction.md");
 
-/// A text with places to fill in, such as `{{currentNotes}}`.
+/// A text with variables, such as `{{currentNotes}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesInstruction(String);
 
@@ -43,7 +43,7 @@ impl NotesInstruction {
         Ok(Self(text.to_owned()))
     }
 
-    /// The prompt of one update. It ends with what is over its budget and how to edit.
+    /// Renders the prompt of one update. It ends with the sections that are over budget and how to edit.
     pub fn render(
         &self,
         template: &Template,
@@ -61,21 +61,21 @@ impl NotesInstruction {
         let mut text = String::new();
         for (before, name) in pieces(&self.0) {
             text.push_str(before);
-            // One pass, so that variables in the filled-in text are not replaced.
+            // One pass: variables in the filled-in text are not replaced.
             let value = VARIABLES.iter().zip(values).find(|(known, _)| Some(**known) == name);
             text.push_str(value.map_or("", |(_, value)| value));
         }
         text.push_str(&reminders(&sizes, u64::from(text_tokens(notes)), budget));
-        text.push_str(&way.told(path));
+        text.push_str(&way.instruction(path));
         text
     }
 }
 
-/// How a model changes the notes: a fork repeats its session's tools, which depend on the client.
+/// How a model changes the notes. A fork has its session's tools, which depend on the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditWay<'a> {
     Tool(&'a EditShape),
-    /// As text, see [`crate::text_edits`]: the session has no tool for it.
+    /// Edits as text, see [`crate::text_edits`], because the session has no edit tool.
     Blocks,
 }
 
@@ -86,7 +86,7 @@ and repeat that line at the beginning of the new text.";
 const BLOCKS: &str = include_str!("instruction_blocks.md");
 
 impl EditWay<'_> {
-    fn told(self, path: &str) -> String {
+    fn instruction(self, path: &str) -> String {
         match self {
             EditWay::Tool(shape) => format!("\n{} {EMPTY_SECTION}\n", by_tool(shape, path)),
             EditWay::Blocks => format!("\n{} {EMPTY_SECTION}\n", BLOCKS.trim_end()),
@@ -102,11 +102,11 @@ fn by_tool(shape: &EditShape, path: &str) -> String {
          that occurs exactly once in the notes, character for character, and `{new}` to the text to replace it \
          with. Make all edits in one answer, as several calls; each edit applies to the result of the edits \
          before it. Use no other tool and no other file: every other call is refused. Do not read the notes \
-         again: they are shown above as they are. Stop when the edits are made."
+         again: the text above is complete. Stop when the edits are made."
     )
 }
 
-/// Each text with the name of the variable behind it; the last has none.
+/// Splits a text at its variables: each piece with the name of the variable after it. The last has none.
 fn pieces(mut rest: &str) -> Vec<(&str, Option<&str>)> {
     let mut pieces = Vec::new();
     while let Some((before, after)) = rest.split_once("{{")
@@ -156,24 +156,25 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_reads() {
+    fn prompts_with_and_without_a_tool() {
         let (template, budget) = (Template::default(), NotesBudget::default());
         let notes = template.bare();
-        let told = |way: EditWay<'_>, notes: &str| {
+        let prompt = |way: EditWay<'_>, notes: &str| {
             NotesInstruction::default().render(&template, notes, "/n/s.md", way, &budget)
         };
         let tools = r#"[{"name": "Edit", "input_schema": {"properties": {
             "file_path": {}, "old_string": {}, "new_string": {}}}}]"#;
         let shape = EditShape::find(tools).unwrap();
-        insta::assert_snapshot!("with_a_tool", told(EditWay::Tool(&shape), &notes));
+        insta::assert_snapshot!("with_a_tool", prompt(EditWay::Tool(&shape), &notes));
         let long =
             notes.replace("# Worklog\n", &format!("# Worklog\n{}", "- step\n".repeat(4_000)));
-        let over = told(EditWay::Blocks, &long)
+        let over = prompt(EditWay::Blocks, &long)
             .replace(&"- step\n".repeat(4_000), "- step (4,000 times)\n");
         insta::assert_snapshot!("as_text_over_budget", over);
         let editor = EditShape { has_command: true, ..shape };
         assert!(
-            told(EditWay::Tool(&editor), "").contains("with `command` `str_replace`, `file_path`")
+            prompt(EditWay::Tool(&editor), "")
+                .contains("with `command` `str_replace`, `file_path`")
         );
     }
 
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_names_the_notes_their_place_and_sizes() {
+    fn the_default_shows_the_notes_their_path_and_sizes() {
         let text = render(&NotesInstruction::default(), "# Current State\n- alive\n");
         assert!(
             text.contains("- alive") && text.contains("/n.md") && !text.contains("{{"),
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_its_budget_is_said() {
+    fn sections_over_budget_are_listed() {
         let notes = format!("# Worklog\n{}\n# Learnings\nx\n", "word ".repeat(12_000));
         let text = render(&NotesInstruction::default(), &notes);
         assert!(text.contains("12000 are allowed"), "{text}");

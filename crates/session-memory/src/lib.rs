@@ -1,9 +1,8 @@
 //! Session memory: the notes of a session, a Markdown file that both the daemon and a person edit.
 //!
-//! Owns when notes are due, what they say, how large they may grow, and how the daemon's and a person's
-//! lines share one file: what a person wrote stays, what a person removed does not come back. Pure: the
-//! file, the facts and the settings are arguments. Leaves reading, writing and waiting to the daemon, and
-//! what happened in the session to `bethink-facts`.
+//! Owns when notes are due, what they say, how large they may grow, and how the daemon's and a person's lines share one
+//! file: lines that a person wrote stay, and lines that a person removed do not come back. Pure: the file, the facts and
+//! the settings are arguments. The daemon reads, writes and waits; `bethink-facts` knows what happened in the session.
 
 pub mod budget;
 pub mod document;

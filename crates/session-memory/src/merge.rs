@@ -1,9 +1,10 @@
-//! A three-way merge of what the daemon wrote last, the file as it is now, and the new draft.
+//! A three-way merge of the daemon's last version, the file as it is now, and the new draft.
 //!
-//! A line that the daemon did not write is a person's and keeps its place: in its section, after the line that it
-//! followed. If one of the daemon's lines is gone, a person removed it; its row is remembered and never written
-//! again, in any wording. A line that a person changed is both. If the file is empty, or has prose without any
-//! heading of the template, the person started over: nothing counts as removed, and the prose stays at the top.
+//! A line that the daemon did not write is a person's. It keeps its place: in its section, after the line that it
+//! followed. If one of the daemon's lines is gone, a person removed it; its row is remembered and never written again,
+//! in any wording. A changed line counts as one removed and one written by a person. If the file is empty, or has prose
+//! without any heading of the template, the person started over: nothing counts as removed, and the prose stays at the
+//! top.
 
 mod overlay;
 
@@ -14,10 +15,11 @@ use crate::template::Template;
 use crate::written::{RowId, TEMPLATE_KEY, WrittenNotes, WrittenRow};
 use overlay::Overlay;
 
-/// How many removed rows are remembered; older ones are dropped. Rows cover a window of history, so a row
-/// that was removed long ago would not be written again anyway.
+/// Number of removed rows that are remembered; older ones are dropped. Rows cover recent history, so a row that was
+/// removed long ago would not be written again anyway.
 const MAX_REMOVED: usize = 5_000;
-/// The new text of the file, and what to remember for the next merge.
+
+/// The new text of the file, and the record that the next merge needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated {
     pub text: String,
@@ -33,7 +35,7 @@ pub fn update(
     budget: &NotesBudget,
 ) -> Updated {
     let overlay = Overlay::read(template, last, file.unwrap_or_default());
-    let mut draft = described(template, draft);
+    let mut draft = with_descriptions(template, draft);
     overlay.strike(template, &mut draft);
     let (kept, elsewhere) = overlay.sizes(template);
     budget.trim(&mut draft, &kept, elsewhere);
@@ -41,21 +43,18 @@ pub fn update(
 }
 
 /// Adds the template's own lines before each section's rows.
-fn described(template: &Template, draft: NotesDraft) -> NotesDraft {
+fn with_descriptions(template: &Template, draft: NotesDraft) -> NotesDraft {
     let mut drafted = draft.sections.into_iter();
     let sections = template.sections.iter().map(|section| {
         let own = drafted.next().unwrap_or_default();
         let described =
             section.description.iter().enumerate().filter(|(_, l)| !l.trim().is_empty());
-        let mut rows: Vec<NotesRow> = described
-            .map(|(at, line)| NotesRow {
-                key: format!("{TEMPLATE_KEY}{at}"),
-                text: line.clone(),
-                weight: ALWAYS,
-            })
-            .collect();
-        rows.extend(own.rows);
-        DraftSection { kind: section.kind, rows }
+        let described = described.map(|(at, line)| NotesRow {
+            key: format!("{TEMPLATE_KEY}{at}"),
+            text: line.clone(),
+            weight: ALWAYS,
+        });
+        DraftSection { kind: section.kind, rows: described.chain(own.rows).collect() }
     });
     NotesDraft { sections: sections.collect() }
 }
@@ -67,7 +66,7 @@ fn weave(template: &Template, draft: &NotesDraft, overlay: &Overlay) -> Updated 
     document.parts.extend(overlay.extras_after(None));
     for (at, section) in template.sections.iter().enumerate() {
         let rows = draft.sections.get(at).map_or(&[][..], |drafted| &drafted.rows);
-        let lines = overlay.woven(at, rows);
+        let lines = overlay.merged_lines(at, rows);
         let (heading, raw) = (section.heading.clone(), String::new());
         document.parts.push(NotesSection { heading, raw, lines });
         document.parts.extend(overlay.extras_after(Some(at)));

@@ -1,9 +1,9 @@
 //! Notes by a model: splits the edited document into rows.
 //!
-//! The model edits a copy ([`crate::edit`]). The rows are merged with the file as those of any strategy, so
-//! whatever the model did, a person's lines stay and removed ones do not come back. No form is an error:
-//! headings are the template's, lines under other headings go to the section before them, and a section
-//! that the model dropped keeps its rows.
+//! The model edits a copy ([`crate::edit`]). The rows are merged with the file like those of any strategy, so a
+//! person's lines stay and removed ones do not come back, whatever the model did. Any text is accepted: headings are
+//! the template's, lines under other headings go to the section before them, and a section that the model dropped keeps
+//! its rows.
 
 mod lines;
 
@@ -14,16 +14,14 @@ use bethink_transcript::text::plain;
 use crate::budget::{NotesBudget, left_out, size};
 use crate::document::{Document, same_heading};
 use crate::draft::{
-    DraftSection, NotesDraft, NotesRequest, NotesRow, NotesWriter, WriterError, is_description,
-    words_key,
+    DraftSection, NotesDraft, NotesRequest, NotesRow, NotesWriter, WriterError, words_key,
 };
 use crate::template::{SectionKind, Template, TemplateSection};
 use crate::written::WrittenNotes;
 use lines::{NotesLine, readable};
 
-/// Name of this strategy.
 pub const STRATEGY: &str = "model";
-/// Notes of more than this many times the budget show that the model ignored the instruction.
+/// Notes of more than this many times the budget are refused: the model ignored the instruction.
 const TIMES_BUDGET: u64 = 4;
 /// Weight of the title, as in the embedded strategy: it is never shortened.
 const TITLE_WEIGHT: u32 = 1_000;
@@ -46,7 +44,7 @@ impl NotesWriter for ModelWriter {
     }
 
     fn write(&self, request: &NotesRequest<'_>) -> Result<NotesDraft, WriterError> {
-        let mut draft = self.taken_apart(request.template);
+        let mut draft = self.draft(request.template);
         let limit = self.budget.total.saturating_mul(TIMES_BUDGET);
         let tokens: u64 = draft.sections.iter().map(|s| size(&s.rows)).sum();
         if tokens > limit {
@@ -70,26 +68,26 @@ fn refused(reason: String) -> WriterError {
 }
 
 impl ModelWriter {
-    fn taken_apart(&self, template: &Template) -> NotesDraft {
+    fn draft(&self, template: &Template) -> NotesDraft {
         let edited = plain(&self.edited);
-        let standing = NotesDraft::standing(template, &self.last);
+        let written = NotesDraft::from_written(template, &self.last);
         let by_section = self.lines_of(template, &edited);
-        let sections = template.sections.iter().zip(by_section).zip(standing.sections);
-        let sections = sections.map(|((section, lines), standing)| match lines {
+        let sections = template.sections.iter().zip(by_section).zip(written.sections);
+        let sections = sections.map(|((section, lines), written)| match lines {
             Some(lines) => self.section(section, &lines),
-            None => standing,
+            None => written,
         });
         NotesDraft { sections: sections.collect() }
     }
 
-    /// The model's lines of each section; `None` where it has none and no heading.
+    /// Returns the model's lines in each section; `None` for a section without lines or heading.
     fn lines_of(&self, template: &Template, edited: &str) -> Vec<Option<Vec<NotesLine>>> {
         let document = template.read(edited);
         let persons = self.persons(template);
         let is_own = |line: &NotesLine| {
             let text = line.text.trim();
             !persons.lines.contains(text)
-                && !is_description(template, text)
+                && !template.is_description(text)
                 && left_out(text).is_none()
         };
         let mut sections: Vec<Option<Vec<NotesLine>>> = vec![None; template.sections.len()];
@@ -107,7 +105,7 @@ impl ModelWriter {
             match template.place(&part.heading) {
                 Some(place) => at = place,
                 None if persons.headings.iter().any(|own| same_heading(own, &part.heading)) => {}
-                // A heading without a name says nothing, and would be gone with the next update.
+                // A heading without a name has no content, and the next update would remove it.
                 None if part.heading.is_empty() => {}
                 None => add(at, vec![NotesLine::heading(&part.heading)]),
             }
@@ -120,7 +118,7 @@ impl ModelWriter {
         let mut keys: HashMap<&str, &str> = HashMap::new();
         for row in &self.last.rows {
             if same_heading(&row.id.section, &section.heading) {
-                // The first of several equal lines: those after it are told apart by their number.
+                // Of several equal lines, the first has the key without a number.
                 keys.entry(row.text.trim()).or_insert(&row.id.key);
             }
         }
@@ -129,7 +127,7 @@ impl ModelWriter {
         for line in lines {
             let key = keys.get(line.text.trim());
             let key = key.map_or_else(|| words_key(&line.text), |key| (*key).to_owned());
-            // Lines of code may well repeat each other.
+            // Code may contain equal lines.
             if seen.insert(key.clone()) || line.is_code {
                 rows.push(NotesRow { key, text: line.text.clone(), weight: 0 });
             }
@@ -138,26 +136,26 @@ impl ModelWriter {
         DraftSection::new(section.kind, rows)
     }
 
-    /// What stands in the file by a person's hand. It stays without being written again.
-    fn persons(&self, template: &Template) -> Persons<'_> {
+    /// Returns the person's part of the file, which stays without being written again.
+    fn persons(&self, template: &Template) -> PersonsText<'_> {
         let ours: HashSet<&str> = self.last.rows.iter().map(|row| row.text.trim()).collect();
         let lines = self.before.lines().map(str::trim);
         let document = Document::parse(&self.before, template.level);
         let headings = document.parts.into_iter().map(|part| part.heading);
-        Persons {
+        PersonsText {
             lines: lines.filter(|line| !line.is_empty() && !ours.contains(line)).collect(),
             headings: headings.filter(|heading| template.place(heading).is_none()).collect(),
         }
     }
 }
 
-struct Persons<'a> {
+struct PersonsText<'a> {
     lines: HashSet<&'a str>,
-    /// Sections of their own.
+    /// Headings that are not in the template.
     headings: Vec<String>,
 }
 
-/// A log is worth most at its end, everything else at its beginning.
+/// Gives the last lines of a log the highest weight, and the first lines of any other section.
 fn weigh(kind: Option<SectionKind>, rows: &mut [NotesRow]) {
     let count = rows.len();
     for (at, row) in rows.iter_mut().enumerate() {

@@ -4,9 +4,9 @@ use bethink_transcript::text::{closed_fences, heading_level};
 
 use crate::document::{Document, NotesSection, same_heading, trimmed};
 
-/// Largest accepted template, in bytes: enough for a hundred headings with a line about each.
+/// Maximum size of a template, in bytes: enough for a hundred headings with a line about each.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
-/// Most sections of a template: with more it would no longer be an outline.
+/// Maximum number of sections in a template: more would not be an outline.
 pub const MAX_SECTIONS: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub enum SectionKind {
     Worklog,
 }
 
-/// The default outline (specification, section 6): headings, and what belongs below each.
+/// The default outline (specification, section 6): headings, each with a description of its content.
 const DEFAULT: &str = include_str!("template.md");
 
 /// Words that identify a heading's kind; the first kind that matches counts.
@@ -50,19 +50,19 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateSection {
     pub heading: String,
-    /// Lines below the heading that say what belongs there.
+    /// Lines below the heading that describe the section's content.
     pub description: Vec<String>,
     /// `None` for a person's own section, which is left to the person or a model.
     pub kind: Option<SectionKind>,
 }
 
-/// Why a person's template or instruction is not used. The default is used instead.
+/// The reason why a person's template or instruction is not used. The default is used instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct OutlineFault(pub(crate) String);
 
 impl OutlineFault {
-    /// The text of a person's file of at most `limit` bytes; `what` names the file in errors.
+    /// Checks the size and encoding of a person's file; `what` names the file in errors.
     pub(crate) fn check<'a>(what: &str, bytes: &'a [u8], limit: usize) -> Result<&'a str, Self> {
         let actual = bytes.len();
         if actual > limit {
@@ -97,7 +97,7 @@ impl Template {
         Ok(Self::of(document, level))
     }
 
-    /// Only the first section of each kind is written.
+    /// Only the first section of each kind gets the kind; the daemon leaves the others to the person.
     fn of(document: Document, level: usize) -> Self {
         let mut taken = Vec::new();
         let sections = document.parts.into_iter().map(|part| {
@@ -109,12 +109,12 @@ impl Template {
         Self { sections: sections.collect(), level }
     }
 
-    /// Splits notes into sections: a heading of the template counts wherever it occurs.
+    /// Splits notes into sections. A heading of the template counts even inside fenced code.
     pub(crate) fn read(&self, notes: &str) -> Document {
         Document::parse_with(notes, self.level, &|heading| self.place(heading).is_some())
     }
 
-    /// The notes before anything is written in them.
+    /// Returns the notes before anything is written in them.
     pub fn bare(&self) -> String {
         let parts = self.sections.iter().map(|section| NotesSection {
             heading: section.heading.clone(),
@@ -127,13 +127,14 @@ impl Template {
     /// Whether nothing is written in `text` yet: each of its lines is from the template.
     pub fn is_bare(&self, text: &str) -> bool {
         let document = Document::parse(text, self.level);
-        let own = |line: &String| {
-            let line = line.trim();
-            !line.is_empty()
-                && !self.sections.iter().any(|s| s.description.iter().any(|d| d.trim() == line))
-        };
-        let all = document.parts.iter().flat_map(|part| &part.lines).chain(&document.preamble);
-        !all.into_iter().any(own)
+        let mut all = document.parts.iter().flat_map(|part| &part.lines).chain(&document.preamble);
+        all.all(|line| line.trim().is_empty() || self.is_description(line))
+    }
+
+    /// Whether the line is one of the template's descriptions.
+    pub(crate) fn is_description(&self, line: &str) -> bool {
+        let mut own = self.sections.iter().flat_map(|section| &section.description);
+        own.any(|known| !known.trim().is_empty() && known.trim() == line.trim())
     }
 
     pub(crate) fn place(&self, heading: &str) -> Option<usize> {
@@ -141,7 +142,7 @@ impl Template {
     }
 }
 
-/// The level of the sections, which is that of the highest heading. Checks every heading's name.
+/// Returns the level of the highest heading, which is the sections' level. Checks every heading's name.
 fn outline(text: &str) -> Result<usize, OutlineFault> {
     let lines: Vec<&str> = text.lines().collect();
     let fences = closed_fences(&lines);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// First character of the key of a template line.
 pub(crate) const TEMPLATE_KEY: char = '~';
 
-/// What the daemon knows about a file that it wrote, kept next to it for the next merge.
+/// What the daemon knows about a file that it wrote, stored for the next merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WrittenNotes {
@@ -22,7 +22,7 @@ pub struct WrittenRow {
     pub text: String,
 }
 
-/// A row by its section's heading and its key.
+/// Identifies a row by its section's heading and its key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RowId {
     pub section: String,

@@ -1,10 +1,10 @@
-//! Edits as text, `<edit><old>…</old><new>…</new></edit>`, for sessions whose client has no tool for edits:
-//! a fork cannot be given one.
+//! Edits as text, `<edit><old>…</old><new>…</new></edit>`, for sessions whose client has no edit tool. A fork cannot get
+//! tools that its session does not have.
 
 use super::MAX_EDITS;
 
-/// The edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. The text between tags is taken
-/// as it is, without one line end on each side. An incomplete block is skipped and never extends into the next.
+/// Returns the edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. One line end next to each tag is
+/// removed. An incomplete block is skipped and never extends into the next.
 pub fn text_edits(reply: &str) -> Vec<(String, String)> {
     let blocks = reply.split("<edit>").skip(1).filter_map(block);
     blocks.take(MAX_EDITS).map(|(old, new)| (inner(old), inner(new))).collect()
@@ -17,7 +17,8 @@ fn block(text: &str) -> Option<(&str, &str)> {
     Some((old, new))
 }
 
-/// The text before and after these two tags. Only both together end a text, so the text may contain one of them.
+/// Returns the text before and after these two tags. Only both together end a text, so the text may contain one of
+/// them.
 fn until<'a>(text: &'a str, [first, second]: [&str; 2]) -> Option<(&'a str, &'a str)> {
     text.match_indices(first).find_map(|(at, _)| {
         let after = text[at + first.len()..].trim_start().strip_prefix(second)?;
@@ -42,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_read_as_they_stand() {
+    fn text_in_blocks_is_unchanged() {
         check("<edit><old>a</old><new>b</new></edit>", &[("a", "b")]);
         check(
             "First:\n<edit>\n<old>\n  a\n\nb \n</old>\n<new>\n</new>\n</edit>\n and\r\n<edit>\r\n<old>\r\nc\r\n</old> <new>d\n\n</new></edit>",
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_is_passed_over() {
+    fn incomplete_blocks_are_skipped() {
         check("", &[]);
         check("<edit>", &[]);
         check("<edit><new>b</new><old>a</old></edit>", &[]);

@@ -1,4 +1,4 @@
-//! Files by role, and how the project is laid out.
+//! The files of a session, and the layout of the project.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use bethink_facts::rows::{changes, file_name, mark};
 use super::page::{NotesContext, and_more, times};
 use crate::draft::NotesRow;
 
-/// Most files that get a row; a longer listing would not be useful notes.
+/// Maximum number of files that get a row; a longer listing would not be useful.
 const FILES: usize = 60;
-/// Names that are considered, and names listed with one file.
+/// Number of names that are considered, and of names listed with one file.
 const NAMES: usize = 500;
-const NAMES_A_FILE: usize = 8;
+const NAMES_PER_FILE: usize = 8;
 const SYMBOLS: usize = 10;
-/// Directories, and files named in each.
+/// Number of directories, and of files listed in each.
 const DIRECTORIES: usize = 16;
-const NAMES_A_DIRECTORY: usize = 8;
+const NAMES_PER_DIRECTORY: usize = 8;
 
-/// By need: changed ones first, then those in recent use.
+/// Files by need: changed ones first, then those in recent use.
 pub(super) fn files(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut order: Vec<usize> = (0..files.len()).collect();
@@ -40,10 +40,9 @@ fn row(page: &NotesContext<'_>, file: &FileFact, names: &[&str]) -> String {
     let shown = names
         .iter()
         .filter(|name| **name != own && !file.symbols.iter().any(|symbol| *symbol.name == ***name))
-        .take(NAMES_A_FILE);
+        .take(NAMES_PER_FILE);
     let shown: Vec<&str> = shown.map(|name| page.facts.names.shown(name)).collect();
     let mut text = done_to(page, file);
-    // The newest changes to its symbols.
     let changes = changes(file, SYMBOLS);
     if !changes.is_empty() {
         text.push_str(&format!("; {changes}"));
@@ -54,7 +53,7 @@ fn row(page: &NotesContext<'_>, file: &FileFact, names: &[&str]) -> String {
     text
 }
 
-/// The path, and what was done to the file and when.
+/// Describes the path, what was done to the file, and when.
 fn done_to(page: &NotesContext<'_>, file: &FileFact) -> String {
     let edits = file.edits.saturating_sub(u32::from(file.created));
     let counted = [("changed", edits), ("read", file.reads), ("searched", file.searches)];
@@ -63,7 +62,7 @@ fn done_to(page: &NotesContext<'_>, file: &FileFact) -> String {
     let counted = counted.map(|(what, count)| times(what, count));
     let mut done: Vec<String> = created.into_iter().chain(counted).collect();
     if done.is_empty() {
-        done.push("named".to_owned());
+        done.push("mentioned".to_owned());
     }
     format!("`{}`: {}, last in {}", page.path(&file.path), done.join(", "), mark(file.last))
 }
@@ -73,7 +72,7 @@ fn need(page: &NotesContext<'_>, file: &FileFact) -> u32 {
     changed + (file.edits * 3 + file.reads).min(40) * 4 + page.recency(file.last) * 2
 }
 
-/// Where the project is, which documents were read, and what each directory contains.
+/// The project's directory, the documents that were read, and the content of each directory.
 pub(super) fn docs(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut rows = Vec::new();
@@ -113,7 +112,7 @@ fn directories(page: &NotesContext<'_>) -> Vec<NotesRow> {
         .map(|(dir, mut files)| {
             files.sort_by_key(|file| std::cmp::Reverse(need(page, file)));
             let named: Vec<&str> =
-                files.iter().take(NAMES_A_DIRECTORY).map(|file| file_name(&file.path)).collect();
+                files.iter().take(NAMES_PER_DIRECTORY).map(|file| file_name(&file.path)).collect();
             let more = and_more(files.len(), named.len());
             let text = format!("`{dir}/` contains {}{more}", named.join(", "));
             let weight = u32::try_from(files.len()).unwrap_or(u32::MAX).min(200);

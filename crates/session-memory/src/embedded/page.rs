@@ -1,4 +1,4 @@
-//! The context of the sections, and shared wording.
+//! The context in which sections are written, and wording that they share.
 
 use bethink_facts::Facts;
 use bethink_facts::rows::mark;
@@ -25,25 +25,25 @@ impl<'a> NotesContext<'a> {
         }
     }
 
-    /// From 0 at the beginning of the session to 100 now.
+    /// Returns the age of a message, from 0 at the beginning of the session to 100 now.
     pub(super) fn recency(&self, seq: Seq) -> u32 {
         let now = self.facts.through.0.max(1);
         u32::try_from(seq.0.min(now) * 100 / now).unwrap_or(100)
     }
 
-    /// A path as the project's people say it.
+    /// Returns a path relative to the project's directory.
     pub(super) fn path<'p>(&self, path: &'p str) -> &'p str {
         let below = path.strip_prefix(self.project_dir).and_then(|rest| rest.strip_prefix('/'));
         below.filter(|rest| !rest.is_empty()).unwrap_or(path)
     }
 
-    /// A row about message `seq`; newer messages weigh more.
+    /// Makes a row about message `seq`; newer messages weigh more.
     pub(super) fn row(&self, what: &str, seq: Seq, text: &str, weight: u32) -> NotesRow {
         let text = format!("{} {text}", mark(seq));
         NotesRow::item(format!("{what}:{seq}"), &text, weight + self.recency(seq))
     }
 
-    /// A call without the project's directory in it.
+    /// Removes the project's directory from a call.
     pub(super) fn call(&self, call: &str) -> String {
         match self.project_dir {
             "" => call.to_owned(),
@@ -52,6 +52,7 @@ impl<'a> NotesContext<'a> {
     }
 }
 
+/// Puts a text on one line and shortens it, if possible at the end of a word.
 pub(super) fn clip(text: &str, bytes: usize) -> String {
     let line = one_line(text);
     let short = shorten(&line, bytes);
@@ -69,7 +70,7 @@ pub(super) fn times(done: &str, times: u32) -> String {
     if times == 1 { format!("{done} once") } else { format!("{done} {times} times") }
 }
 
-/// How many more there are than the `named` ones.
+/// ` and 3 more`, if there are more than the `named` ones.
 pub(super) fn and_more(all: usize, named: usize) -> String {
     if all > named { format!(" and {} more", all - named) } else { String::new() }
 }

@@ -6,18 +6,18 @@ use bethink_facts::{RecordedStatement, SaidKind};
 use super::page::{NotesContext, clip};
 use crate::draft::{NotesRow, one_line};
 
-/// Words of a title (specification, section 6).
+/// Number of words in a title (specification, section 6).
 const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
-/// Longest title, in characters, in a script without spaces.
+/// Maximum length of a title in a script without spaces, in characters.
 const TITLE_CHARS: usize = 28;
-/// The first request states the task; later ones add to it.
+/// Maximum sizes in bytes: the first request states the task, later ones add to it.
 const FIRST_BYTES: usize = 1_400;
 const LATER_BYTES: usize = 420;
 const PLAN_BYTES: usize = 1_600;
-/// Most decisions of the assistant that are listed, the newest.
+/// Number of the assistant's newest decisions that are listed.
 const DECISIONS: usize = 12;
 const DECISION_BYTES: usize = 260;
-/// An interrupted request is often repeated within this many statements.
+/// Number of later statements in which an interrupted request may be repeated.
 const REPEATED_WITHIN: usize = 2;
 
 pub(super) fn title(page: &NotesContext<'_>) -> Vec<NotesRow> {
@@ -25,18 +25,18 @@ pub(super) fn title(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let asked = || {
         let own = page.facts.user.iter().filter(|said| said.kind != SaidKind::Handover);
         // A session may begin with a greeting: the first request that is long enough names it.
-        own.filter_map(|said| title_of(&said.text)).find(|title| is_telling(title))
+        own.filter_map(|said| title_of(&said.text)).find(|title| is_long_enough(title))
     };
     let first = || page.facts.user.iter().find_map(|said| title_of(&said.text));
     let title = named.or_else(asked).or_else(first);
     title.map(|title| NotesRow::plain("title", &title, 1_000)).into_iter().collect()
 }
 
-fn is_telling(title: &str) -> bool {
+fn is_long_enough(title: &str) -> bool {
     title.split(' ').count() >= *TITLE_WORDS.start() || title.chars().any(is_unspaced)
 }
 
-/// The first words of a request that describe it.
+/// Makes a title from the first words of a request that describe it.
 fn title_of(text: &str) -> Option<String> {
     if let Some(heading) = heading(text) {
         return finished(&heading.split_whitespace().take(*TITLE_WORDS.end()).collect::<Vec<_>>());
@@ -48,7 +48,7 @@ fn title_of(text: &str) -> Option<String> {
     for line in prose {
         for word in without_opening(line).split_whitespace() {
             let plain = word.trim_matches(['#', '*', '`', '"', '_', '>']);
-            // A path's file name is enough.
+            // Of a path, only the file name is used.
             words.push(if plain.starts_with('/') { file_name(plain) } else { plain });
             let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
             if ends && words.len() >= *TITLE_WORDS.start() {
@@ -68,14 +68,14 @@ fn title_of(text: &str) -> Option<String> {
     finished(&words)
 }
 
-/// The heading of a plan that the user hands over, which is usually a good name.
+/// Returns the heading of a plan that the user provides, which is usually a good title.
 fn heading(text: &str) -> Option<&str> {
     let heading = text.lines().take(12).find_map(|line| line.trim().strip_prefix("# "))?;
     let named = heading.split_once(": ").map_or(heading, |(_, name)| name).trim();
     (named.split_whitespace().count() >= 3).then_some(named)
 }
 
-/// A request without polite opening words.
+/// Removes polite opening words from a request.
 fn without_opening(line: &str) -> &str {
     const OPENINGS: [&str; 6] =
         ["can you", "could you", "would you", "please", "i want you to", "let's"];
@@ -113,7 +113,7 @@ fn is_prose(line: &str) -> bool {
         && letters * 10 >= line.chars().count() * 6
 }
 
-/// What was asked, oldest first; then the plan, and what was decided since.
+/// The user's requests, oldest first, then the plan and the assistant's decisions.
 pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows: Vec<NotesRow> = Vec::new();
     let mut first = true;
@@ -130,7 +130,7 @@ pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
             format!("{} Plan shown to the user: {}", mark(plan.seq), clip(&plan.text, PLAN_BYTES));
         rows.push(NotesRow::item("plan", &text, 700));
     }
-    // The user's own decisions are already above, in the user's own words.
+    // The user's own decisions are among the requests.
     let settled: Vec<_> = page.facts.decisions.iter().filter(|one| !one.by_user).collect();
     for decision in settled.iter().skip(settled.len().saturating_sub(DECISIONS)) {
         let text =
@@ -141,12 +141,12 @@ pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// The client's message that the user stopped the assistant.
+/// Whether this is the client's message that the user stopped the assistant.
 pub(super) fn is_interruption(said: &RecordedStatement) -> bool {
     said.text.starts_with("[Request interrupted by user")
 }
 
-/// Whether the user repeated it a moment later, perhaps with more text.
+/// Whether a later statement repeats this one, perhaps with more text.
 fn repeats(later: &RecordedStatement, said: &RecordedStatement) -> bool {
     const SHORTEST: usize = 40;
     said.text.len() >= SHORTEST
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_the_first_words_that_say_something() {
+    fn a_title_is_the_first_words_with_content() {
         check(
             "Please fix the login form, it fails on empty passwords. Then add tests.",
             Some("fix the login form, it fails on empty passwords"),

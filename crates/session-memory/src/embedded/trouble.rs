@@ -1,4 +1,4 @@
-//! What went wrong, what happened next, what was learned from it.
+//! Failures, how they ended, and what was learned from them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,12 +11,12 @@ use crate::draft::NotesRow;
 
 const ERROR_BYTES: usize = 200;
 const SAID_BYTES: usize = 320;
-/// Files named in one row.
+/// Number of files named in one row.
 const FILES: usize = 4;
-/// Calls that fail this often with the same error are worth a note.
+/// Number of calls that must fail with the same error to be worth a row.
 const OFTEN: usize = 3;
 
-/// Unsolved failures, those that passed by themselves, and the user's corrections, oldest first.
+/// Unsolved failures, those that stopped without a change, and the user's corrections, oldest first.
 pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = Vec::new();
     let mut seen = HashSet::new();
@@ -39,12 +39,12 @@ pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// A person refused the call; what they said is among the corrections.
+/// Whether a person refused the call. Their words are among the corrections.
 fn is_refusal(failure: &ToolFailure) -> bool {
     failure.error.starts_with("The user doesn't want to proceed")
 }
 
-/// A change solved it, so it belongs to the learnings.
+/// Whether a change solved the failure, which makes it a learning.
 fn is_lesson(failure: &ToolFailure) -> bool {
     failure.fixed.is_some() && !failure.edits.is_empty()
 }
@@ -64,7 +64,7 @@ fn changed(failure: &ToolFailure) -> String {
     format!("{}{}", names.join(", "), and_more(failure.edits.len(), names.len()))
 }
 
-/// The user's lasting rules, what solved a failure, what keeps failing.
+/// The user's lasting rules, changes that solved a failure, and calls that keep failing.
 pub(super) fn learnings(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = rules(page);
     let mut seen = HashSet::new();
@@ -102,7 +102,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', '。', '！']).flat_map(|line| line.split(". ")).map(str::trim)
 }
 
-/// A rule that holds beyond the current task.
+/// Whether a sentence states a rule that applies beyond the current task.
 fn is_rule(sentence: &str) -> bool {
     const WORDS: &str = "always |never |from now on|in future|in the future|make sure to always|\
         remember to|remember that|i prefer|we prefer|以后|永远不要";
@@ -122,9 +122,9 @@ fn often(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut often: Vec<_> = times.into_iter().filter(|(_, (count, _))| *count >= OFTEN).collect();
     often.sort_by_key(|(_, (_, failure))| failure.seq);
     let rows = often.into_iter().map(|(error, (count, failure))| {
-        let (call, told) = (page.call(&failure.call), clip(error, ERROR_BYTES));
+        let (call, error_line) = (page.call(&failure.call), clip(error, ERROR_BYTES));
         let text = format!(
-            "{} {count} calls failed with the same error, the last one was {call}: {told}",
+            "{} {count} calls failed with the same error, most recently {call}: {error_line}",
             mark(failure.seq)
         );
         let weight = 200 + page.recency(failure.seq);

@@ -1,9 +1,9 @@
-//! The session as turns: what was asked, the steps that followed, how it ended.
+//! The session as turns: a request, the steps that followed, and the answer.
 
 use bethink_facts::{Action, Facts, RecordedStatement};
 use bethink_transcript::Seq;
 
-/// From one user message to the next.
+/// The part of a session from one user message to the next.
 #[derive(Debug, Default)]
 pub(super) struct NotesTurn<'a> {
     /// `None` if the session begins without a user message.
@@ -19,7 +19,7 @@ pub(super) struct TurnStep<'a> {
 }
 
 impl<'a> NotesTurn<'a> {
-    /// The assistant's last text, if no call follows it.
+    /// Returns the assistant's last text, if no call follows it.
     pub(super) fn closing(&self) -> Option<&'a RecordedStatement> {
         self.steps.last().filter(|step| step.actions.is_empty()).and_then(|step| step.said)
     }
@@ -43,7 +43,7 @@ pub(super) fn of(facts: &Facts) -> Vec<NotesTurn<'_>> {
     let said = facts.assistant.iter().map(|said| (said.seq, TurnEvent::Said(said)));
     let done = facts.tools.actions.iter().map(|action| (action.seq, TurnEvent::Action(action)));
     let mut events: Vec<_> = asked.chain(said).chain(done).collect();
-    // Stable: those of one message stay in this order.
+    // The sort is stable: events of one message stay in this order.
     events.sort_by_key(|(seq, _)| *seq);
     let mut turns = Vec::new();
     let mut turn = NotesTurn::default();

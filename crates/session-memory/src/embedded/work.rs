@@ -1,4 +1,4 @@
-//! What is being done now, what was done, by which commands, and what came of it.
+//! The current work, the commands, the results, and the log.
 
 use std::collections::BTreeSet;
 
@@ -13,25 +13,25 @@ use super::task::{is_interruption, quoted};
 use super::turns::{NotesTurn, TurnStep};
 use crate::draft::NotesRow;
 
-/// Newest calls, and newest failures that stand open, in the current state.
+/// Number of newest calls and of newest unsolved failures in the current state.
 const LAST_ACTIONS: usize = 8;
 const OPEN_FAILURES: usize = 3;
-/// Messages after which a failure that nobody returned to is history.
+/// Number of messages after which an unsolved failure no longer belongs to the current state.
 const LATELY: u64 = 60;
 const LAST_WORDS: usize = 900;
 const ASKED_BYTES: usize = 500;
-/// Done todos that are named, so that none is done twice.
+/// Number of completed todos that are listed, so that none is done twice.
 const DONE: usize = 12;
 const STEP_BYTES: usize = 180;
 const RESULT_BYTES: usize = 420;
 const COMMANDS: usize = 24;
-/// Words that make two commands one kind.
+/// Number of equal first words that make two commands the same kind.
 const COMMAND_WORDS: usize = 3;
 
 const SHELLS: [&str; 7] =
     ["Bash", "bash", "shell", "exec_command", "run_terminal_cmd", "execute_command", "terminal"];
 
-/// What is being done, and what comes next.
+/// The current work, and what comes next.
 pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let facts = page.facts;
     let mut rows = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// What an agent that takes over should do first.
+/// The first thing that an agent should do when it takes over.
 fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let facts = page.facts;
     let (asked, said) = (facts.user.last()?, facts.assistant.last());
@@ -79,7 +79,7 @@ fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let answered = said.filter(|said| said.seq > asked.seq && said.seq > acted);
     let text = match (answered, facts.next_todo()) {
         _ if is_interruption(asked) && asked.seq > acted => {
-            format!("Next: the user interrupted in {}; wait for what they say", mark(asked.seq))
+            format!("Next: the user interrupted in {}; wait for the user", mark(asked.seq))
         }
         (Some(said), None) => format!(
             "Next: nothing is open; the assistant answered in {}; wait for the user",
@@ -112,13 +112,13 @@ fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
         rows.push(NotesRow::item("done", &text, 450));
     }
     if let Some(said) = facts.said_since_todos().filter(|_| !rows.is_empty()) {
-        let text = format!("The list is older than what the user said in {}.", mark(said.seq));
+        let text = format!("The todo list is older than the user's message {}.", mark(said.seq));
         rows.push(NotesRow::item("list", &text, 700));
     }
     rows
 }
 
-/// Commands by how often they are run, each as it was last written; tests, checks and commits come first.
+/// The most used commands, each in its newest wording. Tests, checks and commits come first.
 pub(super) fn workflow(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut commands: Vec<_> = page.facts.tools.commands.iter().collect();
     commands.sort_by_key(|command| std::cmp::Reverse((need(page, command), command.last)));
@@ -149,7 +149,7 @@ fn ended(command: &CommandFact) -> String {
     format!("{last}{}", verdict.unwrap_or_default())
 }
 
-/// The command's first words, without a leading `cd DIR &&`.
+/// Returns the first words of a command, without a leading `cd DIR &&`.
 fn kind(line: &str) -> String {
     let after_cd = line.starts_with("cd ").then(|| line.split_once("&& ")).flatten();
     let line = after_cd.map_or(line, |(_, rest)| rest);
@@ -171,7 +171,7 @@ fn tools(page: &NotesContext<'_>) -> Option<NotesRow> {
     (!named.is_empty()).then(|| NotesRow::item("tools", &text, 120))
 }
 
-/// What the assistant answered at the end of each turn.
+/// The assistant's answer at the end of each turn, and the results of tests.
 pub(super) fn results(page: &NotesContext<'_>) -> Vec<NotesRow> {
     page.turns.iter().filter_map(|turn| result(page, turn)).chain(tests(page)).collect()
 }
@@ -183,24 +183,23 @@ fn result(page: &NotesContext<'_>, turn: &NotesTurn<'_>) -> Option<NotesRow> {
     Some(page.row("result", closing.seq, &text, 0))
 }
 
-/// The last run of each kind of test, and what was committed.
+/// The last run of each kind of test, and commits.
 fn tests(page: &NotesContext<'_>) -> Vec<NotesRow> {
-    let told = page.facts.tools.commands.iter().filter(|command| match command.purpose {
-        CommandPurpose::Test => true,
-        CommandPurpose::Commit => command.verdict.is_some(),
-        _ => false,
-    });
-    told.map(|command| {
-        let what = if command.purpose == CommandPurpose::Test { "Tests" } else { "Committed" };
+    let rows = page.facts.tools.commands.iter().filter_map(|command| {
+        let what = match command.purpose {
+            CommandPurpose::Test => "Tests",
+            CommandPurpose::Commit if command.verdict.is_some() => "Committed",
+            _ => return None,
+        };
         let line = clip(&page.call(&command.line), 90);
         let text = format!("{} {what}: `{line}` {}", mark(command.last), ended(command));
         let weight = 150 + page.recency(command.last);
-        NotesRow::item(format!("tests:{}", kind(&command.line)), &text, weight)
-    })
-    .collect()
+        Some(NotesRow::item(format!("tests:{}", kind(&command.line)), &text, weight))
+    });
+    rows.collect()
 }
 
-/// Step by step, oldest first.
+/// The steps of the session, oldest first.
 pub(super) fn worklog(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = Vec::new();
     for turn in &page.turns {
@@ -230,7 +229,7 @@ fn step_text(step: &TurnStep<'_>) -> String {
     }
 }
 
-/// What a handful of calls did, in a few words.
+/// Describes what a few calls did.
 fn done(actions: &[&Action]) -> String {
     let mut changed = BTreeSet::new();
     let (mut read, mut reads, mut ran) = (BTreeSet::new(), 0_u32, Vec::new());

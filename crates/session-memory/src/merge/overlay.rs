@@ -17,7 +17,7 @@ pub(super) struct Overlay {
     pub(super) crlf: bool,
     /// The lines in each section of the template.
     sections: Vec<Vec<KeptLine>>,
-    /// A person's own sections, each after a section of the template or before the first.
+    /// A person's own sections, each with the template's section that it follows; `None` before the first.
     extras: Vec<(Option<usize>, NotesSection)>,
 }
 
@@ -40,7 +40,8 @@ fn own_lines(section: &[KeptLine]) -> impl Iterator<Item = &String> {
 impl Overlay {
     pub(super) fn read(template: &Template, last: &WrittenNotes, file: &str) -> Self {
         let document = template.read(file);
-        let begun_anew = document.parts.iter().all(|part| template.place(&part.heading).is_none());
+        let started_over =
+            document.parts.iter().all(|part| template.place(&part.heading).is_none());
         let mut overlay = Self {
             removed: last.removed.clone(),
             crlf: document.crlf,
@@ -60,7 +61,7 @@ impl Overlay {
             }
         }
         overlay.preamble = document.preamble;
-        if begun_anew {
+        if started_over {
             let own: HashSet<&str> = last.rows.iter().map(|row| row.text.trim()).collect();
             overlay.preamble.retain(|line| !own.contains(line.trim()));
         } else {
@@ -73,8 +74,8 @@ impl Overlay {
         overlay
     }
 
-    /// A section that the template does not have, without the lines that the daemon wrote under an
-    /// earlier template; nothing if nothing else is in it.
+    /// Adds a section that the template does not have, without the lines that the daemon wrote under an earlier
+    /// template. A section that only has such lines is dropped.
     fn add_extra(&mut self, after: Option<usize>, last: &WrittenNotes, mut part: NotesSection) {
         let mut own = OverlayReader::new(last, &part.heading);
         let was_ours = !own.keys.is_empty();
@@ -84,7 +85,7 @@ impl Overlay {
         }
     }
 
-    /// Removes from a draft the rows that a person removed, and those that they wrote themselves.
+    /// Removes from a draft the rows that a person removed or wrote themselves.
     pub(super) fn strike(&self, template: &Template, draft: &mut NotesDraft) {
         for ((section, drafted), kept) in
             template.sections.iter().zip(&mut draft.sections).zip(&self.sections)
@@ -104,7 +105,7 @@ impl Overlay {
         }
     }
 
-    /// Tokens of a person's lines, in each section and outside all sections.
+    /// Returns the tokens of a person's lines, in each section and outside all sections.
     pub(super) fn sizes(&self, template: &Template) -> (Vec<u64>, u64) {
         let cost = |line: &String| u64::from(text_tokens(line)) + 1;
         let size = |lines: &[String]| lines.iter().map(cost).sum::<u64>();
@@ -114,8 +115,8 @@ impl Overlay {
         (kept.collect(), extras + size(&self.preamble) + headings.sum::<u64>())
     }
 
-    /// Rows with a person's lines between them. Lines whose row is gone follow the nearest earlier row that remains.
-    pub(super) fn woven(&self, at: usize, rows: &[NotesRow]) -> Vec<String> {
+    /// Puts a person's lines between rows, each after the nearest earlier row that remains.
+    pub(super) fn merged_lines(&self, at: usize, rows: &[NotesRow]) -> Vec<String> {
         let present: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
         let mut following: HashMap<Option<&str>, Vec<&String>> = HashMap::new();
         let mut anchor = None;
@@ -147,24 +148,24 @@ impl Overlay {
 struct OverlayReader<'a> {
     /// The key of each line that the daemon wrote.
     keys: HashMap<&'a str, &'a str>,
-    met: HashSet<&'a str>,
+    found: HashSet<&'a str>,
 }
 
 impl<'a> OverlayReader<'a> {
     fn new(last: &'a WrittenNotes, heading: &str) -> Self {
         let own = last.rows.iter().filter(|row| same_heading(&row.id.section, heading));
         let keys = own.map(|row| (row.text.trim(), row.id.key.as_str())).collect();
-        Self { keys, met: HashSet::new() }
+        Self { keys, found: HashSet::new() }
     }
 
-    /// The key of the line, if the daemon wrote it.
+    /// Returns the key of the line, if the daemon wrote it.
     fn take(&mut self, line: &str) -> Option<&'a str> {
         let key = self.keys.get(line.trim()).copied()?;
-        self.met.insert(key);
+        self.found.insert(key);
         Some(key)
     }
 
-    /// Called for each occurrence of the heading: their lines belong together.
+    /// Adds the lines below one occurrence of the heading.
     fn read(&mut self, lines: &[String], kept: &mut Vec<KeptLine>) {
         // Blank lines between consecutive lines of a person are kept.
         let (mut open, mut blanks) = (false, 0);
@@ -190,12 +191,12 @@ impl<'a> OverlayReader<'a> {
         }
     }
 
-    /// Rows that are gone, by key and by words, because another strategy has other keys.
+    /// Returns the rows that are gone, by key and by words, because another strategy has other keys.
     fn missing(&self, heading: &str) -> Vec<RowId> {
-        let gone = self.keys.iter().filter(|(_, key)| !self.met.contains(*key));
+        let gone = self.keys.iter().filter(|(_, key)| !self.found.contains(*key));
         let mut keys: Vec<String> = gone
             .flat_map(|(text, key)| {
-                // A template line has no words of its own.
+                // A line of the template is not identified by its words.
                 let words = (!key.starts_with(TEMPLATE_KEY)).then(|| words_key(text));
                 words.into_iter().chain([(*key).to_owned()])
             })

@@ -2,7 +2,7 @@
 
 use bethink_transcript::text::{closed_fences, fence, heading_level, shorten};
 
-/// Longest line, in bytes: a longer one is pasted text.
+/// Maximum size of a line, in bytes: a longer one is pasted text.
 const MAX_LINE_BYTES: usize = 2_000;
 /// Markdown's indentation for code without a fence.
 const CODE_INDENT: &str = "    ";
@@ -26,7 +26,7 @@ impl NotesLine {
     }
 }
 
-/// Fenced code becomes indented code, because an unclosed fence would hide sections.
+/// Converts lines. Fenced code becomes indented code, because an unclosed fence would hide sections.
 pub(super) fn readable(lines: &[String]) -> Vec<NotesLine> {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let fenced = closed_fences(&lines);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_line_and_no_structure() {
+    fn lines_never_begin_a_section_or_a_fence() {
         check("- a  \n\n  - b\nprose", &["- a", "  - b", "prose"]);
         check("### Deeper ##\n####\n-\n***", &["**Deeper**"]);
         check("```sh\n# note\nmake\n```", &["    # note", "    make"]);
