@@ -95,7 +95,7 @@ pub enum FillLevel {
 }
 
 /// Token limits that follow from the size of the context window.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Thresholds {
     /// The whole window.
     pub window: u64,

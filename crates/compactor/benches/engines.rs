@@ -7,7 +7,7 @@ use bethink_compactor::{
     CompactLimits, CompactionInput, EmbeddedSummarizer, Restorable, Trigger, compact,
 };
 use bethink_context::{
-    Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, assemble, view,
+    Decisions, Hints, History, HistoryEntry, ViewOptions, assemble, view, window_thresholds,
 };
 use bethink_facts::Facts;
 use bethink_transcript::message::MessageSource;
@@ -67,7 +67,7 @@ fn prompt(history: &History, decisions: &Decisions) -> usize {
 }
 
 fn compaction(history: &History, decisions: &Decisions) -> u64 {
-    let Ok(thresholds) = WindowThresholds::new(200_000, 20_000, 0.0) else { return 0 };
+    let Ok(thresholds) = window_thresholds(200_000, 20_000, 0.0) else { return 0 };
     let mut facts = Facts::default();
     history.entries().iter().for_each(|entry| facts.observe(&entry.message));
     let input = CompactionInput {

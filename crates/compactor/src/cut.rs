@@ -1,4 +1,4 @@
-//! Where the kept tail begins.
+//! Plans a cut: which of the newest messages stay.
 
 use bethink_context::collapse::cut_points;
 use bethink_context::decision::{ClearedResult, RESULT_FRAME_TOKENS};
@@ -17,22 +17,21 @@ pub struct Cut {
     pub clipped: Vec<ClearedResult>,
 }
 
-/// How many tokens a tail may have.
+/// Limits of a tail, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// The size to aim for.
     pub target: u64,
-    /// The hard limit.
+    /// The maximum size.
     pub hard: u64,
-    /// The tail starts here at the latest, whatever its size: a message that no summary covers must
-    /// stay.
+    /// The tail starts here at the latest, whatever its size: a message that no summary covers must stay.
     pub no_later: Option<Seq>,
 }
 
 /// Plans a cut whose tail fills `room`.
 ///
-/// Extends backwards from the newest message until the minimums in `limits` are met, as far as the room
-/// allows, then on to its target; always between API rounds, and never within a collapsed span.
+/// Extends backwards from the newest message until the minimums in `limits` are met, as far as the room allows, then up
+/// to its target. Cuts only between API rounds, and never within a collapsed span.
 pub fn plan(
     history: &History,
     decisions: &Decisions,
@@ -49,7 +48,7 @@ pub fn plan(
     }
 }
 
-/// The cut point after which everything is kept.
+/// Returns the cut point after which everything is kept.
 fn tail_start(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -104,8 +103,8 @@ fn at(entries: &[HistoryEntry], point: usize, suffix: &[u64]) -> Cut {
     }
 }
 
-/// For when even the newest round is over the limit: shortens its results until it fits. If that is
-/// not enough, nothing is kept: its text is in the summary.
+/// Keeps the newest round although it is over the limit, with shortened results. If that is not enough, nothing is
+/// kept, and the round is in the summary.
 fn last_round(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -130,7 +129,7 @@ fn last_round(
     }
 }
 
-/// A result is never shortened below this: its first lines show what it was.
+/// Minimum size of a shortened result, in tokens: its first lines show what it was.
 const MIN_CLIPPED_TOKENS: u64 = 160;
 
 fn clip(
@@ -146,7 +145,7 @@ fn clip(
             if u64::from(facts.tokens) <= each || decisions.result(tool_use_id).is_some() {
                 continue;
             }
-            // Three bytes per estimated token, minus the note around it.
+            // An estimated token has three bytes; the note around the text has about 110 tokens.
             let keep = usize::try_from(each.saturating_sub(110) * 3).unwrap_or(usize::MAX);
             let text = hints.clipped(&block.text(), keep, entry.message.seq);
             let tokens = u64::from(text_tokens(&text) + RESULT_FRAME_TOKENS);
@@ -161,7 +160,7 @@ fn clip(
     cut
 }
 
-/// Tokens of `entries[i..]` as they are shown, for every `i`.
+/// Returns the tokens of `entries[i..]` as they are shown, for every `i`.
 fn suffix_tokens(entries: &[HistoryEntry], decisions: &Decisions) -> Vec<u64> {
     let mut suffix = vec![0; entries.len() + 1];
     for (i, entry) in entries.iter().enumerate().rev() {

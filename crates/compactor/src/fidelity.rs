@@ -1,5 +1,5 @@
-//! How much of what mattered can still be read after a compaction: predicted when it is made, from the
-//! expected need for names, and measured later, from the names that the session used again.
+//! Fidelity: the share of the names in use that can still be read after a compaction. It is predicted when the
+//! compaction is made, from the expected need for names, and measured later, from the names that were used again.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use bethink_facts::{Facts, RankedName};
 
-/// How many names are looked at: those of the covered messages that are needed most.
+/// Number of names that are checked: those that are needed most.
 const NAMES: usize = 300;
-/// How many lost names are listed, the most needed first.
+/// Number of lost names that are recorded, most needed first.
 const LOST: usize = 12;
 
-/// How many of the names still needed can be read in a prompt.
+/// How many of the needed names can be read in a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Share of the names that are still in the prompt, 0 to 1: by weight, or by number in hindsight.
+    /// Share of the names that are still in the prompt, 0 to 1: weighted by need when predicted, by number when measured.
     pub score: f64,
     pub names: u64,
     pub kept: u64,
@@ -50,19 +50,19 @@ pub fn score(facts: &Facts, view: &View) -> Fidelity {
         all += weight;
         still += if fidelity.count(name, &readable, facts) { weight } else { 0.0 };
     }
-    // With no name in use there was nothing to lose.
+    // Without names in use, nothing was lost.
     let score = if all > 0.0 { still / all } else { 1.0 };
     fidelity.score = rounded(score);
     fidelity
 }
 
-/// How many messages after a compaction count in its hindsight; later ones belong to later compactions.
+/// Number of messages after a compaction in which its fidelity is measured; later ones belong to later compactions.
 pub const HORIZON: u64 = 40;
-/// With fewer names than this, a score means nothing.
+/// Minimum number of names for a meaningful score.
 const ENOUGH: u64 = 5;
 
-/// The hindsight of the boundary in force: of the names used after it that had occurred before it, the share
-/// that could be read in the prompt right after it. `None` while too little has come after it.
+/// Measures the compaction in force: of the names used after it that occurred before it, the share that could be read in
+/// the first prompt after it. Returns `None` if too few names were used since.
 pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Fidelity> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();
@@ -95,7 +95,7 @@ pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Opt
     (found.names >= ENOUGH).then_some(found)
 }
 
-/// Names in texts and in the input of tool calls; results are left out.
+/// Calls `each` with the names in texts and in the input of tool calls, but not those in results.
 fn for_each_spoken(message: &Message, mut each: impl FnMut(&str)) {
     for block in &message.blocks {
         let text = match &block.kind {
@@ -107,7 +107,7 @@ fn for_each_spoken(message: &Message, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Adds the names that can be read in the block; `is_whole` says whether a result is shown.
+/// Adds the names that can be read in the block; `is_whole` tests whether a result is shown in full.
 pub(crate) fn read(
     block: &Block,
     is_whole: impl Fn(&ToolUseId) -> bool,
@@ -122,17 +122,17 @@ pub(crate) fn read(
     }
 }
 
-/// A score below this causes a warning, whatever the score before it.
+/// A score below this causes a warning.
 const LOW: f64 = 0.80;
-/// So does a fall of this much since the previous compaction.
+/// A fall of this much since the previous compaction also causes a warning.
 const FALL: f64 = 0.08;
-/// How many lost names a warning lists.
+/// Number of lost names that a warning lists.
 const LISTED: usize = 5;
 
-/// What limited the size of a compaction's result.
+/// The limits on the size of a compaction's result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
-    /// Tokens of system and tools, which no compaction touches.
+    /// Tokens of system and tools, which no compaction changes.
     pub fixed: u64,
     /// Tokens at which a compaction is due.
     pub auto: u64,
@@ -141,8 +141,8 @@ pub struct Pressure {
     pub refused: usize,
 }
 
-/// A warning about the score of `now`, if it needs one. `before` is the score of the previous compaction,
-/// `hindsight` how that one turned out.
+/// Returns a warning about the score of `now`, if it needs one. `before` is the predicted score of the previous
+/// compaction, `hindsight` its measured one.
 pub fn warning(
     now: &Fidelity,
     before: Option<f64>,
@@ -186,7 +186,7 @@ fn rounded(score: f64) -> f64 {
     (score * 10_000.0).round() / 10_000.0
 }
 
-/// Every name that can be read in the view.
+/// Returns every name that can be read in the view.
 fn names_of(view: &View) -> HashSet<String> {
     let mut names = HashSet::new();
     for shown in view.messages.iter().flat_map(|m| &m.blocks) {

@@ -1,11 +1,10 @@
-//! One compaction from plan to result: cut, summary by the cheapest level that works, restoration,
-//! acceptance. Returns an accepted result or the reason why there is none.
+//! One compaction from plan to result: cut, summary by the cheapest level that works, restoration, acceptance.
 
 use std::collections::HashSet;
 
 use bethink_api::RestoredItem;
 use bethink_context::{
-    Boundary, Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, in_view, view,
+    Boundary, Decisions, Hints, History, HistoryEntry, Thresholds, ViewOptions, in_view, view,
 };
 use bethink_tokens::text_tokens;
 use bethink_transcript::{Seq, ToolUseId, ValidPrompt};
@@ -25,8 +24,8 @@ use bethink_facts::Facts;
 /// Writes a summary of the covered messages.
 pub trait Summarizer: Send + Sync {
     fn level(&self) -> SummaryLevel;
-    /// The last message that the text covers, if known before it is written: the kept tail starts with the
-    /// next one at the latest.
+    /// Returns the last message that the text covers, if known before it is written. The kept tail starts with the next
+    /// one at the latest.
     fn covers(&self) -> Option<Seq> {
         None
     }
@@ -34,29 +33,29 @@ pub trait Summarizer: Send + Sync {
     fn is_well_formed(&self, summary: &str) -> bool {
         well_formed(summary)
     }
-    /// The text of the summary, or why there is none, and then the next level is tried.
+    /// Writes the summary. After an error, which gives the reason, the next level is tried.
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String>;
 }
 
 #[derive(Debug)]
 pub struct SummaryRequest<'a> {
-    /// Through the newest message.
+    /// Facts through the newest message.
     pub facts: &'a Facts,
     pub max_bytes: usize,
-    /// Limit for the user's own words, in bytes.
+    /// Maximum size of the user's own words, in bytes.
     pub user_bytes: usize,
-    /// First message that stays in view; none when everything is covered.
+    /// First message that stays in view; `None` if everything is covered.
     pub kept_from: Option<Seq>,
-    /// Names that stay readable in the kept tail.
+    /// Names that can be read in the kept tail.
     pub visible: &'a HashSet<String>,
-    /// The person who asked for the summary also reads it without the tail.
+    /// Whether a person reads the summary without the tail.
     pub stands_alone: bool,
-    /// What the person who asked wants kept above all.
+    /// What the summary must keep above all else, according to the person who asked for it.
     pub focus: Option<&'a str>,
 }
 
 impl SummaryRequest<'_> {
-    /// Whether a reader of the summary does not see this message itself.
+    /// Whether a reader of the summary does not see this message.
     pub fn is_hidden(&self, seq: Seq) -> bool {
         self.stands_alone || self.kept_from.is_none_or(|kept| seq < kept)
     }
@@ -67,16 +66,16 @@ pub struct CompactionInput<'a> {
     pub id: String,
     pub history: &'a History,
     pub decisions: &'a Decisions,
-    /// Through the newest message.
+    /// Facts through the newest message.
     pub facts: &'a Facts,
-    pub thresholds: WindowThresholds,
-    /// Tokens of system and tools, which no compaction touches.
+    pub thresholds: Thresholds,
+    /// Tokens of system and tools, which no compaction changes.
     pub fixed_tokens: u64,
     /// The provider's count divided by the estimate; 1 if nothing was reported.
     pub scale: f64,
     pub trigger: Trigger,
     pub focus: Option<String>,
-    /// Upper bound of the summary, at 4 bytes per token.
+    /// Maximum size of the summary, at 4 bytes per token.
     pub summary_tokens: Option<u64>,
     pub restorable: &'a Restorable,
     pub limits: CompactLimits,
@@ -92,20 +91,20 @@ pub struct CompactionOutcome {
     pub level: SummaryLevel,
     pub first_seq: Seq,
     pub last_seq: Seq,
-    /// Estimated tokens of the messages, before and after, system and tools included.
+    /// Estimated tokens of the prompt, before and after, including system and tools.
     pub tokens_before: u64,
     pub tokens_after: u64,
     pub summary_tokens: u64,
     pub fidelity: Fidelity,
     pub restored: Vec<RestoredItem>,
-    /// Levels that were tried, and why each was rejected.
+    /// The levels that were tried, and why each was rejected.
     pub refused: Vec<String>,
 }
 
-/// Why nothing was compacted. Nothing has changed.
+/// The reason why nothing was compacted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionFailure {
-    #[error("there is nothing to compact before the newest round")]
+    #[error("{NOTHING}")]
     Nothing,
     #[error(
         "system prompt and tools take {fixed} of the {auto} tokens at which a compaction is due; no compaction can help"
@@ -115,7 +114,9 @@ pub enum CompactionFailure {
     Refused(Vec<String>),
 }
 
-/// Attempts, from the largest result to the smallest: percent of the tail's share and of the summary's.
+const NOTHING: &str = "there is nothing to compact before the newest round";
+
+/// Attempts, from the largest result to the smallest: the percentages of the tail's share and of the summary's.
 const ATTEMPTS: [(u64, u64); 4] = [(100, 100), (50, 70), (15, 45), (0, 25)];
 
 pub fn compact(
@@ -123,7 +124,7 @@ pub fn compact(
     ladder: &[&dyn Summarizer],
 ) -> Result<CompactionOutcome, CompactionFailure> {
     let before = view(input.history, input.decisions, input.options).tokens() + input.fixed_tokens;
-    // In the unit of the estimate, where the provider counts more.
+    // In estimated tokens, if the provider counts more than the estimate.
     let auto = (input.thresholds.auto as f64 / input.scale.max(1.0)) as u64;
     let room = auto.saturating_sub(input.fixed_tokens);
     if room < MIN_ROOM {
@@ -146,18 +147,17 @@ pub fn compact(
     Err(CompactionFailure::Refused(refused))
 }
 
-const NOTHING: &str = "there is nothing to compact before the newest round";
-
+/// Sizes in estimated tokens.
 struct Sizes {
     before: u64,
-    /// Where the next compaction would be due.
+    /// The size at which the next compaction is due.
     auto: u64,
-    /// For the messages under `auto`.
+    /// Room for messages under `auto`.
     room: u64,
 }
 
-/// Tries one level with these percentages of the tail's and the summary's share. A compaction that does not
-/// free enough is rejected.
+/// Tries one level with these percentages of the tail's and the summary's share. Rejects a compaction that frees too
+/// little.
 fn attempt(
     input: &CompactionInput<'_>,
     level: &dyn Summarizer,
@@ -228,7 +228,7 @@ fn draft(
     room: u64,
     percent: u64,
 ) -> Result<(Boundary, Vec<RestoredItem>), String> {
-    // Someone who asks for a compaction reads its summary by itself.
+    // A person who asks for a compaction reads its summary without the tail.
     let stands_alone = input.trigger == Trigger::Manual;
     let visible = tail_names(input, cut);
     let last = input.history.last_seq();
@@ -277,7 +277,7 @@ fn draft(
     Ok((boundary, items))
 }
 
-/// The first text of the new view.
+/// Returns the first text of the new view.
 fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     let (covered, session) = (kept_from.0.saturating_sub(1), &input.hints.session);
     let in_short = input.decisions.spans().iter().any(|span| span.first >= kept_from);
@@ -296,7 +296,7 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     )
 }
 
-/// Messages of the kept tail that are not in a collapsed span.
+/// Returns the messages of the kept tail that are not in a collapsed span.
 fn tail<'a>(input: &'a CompactionInput<'_>, cut: &Cut) -> impl Iterator<Item = &'a HistoryEntry> {
     let from = cut.kept_from;
     in_view(input.history, input.decisions).filter(move |entry| entry.message.seq >= from)
@@ -312,7 +312,7 @@ fn tail_names(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
     names
 }
 
-/// Files whose content can be read in the kept tail.
+/// Returns the files whose content can be read in the kept tail.
 fn tail_paths(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
     let results = tail(input, cut).flat_map(|e| e.message.tool_results());
     results

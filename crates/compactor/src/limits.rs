@@ -17,9 +17,9 @@ pub struct CompactLimits {
     pub skills_tokens: u64,
     /// Consecutive failures after which compaction is no longer tried automatically.
     pub max_failures: u32,
-    /// A window that fills up within this many turns of a compaction was refilled quickly.
+    /// Maximum number of turns after a compaction in which a window that fills up counts as refilled quickly.
     pub thrash_turns: u32,
-    /// How many quick refills in a row count as thrashing: something other than the history fills the window.
+    /// Number of quick refills in a row that count as thrashing: something other than the history fills the window.
     pub thrash_times: u32,
 }
 
@@ -42,28 +42,27 @@ impl Default for CompactLimits {
     }
 }
 
-/// A compaction must free at least this share of the prompt, in percent: less is not worth a cold
-/// cache.
+/// Minimum percentage of the prompt that a compaction frees: less is not worth losing the cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// How the room under `auto` is divided after a compaction. The rest is room to work in. Measured on
-/// recorded sessions: a larger tail keeps more recent names, a larger summary more old ones.
+/// Percentages of the room under `auto` after a compaction; the remainder is room for work. Measured on recorded
+/// sessions: a larger tail keeps more recent names, a larger summary more old ones.
 pub const TAIL_PERCENT: u64 = 40;
 pub const SUMMARY_PERCENT: u64 = 35;
 pub const RESTORED_PERCENT: u64 = 10;
-/// Restored texts fill a new view no further than this, so that the next compaction is not due at once.
+/// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
+/// due at once.
 pub const FILLED_PERCENT: u64 = 80;
-/// The largest summary, whatever the window: models read a longer one less carefully.
+/// Maximum size of a summary, in tokens: models read a longer one less carefully.
 pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
-/// How much larger it may be when it contains notes (up to 12,000 tokens) or a model's text.
+/// Additional tokens for a summary that contains notes (up to 12,000 tokens) or a model's text.
 pub const TEXT_EXTRA_TOKENS: u64 = 8_000;
-/// The smallest summary: nine sections with a line each.
+/// Minimum size of a summary, in tokens: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
-/// If less room than this is left under `auto` after system and tools, no compaction can help.
+/// Minimum room under `auto` after system and tools, in tokens. With less, no compaction can help.
 pub const MIN_ROOM: u64 = 1_500;
 
-/// The largest model answer that is read as a summary, draft included: four times the bytes of the largest
-/// summary that is written.
+/// Maximum size of a model's answer with its draft, in bytes: four times the largest summary.
 pub const REPLY_MAX_BYTES: usize = 200_000;
-/// Limit for instructions about summaries, in bytes: a longer text is a specification, which belongs elsewhere.
-pub const WISH_BYTES: usize = 4_000;
+/// Maximum size of instructions about summaries, in bytes: a longer text is a specification, which belongs elsewhere.
+pub const INSTRUCTIONS_BYTES: usize = 4_000;

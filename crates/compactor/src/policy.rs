@@ -1,6 +1,6 @@
 //! When to compact, and when to stop trying.
 
-use bethink_context::WindowThresholds;
+use bethink_context::Thresholds;
 
 use crate::limits::CompactLimits;
 
@@ -24,7 +24,7 @@ impl Trigger {
     }
 }
 
-/// Stops a session from compacting for ever. Kept in memory with the session; a restart resets it.
+/// Stops a session from compacting endlessly. Kept in memory with the session; a restart resets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Breakers {
     failures: u32,
@@ -32,17 +32,17 @@ pub struct Breakers {
     refills: u32,
 }
 
-/// What to do about a prompt of a given size.
+/// The decision about a prompt of a given size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
     Nothing,
     Compact,
-    /// A breaker is open; the reason is for people.
+    /// A compaction is due but not made, for this reason.
     Held(String),
 }
 
 impl Breakers {
-    /// A prompt was asked for.
+    /// Records that a prompt was requested.
     pub fn turn(&mut self) {
         if let Some(turns) = &mut self.turns_since {
             *turns += 1;
@@ -79,17 +79,17 @@ impl Breakers {
     }
 }
 
-/// Decides about an automatic compaction. If the newest compaction was `undone`, a person wants the whole
-/// view for as long as it fits.
+/// Decides about an automatic compaction. If the newest compaction was `undone`, the person wants the whole view for as
+/// long as it fits.
 pub fn decide(
     tokens: u64,
-    thresholds: &WindowThresholds,
+    thresholds: &Thresholds,
     breakers: &Breakers,
     limits: &CompactLimits,
     undone: bool,
 ) -> Policy {
-    // An open breaker or an undo delays compaction only until the window is full: then the alternative
-    // is a session that cannot continue, and the embedded level costs nothing.
+    // Thrashing or an undo delays compaction only until the window is full: then the session could not continue
+    // otherwise, and the embedded level costs nothing.
     if tokens >= thresholds.blocking && breakers.failures < limits.max_failures {
         return Policy::Compact;
     }
@@ -108,10 +108,12 @@ pub fn decide(
 
 #[cfg(test)]
 mod tests {
+    use bethink_context::window_thresholds;
+
     use super::*;
 
-    fn thresholds() -> WindowThresholds {
-        WindowThresholds::new(200_000, 20_000, 0.0).unwrap()
+    fn thresholds() -> Thresholds {
+        window_thresholds(200_000, 20_000, 0.0).unwrap()
     }
 
     fn policy(tokens: u64, breakers: &Breakers, undone: bool) -> Policy {
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(
             policy(177_000, &breakers, false),
             Policy::Compact,
-            "rather than a dead session"
+            "the session could not continue otherwise"
         );
         for _ in 0..4 {
             breakers.turn();

@@ -1,5 +1,5 @@
-//! Restores what a cut would lose and the next turn needs, within budgets. What is still visible in the
-//! kept tail is not repeated.
+//! Restores content that a cut would lose and the next turn needs, within budgets. Content that can be read in the kept
+//! tail is not repeated.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,10 @@ use bethink_transcript::text::beginning;
 
 use crate::limits::CompactLimits;
 
-/// What could be restored; gathered by the daemon, newest first in each list.
+/// Content that can be restored, gathered by the daemon, newest first in each list.
 #[derive(Clone, Debug, Default)]
 pub struct Restorable {
-    /// Path and content of recently read files, as they are on disk now; no content if a file is too
-    /// large to read.
+    /// Path and content of recently read files, as they are on disk now; no content if a file is too large to read.
     pub files: Vec<(String, Option<String>)>,
     /// Name or path of the plan, and its text.
     pub plan: Option<(String, String)>,
@@ -37,7 +36,7 @@ pub struct AgentStatus {
     pub read: bool,
 }
 
-/// Chooses within the budgets, and within `room` tokens in total: state first, files last.
+/// Chooses content within the budgets, and within `room` tokens in total: state first, files last.
 pub fn select(
     what: &Restorable,
     visible: &HashSet<String>,
@@ -45,7 +44,7 @@ pub fn select(
     limits: &CompactLimits,
     room: u64,
 ) -> (Vec<Attachment>, Vec<RestoredItem>) {
-    let mut picked = Picked { after, room, attachments: Vec::new(), items: Vec::new() };
+    let mut picked = Selection { after, room, attachments: Vec::new(), items: Vec::new() };
     if let Some((name, text)) = &what.plan {
         let text = format!("The plan as it was before the compaction ({name}):\n{text}");
         picked.add(RestoredKind::Plan, name, &text, room / 2);
@@ -95,14 +94,14 @@ fn agent_text(agent: &AgentStatus) -> String {
     }
 }
 
-struct Picked {
+struct Selection {
     after: Seq,
     room: u64,
     attachments: Vec<Attachment>,
     items: Vec<RestoredItem>,
 }
 
-impl Picked {
+impl Selection {
     /// Adds as much of the beginning of the text as `limit` and the room allow; returns the tokens spent.
     fn add(&mut self, kind: RestoredKind, name: &str, text: &str, limit: u64) -> u64 {
         let limit = limit.min(self.room);
@@ -158,14 +157,15 @@ impl Picked {
     }
 }
 
-/// The tags around a text.
+/// Tokens of the tags around a text.
 const FRAME_TOKENS: u64 = 20;
-/// A text cut to less than this is not worth adding.
+/// Minimum size of a shortened text, in tokens.
 const WORTH_TOKENS: u64 = 80;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
     fn names(what: &Restorable, visible: &[&str], room: u64) -> Vec<String> {
         let visible = visible.iter().map(|v| (*v).to_owned()).collect();
         let limits = CompactLimits::default();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_few_whole_and_not_seen_twice() {
+    fn files_are_restored_in_full_and_only_once() {
         let files = (1..=7).map(|n| (format!("f{n}"), Some("x".repeat(100)))).collect();
         let what = Restorable { files, ..Restorable::default() };
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_is_only_named_and_a_large_skill_keeps_its_head() {
+    fn of_a_large_file_the_name_and_of_a_large_skill_the_beginning_is_restored() {
         let what = Restorable {
             files: vec![
                 ("huge".into(), None),

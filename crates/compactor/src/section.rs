@@ -24,7 +24,7 @@ impl Section {
         SECTIONS[self as usize].0
     }
 
-    /// The heading without its marks and number.
+    /// Returns the heading without its marks and number.
     pub fn name(self) -> &'static str {
         self.heading().split_once(". ").map_or_else(|| self.heading(), |(_, name)| name)
     }
@@ -34,8 +34,8 @@ impl Section {
     }
 }
 
-/// Heading of each section, and the share of the budget that it may take, in percent. Files and concepts get
-/// the rest, at least two fifths: in recorded sessions, names are what the following work uses most.
+/// The heading of each section, and the maximum percentage of the budget that it gets. Files and concepts get the
+/// remainder, at least two fifths: in recorded sessions, the following work uses names most.
 const SECTIONS: [(&str, usize); 9] = [
     ("## 1. Primary Request and Intent", 9),
     ("## 2. Key Technical Concepts", 0),
@@ -48,7 +48,7 @@ const SECTIONS: [(&str, usize); 9] = [
     ("## 9. Optional Next Step", 2),
 ];
 
-/// Whether all nine headings are there, in order, with some text under them.
+/// Whether all nine headings are present, in order, with some text under them.
 pub fn well_formed(summary: &str) -> bool {
     let mut rest = summary;
     let complete = Section::ALL.iter().all(|section| match rest.find(section.heading()) {

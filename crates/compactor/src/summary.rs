@@ -1,5 +1,4 @@
-//! Summaries from facts, without a model: nine sections in a byte budget, or the session's notes with
-//! what they lack.
+//! Summaries from facts, without a model: nine sections in a byte budget, or the session's notes with additions.
 
 mod choose;
 mod code;
@@ -18,13 +17,13 @@ use crate::section::Section;
 pub(crate) use page::NONE;
 use page::{SummaryPage, WrittenSummary};
 
-pub(crate) use names::lacking;
+pub(crate) use names::files_and_names;
 pub use notes::{NotesSummarizer, SessionNotes};
 pub use span::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
 pub(crate) use user_words::{is_unanswered, user_messages};
 
-/// Share of the user's words, in percent, while the newest of them is unanswered: the next turn is about
-/// it, however long it is.
+/// Percentage for the user's words while the newest message is unanswered: the next turn is about it, however long it
+/// is.
 pub(crate) const UNANSWERED_PERCENT: usize = 50;
 
 /// Writes summaries from facts only.
@@ -50,7 +49,7 @@ fn write(request: &SummaryRequest<'_>) -> String {
     }
     let mut pages = Pages::default();
     let mut spent = 0;
-    // Statements are chosen last, so that they add what the other sections do not say.
+    // Statements are chosen last, because they should add what the other sections lack.
     let mut order: Vec<Section> = Section::ALL.into_iter().filter(|s| s.share() > 0).collect();
     order.sort_by_key(|section| *section == Section::Solving);
     for section in order {
@@ -64,17 +63,17 @@ fn write(request: &SummaryRequest<'_>) -> String {
         pages[section as usize] = text;
     }
     let rest = room.saturating_sub(spent);
-    let (files, concepts) = lacking(request, written.known, &[], rest);
+    let (files, concepts) = files_and_names(request, written.known, &[], rest);
     pages[Section::Files as usize] = files;
     pages[Section::Concepts as usize] = concepts;
-    laid_out(&pages)
+    render(&pages)
 }
 
 /// The text of each section, in the order of [`Section::ALL`].
 pub(crate) type Pages = [String; 9];
 
-/// The summary with its headings.
-pub(crate) fn laid_out(pages: &Pages) -> String {
+/// Renders the summary with its headings.
+pub(crate) fn render(pages: &Pages) -> String {
     let mut out = String::new();
     for (section, text) in Section::ALL.into_iter().zip(pages) {
         let text = if text.is_empty() { NONE } else { text };

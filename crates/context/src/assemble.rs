@@ -8,8 +8,8 @@ use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Role, ValidPrompt,
 /// Index in [`PARTS`] of the first part that depends on the project or user. The parts before it are always the same,
 /// so their cache may be shared.
 pub const DYNAMIC_FROM: usize = 6;
-/// No provider caches every prompt smaller than this (their minimums are 1,024 to 4,096 tokens), so its
-/// newest message gets no breakpoint.
+/// The newest message of a smaller prompt gets no breakpoint: the minimum size of a cached prompt is 1,024 to 4,096
+/// tokens, depending on the model.
 const MIN_CACHED_TOKENS: u64 = 4_096;
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
@@ -28,7 +28,7 @@ pub struct SystemBlock {
     pub text: String,
 }
 
-/// The parts in prompt order; those of one kind keep the order given, empty ones are left out.
+/// Sorts parts into prompt order. Parts of the same kind keep their order; empty ones are dropped.
 pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, UnknownPart> {
     let mut placed = Vec::with_capacity(parts.len());
     for (index, (part, text)) in parts.into_iter().enumerate() {
@@ -45,7 +45,7 @@ fn place(part: &str) -> Option<usize> {
     PARTS.iter().position(|known| *known == part)
 }
 
-/// The three members of the next model call, as JSON.
+/// System and messages of the next model call, as JSON.
 #[derive(Clone, Debug)]
 pub struct PromptBody {
     pub system: String,
@@ -62,7 +62,7 @@ pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bo
     PromptBody { system: system_json(system), messages, marks }
 }
 
-/// The system prompt as an array of texts, with breakpoints at the end of the part that all projects share, and
+/// Renders the system prompt as an array of texts, with breakpoints at the end of the parts that all projects share and
 /// at its own end.
 pub fn system_json(system: &[SystemBlock]) -> String {
     let dynamic = |block: &SystemBlock| place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
@@ -83,7 +83,7 @@ pub fn system_json(system: &[SystemBlock]) -> String {
     out
 }
 
-/// The end of a compaction's summary, and the newest user message.
+/// Marks the end of a compaction's summary, and the newest user message.
 fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<CacheMark> {
     let messages = prompt.messages();
     let cached = prompt.tokens() >= MIN_CACHED_TOKENS;

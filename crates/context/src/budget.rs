@@ -1,8 +1,7 @@
 //! Stage 2: tool-result budget.
 //!
-//! A result is *fresh* until a prompt has shown it, and only then may a preview replace it. Afterwards it is
-//! either *replaced*, with the same bytes for ever, or *frozen*. So no prompt changes what an earlier one
-//! said.
+//! A result is *fresh* until a prompt has shown it. A preview may replace it only while it is fresh; afterwards it is
+//! either *replaced*, always with the same bytes, or *frozen*. No prompt changes what an earlier one showed.
 
 use std::collections::HashSet;
 
@@ -15,9 +14,9 @@ use crate::history::History;
 use crate::placeholder::{Hints, PREVIEW_BYTES};
 use crate::stage;
 
-/// A single result over this is shown as a preview.
+/// Maximum size of a result that is shown in full, in characters.
 pub const RESULT_CHARS: u64 = 50_000;
-/// The limit for all results of one API message together.
+/// Maximum size of all results of one API message together, in characters.
 pub const RESULTS_CHARS: u64 = 200_000;
 
 #[derive(Clone, Debug)]
@@ -43,7 +42,7 @@ struct ResultCandidate {
     seq: Seq,
     chars: u64,
     tokens: u64,
-    /// May still be replaced.
+    /// Whether a preview may still replace it.
     fresh: bool,
 }
 
@@ -72,7 +71,7 @@ pub fn decide(
     (shown.into_iter().map(Decision::Replaced).collect(), report)
 }
 
-/// The results in view, one group for each API message.
+/// Returns the results in view, one group for each API message.
 fn groups(
     history: &History,
     decisions: &Decisions,
@@ -115,13 +114,13 @@ fn groups(
 
 fn choose(mut group: Vec<ResultCandidate>, limits: &BudgetLimits) -> Vec<ResultCandidate> {
     let mut together: u64 = group.iter().map(|c| c.chars).sum();
-    // Largest first; among equals the older, so that the choice does not depend on later messages.
+    // Largest first, then oldest first: the choice must not depend on later messages.
     group.sort_by(|a, b| b.chars.cmp(&a.chars).then(a.seq.cmp(&b.seq)));
     group.retain(|candidate| {
         let over = candidate.chars > limits.result_chars || together > limits.results_chars;
-        let goes = over && candidate.fresh && candidate.chars > PREVIEW_BYTES as u64;
-        together -= if goes { candidate.chars } else { 0 };
-        goes
+        let replaced = over && candidate.fresh && candidate.chars > PREVIEW_BYTES as u64;
+        together -= if replaced { candidate.chars } else { 0 };
+        replaced
     });
     group
 }

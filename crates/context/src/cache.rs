@@ -1,27 +1,28 @@
 //! Detects from the provider's figures when a cached prefix was not found again, and why.
 //!
-//! An answer reports how much of its prompt was read from the cache and how much was written to it. The
-//! next prompt should read all of that. If it reads much less, the prefix changed or the cache expired.
-//! What changed is known from the prompts that were handed out in between.
+//! An answer reports how much of its prompt was read from the cache and how much was written to it. The next prompt
+//! should read all of that. If it reads much less, the prefix changed or the cache expired. The prompts that were
+//! handed out in between show what changed.
 
 use bethink_api::PromptChange;
 use bethink_transcript::{AssistantMessageId, Message, Role, Seq, UnixMicros};
 
 use crate::usage::undated;
 
-/// A cache counts as broken when more than this percentage of the prefix was not read again …
+/// Percentage of the prefix that is lost in a cache drop, as a minimum.
 pub const LOST_PERCENT: u64 = 5;
-/// … and at least this many tokens. Smaller losses come from where breakpoints are placed.
+/// Number of tokens that are lost in a cache drop, as a minimum. Smaller losses come from the places of breakpoints.
 pub const LOST_TOKENS: u64 = 2_000;
 
 /// A drop in the number of tokens read from the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheDrop {
     pub cause: PromptChange,
-    /// Tokens that were in the cache, and how many of them were read.
+    /// Tokens that were in the cache.
     pub cached: u64,
+    /// Tokens that were read from the cache.
     pub read: u64,
-    /// The answer that reported it.
+    /// The answer that reported the drop.
     pub seq: Seq,
     pub at: UnixMicros,
 }
@@ -36,7 +37,7 @@ impl CacheDrop {
 /// What one answer reported about the cache.
 #[derive(Clone, Debug)]
 struct CacheReading {
-    /// Read and written: what the next prompt can read.
+    /// Tokens read and written, which the next prompt can read.
     cached: u64,
     model: String,
     answer: Option<AssistantMessageId>,
@@ -65,7 +66,7 @@ pub struct CacheWatch {
 }
 
 impl CacheWatch {
-    /// How many unexpected drops there were since the watch began.
+    /// Returns the number of unexpected drops since the watch began.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -74,13 +75,12 @@ impl CacheWatch {
         self.last_fall.as_ref()
     }
 
-    /// Whether the watch has something to compare with.
+    /// Whether an answer was recorded with which the next one can be compared.
     pub fn has_begun(&self) -> bool {
         self.last.is_some()
     }
 
-    /// Records a prompt that is handed out. `changed_by` says what made it differ from the previous one, if
-    /// anything.
+    /// Records a prompt that is handed out. `changed_by` is the cause if it differs from the previous one.
     pub fn handed_out(&mut self, system: u64, tools: u64, changed_by: Option<PromptChange>) {
         if let Some((old_system, old_tools)) = self.frame.replace((system, tools)) {
             self.changes.system |= old_system != system;
@@ -98,8 +98,8 @@ impl CacheWatch {
         self.changes.compacted = true;
     }
 
-    /// Takes the session's next message, which is by `model` unless it names another, and returns a cache
-    /// drop if it shows one. `ttl` is the lifetime of the cache in microseconds.
+    /// Reads the session's next message, which is by `model` unless it names another, and returns a cache drop if it
+    /// reports one. `ttl` is the lifetime of the cache, in microseconds.
     pub fn observe(&mut self, message: &Message, model: &str, ttl: i64) -> Option<CacheDrop> {
         if message.seq <= self.through {
             return None;

@@ -2,9 +2,8 @@
 //! one short text, which is prepared in the background (staged) and used when the window fills up
 //! (committed).
 //!
-//! This module chooses the spans; their texts are written elsewhere and stored separately. A committed
-//! span is a decision like any other: frozen once it was handed out. It changes the prompt from its first
-//! message on.
+//! This module chooses the spans; other modules write and store their texts. A committed span is a decision like any
+//! other, frozen once it was handed out. It changes the prompt from its first message on.
 
 use bethink_transcript::{Message, Seq, cuts};
 
@@ -18,43 +17,43 @@ pub const COMMIT_PERCENT: u64 = 90;
 /// From this percentage on, spans that are not staged yet are written at once, in the same prompt
 /// (specification, section 3).
 pub const BLOCK_PERCENT: u64 = 95;
-/// Spans are committed until the prompt is below this percentage: above it quality degrades, and each
-/// commit costs the provider's cache, so commits should be rare.
+/// Spans are committed until the prompt is below this percentage. Above it, quality degrades; each commit costs the
+/// provider's cache, so commits should be rare.
 pub const UNTIL_PERCENT: u64 = 70;
-/// A commit frees at least this percentage of the effective window. If it freed less, the next one would be
-/// due in a few turns: once texts fill the window, a compaction does better.
+/// Minimum percentage of the effective window that a commit frees. If it freed less, the next one would be due in a few
+/// turns, and a compaction is better.
 pub const WORTH_PERCENT: u64 = 10;
-/// From this percentage on spans are staged. Earlier than that, they may never be needed.
+/// Spans are staged from this percentage on. Below it, they may never be needed.
 pub const STAGE_PERCENT: u64 = 50;
-/// The size of a span as a percentage of the effective window: several rounds, so that there are few texts,
-/// but not so many that one text covers several tasks.
+/// Size of a span as a percentage of the effective window: large enough for few texts, but small enough that a text
+/// covers one task.
 pub const SPAN_PERCENT: u64 = 6;
-/// The newest messages up to this percentage are never collapsed.
+/// Percentage of the effective window that the newest messages fill and that is never collapsed.
 pub const TAIL_PERCENT: u64 = 35;
-/// A text has at most this percentage of its span's tokens.
+/// Maximum size of a text, as a percentage of its span's tokens.
 pub const TEXT_PERCENT: u64 = 30;
-/// A smaller span is not worth a text: half of the text would be its frame.
+/// Minimum size of a span, in tokens: half of a smaller span's text would be its frame.
 pub const SPAN_MIN_TOKENS: u64 = 500;
 
-/// Whole rounds that one text may replace.
+/// Whole rounds that one text can replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct OpenSpan {
     pub first: Seq,
     pub last: Seq,
     /// Estimated tokens, as the prompt shows them now.
     pub tokens: u64,
 }
 
-/// How large a stretch has to be.
+/// The minimum size of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollapseExtent {
-    /// Only spans of full size; a smaller rest waits for the rounds that follow it.
+    /// Only spans of full size; fewer rounds wait for those that follow.
     Full,
-    /// Anything that is old enough, because room is needed now.
+    /// Any rounds that are old enough, because room is needed now.
     Any,
 }
 
-/// Messages in view that are not in a collapsed span.
+/// Returns the messages in view that are not in a collapsed span.
 pub fn in_view<'a>(
     history: &'a History,
     decisions: &'a Decisions,
@@ -63,8 +62,8 @@ pub fn in_view<'a>(
     entries.filter(|entry| decisions.span_of(entry.message.seq).is_none())
 }
 
-/// Where the view may be cut: between API rounds, and not within a collapsed span. The points are indexes
-/// into `history.from(decisions.kept_from())`.
+/// Returns where the view can be cut: between API rounds, and not within a collapsed span. The points are indexes into
+/// `history.from(decisions.kept_from())`.
 pub fn cut_points(history: &History, decisions: &Decisions) -> Vec<usize> {
     let entries = history.from(decisions.kept_from());
     let mut points = cuts::cut_points(messages(entries));
@@ -80,37 +79,37 @@ fn messages(entries: &[HistoryEntry]) -> impl Iterator<Item = &Message> {
     entries.iter().map(|entry| &*entry.message)
 }
 
-/// Stretches that have no text yet, oldest first. `known` are the staged ones; `window` is the effective
-/// window in estimated tokens.
-pub fn stretches(
+/// Returns the spans that have no text, oldest first. `known` are the staged ones; `window` is the effective window in
+/// estimated tokens.
+pub fn open_spans(
     history: &History,
     decisions: &Decisions,
     known: &[(Seq, Seq)],
     window: u64,
     extent: CollapseExtent,
-) -> Vec<Stretch> {
+) -> Vec<OpenSpan> {
     let entries = history.from(decisions.kept_from());
     let points = cut_points(history, decisions);
     let tail = tail_start(entries, &points, decisions, window);
     let size = (window * SPAN_PERCENT / 100).max(SPAN_MIN_TOKENS);
-    let (mut done, mut open) = (Vec::new(), None::<Stretch>);
+    let (mut done, mut open) = (Vec::new(), None::<OpenSpan>);
     for pair in points.windows(2) {
         let &[from, to] = pair else { continue };
         if to > tail {
             break;
         }
-        let Some(round) = stretch(&entries[from..to], decisions) else { continue };
+        let Some(round) = round_span(&entries[from..to], decisions) else { continue };
         let taken = known.iter().any(|(first, last)| *first <= round.last && round.first <= *last)
             || decisions.span_of(round.first).is_some();
-        // A giant round becomes a span of its own rather than the end of another.
+        // A giant round becomes its own span instead of the end of another.
         let giant = open.is_some_and(|open| open.tokens + round.tokens > 2 * size);
         if taken || giant {
-            done.extend(open.take().filter(is_worth));
+            done.extend(open.take().filter(is_large_enough));
         }
         if taken {
             continue;
         }
-        let joined = open.take().map_or(round, |open| Stretch {
+        let joined = open.take().map_or(round, |open| OpenSpan {
             first: open.first,
             last: round.last,
             tokens: open.tokens + round.tokens,
@@ -122,24 +121,24 @@ pub fn stretches(
         }
     }
     if extent == CollapseExtent::Any {
-        done.extend(open.filter(is_worth));
+        done.extend(open.filter(is_large_enough));
     }
     done
 }
 
-fn is_worth(stretch: &Stretch) -> bool {
-    stretch.tokens >= SPAN_MIN_TOKENS
+fn is_large_enough(span: &OpenSpan) -> bool {
+    span.tokens >= SPAN_MIN_TOKENS
 }
 
-fn stretch(entries: &[HistoryEntry], decisions: &Decisions) -> Option<Stretch> {
-    Some(Stretch {
+fn round_span(entries: &[HistoryEntry], decisions: &Decisions) -> Option<OpenSpan> {
+    Some(OpenSpan {
         first: entries.first()?.message.seq,
         last: entries.last()?.message.seq,
         tokens: entries.iter().map(|entry| shown(entry, decisions)).sum(),
     })
 }
 
-/// Where the part begins that is never collapsed.
+/// Returns the start of the part that is never collapsed.
 fn tail_start(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -159,9 +158,9 @@ fn tail_start(
     0
 }
 
-/// Which of the `staged` spans to commit, oldest first, until about `wanted` estimated tokens are freed, and how
-/// many they free. A span stays staged if this view does not show all of it, if it reaches into the newest part,
-/// or if it frees nothing.
+/// Chooses `staged` spans to commit, oldest first, until they free about `wanted` estimated tokens, and returns them
+/// with the tokens that they free. A span stays staged if this view does not show all of it, if it reaches into the
+/// newest part, or if it frees nothing.
 pub fn choose<'a>(
     history: &History,
     decisions: &Decisions,
@@ -187,7 +186,7 @@ pub fn choose<'a>(
             continue;
         };
         let covered = entries.get(from..to).unwrap_or_default();
-        // A message that was in view when it was staged may be gone by now.
+        // The view may no longer begin where it did when the span was staged.
         let whole = covered.first().is_some_and(|entry| entry.message.seq == span.first);
         let apart = decisions.spans().iter().all(|known| !known.overlaps(span.first, span.last));
         let tokens: u64 = covered.iter().map(|entry| shown(entry, decisions)).sum();

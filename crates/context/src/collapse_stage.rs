@@ -4,14 +4,14 @@ use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{CollapseId, Seq};
 
 use crate::collapse::{
-    BLOCK_PERCENT, COMMIT_PERCENT, CollapseExtent, Stretch, UNTIL_PERCENT, WORTH_PERCENT, choose,
-    stretches,
+    BLOCK_PERCENT, COMMIT_PERCENT, CollapseExtent, OpenSpan, UNTIL_PERCENT, WORTH_PERCENT, choose,
+    open_spans,
 };
 use crate::decision::{Collapsed, Decision, Decisions};
 use crate::history::History;
-use crate::thresholds::WindowThresholds;
+use crate::thresholds::Thresholds;
 
-/// How full the window is: tokens as they are counted, and as they were estimated.
+/// The size of a prompt: tokens as the provider counts them, and as they were estimated.
 #[derive(Clone, Copy, Debug)]
 pub struct Fill {
     pub tokens: u64,
@@ -27,7 +27,7 @@ impl Fill {
     }
 }
 
-/// A span that has a text but is not collapsed yet.
+/// A span that has a text but is not collapsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedSpan {
     pub span: Collapsed,
@@ -38,8 +38,8 @@ pub struct StagedSpan {
 /// The staged spans of a session, and how to write more.
 pub struct CollapsePolicy<'a> {
     pub staged: Vec<StagedSpan>,
-    /// Writes a text for a stretch; `None` if it would not be shorter.
-    pub write: &'a dyn Fn(Stretch) -> Option<StagedSpan>,
+    /// Writes a text for a span; `None` if it would not be shorter.
+    pub write: &'a dyn Fn(OpenSpan) -> Option<StagedSpan>,
 }
 
 impl std::fmt::Debug for CollapsePolicy<'_> {
@@ -63,7 +63,7 @@ impl CollapsePlan {
         self.chosen.contains(&staged.span.id)
     }
 
-    /// The decisions that show them; `last` is the newest message.
+    /// Returns the decisions that collapse the chosen spans; `last` is the newest message.
     pub fn records(&self, last: Seq) -> Vec<Decision> {
         let of = |id: &CollapseId| self.spans.iter().find(|staged| staged.span.id == *id);
         let chosen = self.chosen.iter().filter_map(of).map(|staged| staged.span.clone());
@@ -71,11 +71,11 @@ impl CollapsePlan {
     }
 }
 
-/// Plans the stage; `None` if it is not due, or would free too little.
+/// Plans the stage; returns `None` if it is not due or would free too little.
 pub fn plan_collapse(
     history: &History,
     decisions: &Decisions,
-    thresholds: &WindowThresholds,
+    thresholds: &Thresholds,
     fill: Fill,
     policy: &CollapsePolicy<'_>,
 ) -> Option<CollapsePlan> {
@@ -92,20 +92,20 @@ pub fn plan_collapse(
     if is_over(fill.tokens, BLOCK_PERCENT) && freed < enough {
         // There is no time to wait for the background job.
         let known: Vec<(Seq, Seq)> = spans.iter().map(|s| (s.span.first, s.span.last)).collect();
-        let missing = stretches(history, decisions, &known, window, CollapseExtent::Any);
-        spans.extend(missing.into_iter().filter_map(|stretch| (policy.write)(stretch)));
+        let missing = open_spans(history, decisions, &known, window, CollapseExtent::Any);
+        spans.extend(missing.into_iter().filter_map(|span| (policy.write)(span)));
     }
     let why = format!("the prompt reached {COMMIT_PERCENT}% of the effective window");
     plan_of(history, decisions, spans, window, wanted, why)
         .filter(|plan| plan.freed * 100 >= window * WORTH_PERCENT)
 }
 
-/// Commits everything staged, because the provider said that the prompt is too long. `None` if that changes
-/// nothing.
+/// Plans to commit all staged spans, because the provider rejected the prompt as too long; returns `None` if that
+/// changes nothing.
 pub fn drain_collapses(
     history: &History,
     decisions: &Decisions,
-    thresholds: &WindowThresholds,
+    thresholds: &Thresholds,
     fill: Fill,
     staged: Vec<StagedSpan>,
 ) -> Option<CollapsePlan> {

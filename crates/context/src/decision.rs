@@ -19,7 +19,7 @@ use crate::history::History;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Decision {
-    /// Every result up to `through` has been shown; those without another record are frozen.
+    /// Every result up to `through` was shown in a prompt; those without another record are frozen.
     Shown { through: Seq },
     /// From now on the result is shown as `text`.
     Replaced(ClearedResult),
@@ -31,12 +31,12 @@ pub enum Decision {
     Stripped { what: Stripped, from: Seq, through: Seq, made_after: Seq },
     /// A text shown after a message: todos, reminders, restored state.
     Attached(Attachment),
-    /// Instructions that apply to a file the agent touched. They are shown in the view that begins at
-    /// `boundary`; after a compaction they return when such a file is touched again.
+    /// Instructions that apply to a file that the agent used. They are shown in the view that begins at `boundary`;
+    /// after a compaction they return when such a file is used again.
     Instructed { boundary: Option<String>, attachment: Attachment },
     /// A span of whole rounds is shown as one text.
     Collapsed(Collapsed),
-    /// The view begins at a boundary from here on.
+    /// A compaction: from now on the view begins at its boundary.
     Compacted(Compacted),
     /// A compaction was undone: the messages before its boundary are in view again.
     Undone { compaction: String },
@@ -49,7 +49,7 @@ pub struct Compacted {
     /// The todo list at that time, for a restart.
     #[serde(default)]
     pub todos: Vec<Todo>,
-    /// Tokens that the provider counted beyond the prompt, as far as is known.
+    /// Tokens that the provider counted in addition to the prompt, if known.
     #[serde(default)]
     pub unseen: u64,
 }
@@ -75,11 +75,11 @@ impl Collapsed {
 /// The kind of attachment that contains instructions.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// Kinds of blocks that a view can leave out.
+/// A kind of block that a view can leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stripped {
-    /// Images and documents, nested ones too; a short text replaces them.
+    /// Images and documents, including nested ones. A short text replaces them.
     Media,
     /// Thinking. A prompt whose earlier thinking is left out is still valid.
     Thinking,
@@ -136,7 +136,7 @@ pub struct Boundary {
     pub kept_from: Seq,
     /// The newest message when it was made.
     pub made_after: Seq,
-    /// First text of the view: says that a compaction took place and how to read the earlier messages.
+    /// First text of the view, which explains that a compaction took place and how to read the earlier messages.
     pub marker: String,
     pub summary: String,
     pub tokens: u32,
@@ -146,7 +146,7 @@ pub struct Boundary {
     pub clipped: Vec<ClearedResult>,
 }
 
-/// What a prompt shows in place of a stored result.
+/// The block that a prompt shows in place of a stored result.
 #[derive(Clone, Debug)]
 pub struct ShownResult {
     pub json: Bytes,
@@ -167,15 +167,15 @@ pub struct Decisions {
     edits: Vec<PromptEdit>,
 }
 
-/// The prompt was changed at `from` when `made_after` was the newest message. Thinking in between was made
-/// from a different prompt.
+/// A change of the prompt at `from`, made when `made_after` was the newest message. Thinking in between was made from a
+/// different prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptEdit {
     pub from: Seq,
     pub made_after: Seq,
 }
 
-/// The compactions of the log, newest first, and whether each was undone.
+/// Returns the compactions of the log, newest first, and whether each was undone.
 fn compactions(log: &[Decision]) -> impl Iterator<Item = (&Compacted, bool)> {
     log.iter().rev().filter_map(|entry| {
         let Decision::Compacted(compacted) = entry else { return None };
@@ -186,7 +186,7 @@ fn compactions(log: &[Decision]) -> impl Iterator<Item = (&Compacted, bool)> {
     })
 }
 
-/// The compaction in force: the newest one that was not undone.
+/// Returns the compaction in force, which is the newest one that was not undone.
 pub fn in_force(log: &[Decision]) -> Option<&Compacted> {
     compactions(log).find(|(_, is_undone)| !is_undone).map(|(compacted, _)| compacted)
 }
@@ -196,7 +196,7 @@ pub fn newest_is_undone(log: &[Decision]) -> bool {
 }
 
 impl Decisions {
-    /// The state that results from a log; `history` begins at the boundary in force or before it.
+    /// Replays a log; `history` begins at the boundary in force or before it.
     pub fn replay(log: &[Decision], history: &History) -> Self {
         let boundary = in_force(log).map(|compacted| compacted.boundary.clone());
         let mut decisions = Self::new(boundary, history);
@@ -204,7 +204,7 @@ impl Decisions {
         decisions
     }
 
-    /// A view that begins at `boundary`, or at the session's start.
+    /// Creates the decisions of a view that begins at `boundary`, or at the session's start.
     pub fn new(boundary: Option<Boundary>, history: &History) -> Self {
         let mut decisions = Self::default();
         if let Some(boundary) = &boundary {
@@ -218,7 +218,7 @@ impl Decisions {
         decisions
     }
 
-    /// Applies a record. One about a message before the boundary changes nothing.
+    /// Applies a record. A record about a message before the boundary has no effect.
     pub fn apply(&mut self, record: &Decision, history: &History) {
         match record {
             Decision::Shown { through } => self.shown_through = self.shown_through.max(*through),
@@ -243,12 +243,12 @@ impl Decisions {
             }
             Decision::Attached(_) | Decision::Instructed { .. } => {}
             Decision::Collapsed(span) => self.collapse(span),
-            // Which boundary is in force is read from the whole log, before any other entry.
+            // The boundary in force was found in the whole log before the first entry was applied.
             Decision::Compacted(_) | Decision::Undone { .. } => {}
         }
     }
 
-    /// The record that attaches a text to this view.
+    /// Returns the record that attaches a text to this view.
     pub fn attaching(&self, attachment: Attachment) -> Decision {
         if attachment.what != INSTRUCTIONS {
             return Decision::Attached(attachment);
@@ -265,7 +265,7 @@ impl Decisions {
         self.attachments.sort_by_key(|a| a.after);
     }
 
-    /// A span that begins before the view, or shares a message with another, changes nothing.
+    /// Ignores a span that begins before the view or shares a message with another.
     fn collapse(&mut self, span: &Collapsed) {
         let apart = self.spans.iter().all(|known| !known.overlaps(span.first, span.last));
         if span.first <= span.last && self.kept_from() <= span.first && apart {
@@ -306,7 +306,7 @@ impl Decisions {
         }
     }
 
-    /// The same decisions in the view that begins at `boundary`.
+    /// Carries the decisions over to the view that begins at `boundary`.
     pub fn rebased(&self, boundary: Boundary, history: &History) -> Self {
         let kept_from = boundary.kept_from;
         let mut rebased = Self::new(Some(boundary), history);
@@ -314,7 +314,7 @@ impl Decisions {
         for (id, shown) in &self.results {
             rebased.results.entry(id.clone()).or_insert_with(|| shown.clone());
         }
-        // This compaction made its own choice of what to restore.
+        // This compaction has its own restored texts.
         let restored = self.boundary.as_ref().map_or(&[][..], |boundary| &boundary.restored);
         let stays = |a: &&Attachment| {
             kept_from <= a.after && a.what != INSTRUCTIONS && !restored.contains(a)
@@ -345,7 +345,7 @@ impl Decisions {
         self.boundary.as_ref().map_or(Seq::ZERO, |b| b.kept_from)
     }
 
-    /// Results up to this message were shown in a prompt that was handed out.
+    /// Returns the newest message whose results were shown in a prompt that was handed out.
     pub fn shown_through(&self) -> Seq {
         self.shown_through
     }
@@ -358,24 +358,23 @@ impl Decisions {
         &self.attachments
     }
 
-    /// Whether the attachment is shown. A todo list within a collapsed span is not, because a newer one
-    /// follows.
+    /// Whether the attachment is shown. A todo list within a collapsed span is not, because a newer one follows it.
     pub fn shows(&self, attachment: &Attachment) -> bool {
         attachment.what != "todos" || self.span_of(attachment.after).is_none()
     }
 
-    /// Collapsed spans, oldest first.
+    /// Returns the collapsed spans, oldest first.
     pub fn spans(&self) -> &[Collapsed] {
         &self.spans
     }
 
-    /// The collapsed span that contains message `seq`.
+    /// Returns the collapsed span that contains message `seq`.
     pub fn span_of(&self, seq: Seq) -> Option<&Collapsed> {
         let after = self.spans.partition_point(|span| span.first <= seq);
         self.spans.get(after.checked_sub(1)?).filter(|span| seq <= span.last)
     }
 
-    /// Where the prompt was first edited; `None` if everything is as it was first shown.
+    /// Returns the first message at which the prompt was changed; `None` if it was never changed.
     pub fn first_edit(&self) -> Option<Seq> {
         self.edits.iter().map(|edit| edit.from).min()
     }
@@ -384,12 +383,12 @@ impl Decisions {
         &self.edits
     }
 
-    /// The newest message that was made from a different prompt than the current one.
+    /// Returns the newest message that was made from a different prompt than the current one.
     pub fn last_edit(&self) -> Seq {
         self.edits.iter().map(|e| e.made_after).max().unwrap_or(Seq::ZERO)
     }
 
-    /// Ids of all results that are not shown in full.
+    /// Returns the ids of all results that are not shown in full.
     pub fn replaced_ids(&self) -> HashSet<&ToolUseId> {
         self.results.keys().collect()
     }

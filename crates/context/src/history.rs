@@ -1,4 +1,4 @@
-//! A session's messages from some point on, with facts that every view of them needs, computed once.
+//! A session's messages from some point on, with facts about them that every view needs, computed once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bethink_transcript::message::is_white;
 use bethink_transcript::{Block, BlockKind, Message, Seq, ToolUseId};
 use serde::Deserialize;
 
-/// Facts about a block, computed when it arrives so that no view reads its text again.
+/// Facts about a block, computed when it arrives. No view reads its text again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFacts {
     pub tokens: u32,
@@ -61,7 +61,7 @@ pub struct VisibleCall {
     pub path: Option<Arc<str>>,
 }
 
-/// Append-only by type: there is no way to change or remove a message.
+/// Messages in order. There is no method to change or remove one.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     entries: Vec<HistoryEntry>,
@@ -98,7 +98,7 @@ impl History {
         self.calls.get(id)
     }
 
-    /// The history from `seq` on, for a view that begins there.
+    /// Returns the history from `seq` on, for a view that begins there.
     pub fn without_before(&self, seq: Seq) -> Self {
         let mut rest = Self::default();
         self.from(seq).iter().cloned().for_each(|entry| rest.push(entry));
@@ -109,7 +109,7 @@ impl History {
         self.weight
     }
 
-    /// The block with the result of `id`, in a message from `seq` on.
+    /// Returns the block with the result of `id`, in a message from `seq` on.
     pub fn result(&self, id: &ToolUseId, seq: Seq) -> Option<&Block> {
         self.from(seq)
             .iter()

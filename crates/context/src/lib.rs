@@ -1,12 +1,9 @@
 //! The context pipeline: how a history becomes the prompt that fits.
 //!
-//! The center is `view(history, decisions, options)`, which is pure: the same inputs give the same
-//! bytes. Stages (budget, snip, microcompact, collapse) make [`Decision`]s, which are frozen once a
-//! prompt that used them was handed out. Nothing here knows a clock, a disk or a network; times and
-//! settings are arguments, decisions are return values.
-//!
-//! Left to others: summaries (`bethink-compactor`), storage (`bethink-store`) and side effects (the
-//! services).
+//! The center is `view(history, decisions, options)`, which is pure: the same inputs give the same bytes. Stages
+//! (budget, snip, microcompact, collapse) make [`Decision`]s, which are frozen once a prompt that used them was handed
+//! out. Nothing here knows a clock, a disk or a network; times and settings are arguments, decisions are return values.
+//! `bethink-compactor` writes summaries, `bethink-store` stores, and the services have the side effects.
 
 pub mod assemble;
 pub mod budget;
@@ -43,7 +40,7 @@ pub use placeholder::Hints;
 pub use report::empty_report;
 pub use session::SessionState;
 pub use system_tools::{FixedTokens, ProjectTexts, SystemAndTools};
-pub use thresholds::{WindowThresholds, WindowTooSmall};
+pub use thresholds::{Thresholds, WindowTooSmall, fill_level, window_thresholds};
 pub use turn::{BrokenView, StageLimits, Turn, TurnInputs, compacts_at, reductions, turn};
 pub use usage::Learner;
 pub use view::{View, ViewOptions, view};

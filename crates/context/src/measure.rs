@@ -1,4 +1,4 @@
-//! Measures a prompt: how large it is, and how much of the last one it repeats.
+//! Measures a prompt: its size, and how much of the previous prompt it repeats.
 
 pub use bethink_api::TokenSource;
 use bethink_tokens::Calibration;
@@ -11,9 +11,9 @@ use crate::usage::{Learner, attached, goes_on, reported, shown};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub tokens: u64,
-    /// How many of them the provider reported last; 0 if all are estimated.
+    /// Tokens that the provider last reported; 0 if all are estimated.
     pub reported: u64,
-    /// The correction applied to the estimated rest.
+    /// The correction that is applied to the other tokens.
     pub calibration: Calibration,
 }
 
@@ -23,9 +23,8 @@ impl Measure {
     }
 }
 
-/// Tokens of the whole prompt: `estimated` is the sum of its parts, `model` the session's model.
-///
-/// Usage that was reported before the newest change of the view, or by another model, is ignored.
+/// Measures a whole prompt. `estimated` is the sum of its parts, `model` the session's model. Usage that was reported
+/// before the newest change of the view, or by another model, is ignored.
 pub fn measure(
     history: &History,
     decisions: &Decisions,
@@ -43,14 +42,14 @@ pub fn measure(
     let later: u64 = answer.iter().map(|e| shown(e, decisions)).sum();
     let first = answer.first().map_or(Seq::ZERO, |e| e.message.seq);
     let later = calibration.apply(later + attached(decisions, first, Seq(u64::MAX)));
-    // For an answer that is still streaming, the reported output is too small; for one with hidden
-    // thinking, its text is. So the larger of both counts.
+    // The larger number counts: the reported output is too small for an answer that is still streaming, the text for
+    // one with hidden thinking.
     let unseen = usage.output_tokens.saturating_sub(calibration.apply(said(answer)));
     let tokens = usage.prompt() + later + unseen;
     Measure { tokens, reported: usage.prompt(), calibration }
 }
 
-/// Where the newest answer after `valid_after` begins that reported the size of its prompt.
+/// Returns where the newest answer after `valid_after` with reported usage begins, and its usage.
 fn newest_answer(
     entries: &[HistoryEntry],
     valid_after: Seq,
@@ -64,7 +63,7 @@ fn newest_answer(
     Some((parts.map(|(at, _)| at).min()?, usage))
 }
 
-/// Estimated tokens of all parts of the answer that `entries` begin with.
+/// Returns the estimated tokens of all parts of the answer with which `entries` begin.
 fn said(entries: &[HistoryEntry]) -> u64 {
     let Some(first) = entries.first() else { return 0 };
     let later = entries.iter().skip(1).filter(|e| goes_on(Some(first), &e.message));
@@ -79,10 +78,10 @@ pub struct PromptShape {
     messages: Vec<Vec<(Origin, u32)>>,
 }
 
-/// How a prompt differs from the one before.
+/// How a prompt differs from the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parting {
-    /// First message that differs; `None` when the old prompt is a prefix of the new one.
+pub struct PromptDifference {
+    /// First message that differs; `None` if the old prompt is a prefix of the new one.
     pub first_changed: Option<usize>,
     pub system_changed: bool,
     pub tools_changed: bool,
@@ -100,7 +99,7 @@ impl PromptShape {
         Self { system, tools, messages }
     }
 
-    pub fn parting(&self, before: &PromptShape) -> Parting {
+    pub fn difference(&self, before: &PromptShape) -> PromptDifference {
         let mut stable_tokens = 0;
         let mut first_changed = None;
         for (at, old) in before.messages.iter().enumerate() {
@@ -120,6 +119,6 @@ impl PromptShape {
         if system_changed || tools_changed {
             stable_tokens = 0;
         }
-        Parting { first_changed, system_changed, tools_changed, stable_tokens }
+        PromptDifference { first_changed, system_changed, tools_changed, stable_tokens }
     }
 }

@@ -1,7 +1,7 @@
 //! Stage 4: microcompact. Old results of tools that can be called again are cleared.
 //!
-//! It runs when the session was idle for so long that the provider's cache is cold anyway, or by count if
-//! that is configured. Otherwise it never changes a warm prefix.
+//! It runs when the session was idle for so long that the provider's cache has expired, or by count if that is
+//! configured. Otherwise it never changes a cached prefix.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ pub const KEEP: usize = 5;
 pub struct MicrocompactLimits {
     pub idle_minutes: u64,
     pub keep: usize,
-    /// Clears by count too, when more results than this are shown; 0 is off.
+    /// Also clears when more results than this are shown; 0 turns this off.
     pub above: usize,
     /// Tools whose results can be obtained again.
     pub tools: HashSet<String>,

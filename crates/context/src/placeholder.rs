@@ -1,13 +1,12 @@
-//! The texts that replace what was left out. The model reads them: each says what is missing and how to
-//! get it back.
+//! The texts that replace omitted content. The model reads them: each says what is missing and how to read it.
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::beginning;
 
-/// Bytes of a large result that stay readable.
+/// Maximum size of a preview, in bytes.
 pub const PREVIEW_BYTES: usize = 2_000;
 
-/// What the texts need to refer to the original.
+/// The session that the texts refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     pub session: String,
@@ -18,8 +17,8 @@ impl Hints {
         format!("`bethink history --session {} --message {seq}`", self.session)
     }
 
-    /// How to read message `seq` in full, by command and by endpoint.
-    pub fn whereabouts(&self, seq: Seq) -> String {
+    /// Says how to read message `seq` in full, by command and by endpoint.
+    pub fn full_text_hint(&self, seq: Seq) -> String {
         format!(
             "message {seq}: {} or GET /v1/sessions/{}/messages?after_seq={}&limit=1",
             self.command(seq),
@@ -34,7 +33,7 @@ impl Hints {
             "[Large tool result: {} characters, of which the first {} are shown. The full text is in {}]\n{shown}",
             text.chars().count(),
             shown.chars().count(),
-            self.whereabouts(seq),
+            self.full_text_hint(seq),
         )
     }
 
@@ -49,7 +48,7 @@ impl Hints {
         format!("[Tool result left out: {why}] Read it with {}", self.command(seq))
     }
 
-    /// The beginning of the text that replaces messages `first` to `last`.
+    /// Returns the beginning of the text that replaces messages `first` to `last`.
     pub fn collapsed(&self, first: Seq, last: Seq, id: &str) -> String {
         format!(
             "[Messages {first} to {last} are shortened here; the messages below continue from them. Numbers in brackets are message numbers; `bethink expand {id} --session {}` shows the messages in full]",
@@ -63,10 +62,10 @@ impl Hints {
             "{shown}\n[Shortened by a compaction: {} of {} characters are shown. The full text is in {}]",
             shown.chars().count(),
             text.chars().count(),
-            self.whereabouts(seq),
+            self.full_text_hint(seq),
         )
     }
 }
 
-/// Shown for a result without content.
+/// Replaces a result without content.
 pub const NO_OUTPUT: &str = "(The tool completed with no output.)";

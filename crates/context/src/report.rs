@@ -6,9 +6,10 @@ use bethink_transcript::ValidPrompt;
 use bethink_transcript::arrange::Repair;
 
 use crate::decision::Decisions;
-use crate::measure::{Measure, Parting, PromptShape};
+use crate::measure::{Measure, PromptDifference, PromptShape};
 use crate::session::SessionState;
 use crate::system_tools::SystemAndTools;
+use crate::thresholds::fill_level;
 use crate::view::View;
 
 const LISTED_REPAIRS: usize = 20;
@@ -35,17 +36,17 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     let thresholds = state.thresholds;
     let messages = prompt.tokens();
     let memory = memory_tokens(decisions);
-    let parting = state.shape.as_ref().map(|before| input.shape.parting(before));
-    let cached = parting.map_or(0, |p| {
-        p.stable_tokens + if p.system_changed || p.tools_changed { 0 } else { fixed.total() }
+    let difference = state.shape.as_ref().map(|before| input.shape.difference(before));
+    let cached = difference.map_or(0, |d| {
+        d.stable_tokens + if d.system_changed || d.tools_changed { 0 } else { fixed.total() }
     });
     let estimated = (messages + fixed.total()).max(1);
-    // The parts, corrected like the total.
+    // Each part is corrected like the total.
     let counted = |tokens| size.calibration.apply(tokens);
-    let changed_by = parting.and_then(|p| match p {
-        Parting { system_changed: true, .. } => Some(PromptChange::System),
-        Parting { tools_changed: true, .. } => Some(PromptChange::Tools),
-        _ => p.first_changed.map(|_| changed_by(stages, state, decisions)),
+    let changed_by = difference.and_then(|d| match d {
+        PromptDifference { system_changed: true, .. } => Some(PromptChange::System),
+        PromptDifference { tools_changed: true, .. } => Some(PromptChange::Tools),
+        _ => d.first_changed.map(|_| changed_by(stages, state, decisions)),
     });
     api::ContextReport {
         tokens: size.tokens,
@@ -58,13 +59,13 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
             attachments: counted(shown.attachment_tokens.saturating_sub(memory)),
             tail: counted(messages.saturating_sub(shown.summary_tokens + shown.attachment_tokens)),
         },
-        thresholds: thresholds_out(state),
+        thresholds,
         remaining: input.compacts_at.saturating_sub(size.tokens),
         percent: round(size.tokens as f64 * 100.0 / thresholds.effective as f64, 10.0),
         messages: prompt.messages().len() as u64,
-        level: thresholds.level(size.tokens),
+        level: fill_level(&thresholds, size.tokens),
         stages: stages.to_vec(),
-        first_changed: parting.and_then(|p| p.first_changed).map(|at| at as u64),
+        first_changed: difference.and_then(|d| d.first_changed).map(|at| at as u64),
         changed_by,
         first_edited: shown.first_edited.map(|at| at as u64),
         predicted_cache_hit: round((cached as f64 / estimated as f64).min(1.0), 10_000.0),
@@ -78,7 +79,7 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     }
 }
 
-/// Tokens of attached memories.
+/// Returns the tokens of attached memories.
 fn memory_tokens(decisions: &Decisions) -> u64 {
     let memory =
         decisions.attachments().iter().filter(|a| a.what == "memory" && decisions.shows(a));
@@ -95,7 +96,7 @@ fn estimate_out(size: &Measure) -> api::TokenEstimate {
     }
 }
 
-/// The first stage that changed an earlier part of the prompt.
+/// Returns the first stage that changed an earlier part of the prompt.
 fn changed_by(stages: &[StageReport], state: &SessionState, decisions: &Decisions) -> PromptChange {
     let boundary = decisions.boundary.as_ref().map(|b| b.id.as_str());
     let compacted = state.last_compaction.as_ref().is_some_and(|c| Some(c.id.as_str()) == boundary);
@@ -117,17 +118,6 @@ fn changed_by(stages: &[StageReport], state: &SessionState, decisions: &Decision
     }
 }
 
-fn thresholds_out(state: &SessionState) -> api::Thresholds {
-    let t = state.thresholds;
-    api::Thresholds {
-        window: t.window,
-        effective: t.effective,
-        warning: t.warning,
-        auto: t.auto,
-        blocking: t.blocking,
-    }
-}
-
 fn notices(state: &SessionState) -> Vec<String> {
     let busy = state.todos.items.iter().filter(|t| t.status == TodoStatus::InProgress).count();
     let busy = (busy > 1).then(|| format!("{busy} todos are in progress at once"));
@@ -146,9 +136,9 @@ fn repairs(repairs: &[Repair]) -> Vec<String> {
 
 pub fn empty_report(state: &SessionState, cache: api::CacheReport) -> api::ContextReport {
     api::ContextReport {
-        thresholds: thresholds_out(state),
+        thresholds: state.thresholds,
         remaining: state.thresholds.auto,
-        level: state.thresholds.level(0),
+        level: fill_level(&state.thresholds, 0),
         cache,
         tokens_from: api::TokenSource::Estimate,
         ..api::ContextReport::default()

@@ -1,4 +1,4 @@
-//! The state of a session that prompts are made from, without clock, disk or anything that services keep.
+//! The state of a session from which prompts are made, without clock, disk or services.
 
 use bethink_api::{LastCompaction, ModelSpec};
 use bethink_transcript::{Role, Seq, SessionId, UnixMicros};
@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::measure::PromptShape;
 use crate::system_tools::FixedTokens;
 use crate::thinking::preserves_thinking;
-use crate::thresholds::WindowThresholds;
+use crate::thresholds::Thresholds;
 use crate::todos::TodoList;
 use crate::usage::Learner;
 use crate::view::ViewOptions;
@@ -17,7 +17,7 @@ use crate::view::ViewOptions;
 pub struct SessionState {
     pub id: SessionId,
     pub model: ModelSpec,
-    pub thresholds: WindowThresholds,
+    pub thresholds: Thresholds,
     pub history: History,
     pub decisions: Decisions,
     /// The newest message; zero in an empty session.
@@ -29,12 +29,12 @@ pub struct SessionState {
     pub last_prompt: Option<UnixMicros>,
     /// Tokens of system and tools at the last prompt.
     pub fixed: FixedTokens,
-    /// What the provider's figures say about this session's estimates.
+    /// Learns from the provider's figures how to correct this session's estimates.
     pub learner: Learner,
 }
 
 impl SessionState {
-    /// The view options for its model.
+    /// Returns the view options for its model.
     pub fn view_options(&self) -> ViewOptions {
         let model = &self.model;
         ViewOptions {
@@ -42,7 +42,7 @@ impl SessionState {
         }
     }
 
-    /// When the provider last saw this session's prefix, as far as is known.
+    /// Returns when the provider last saw this session's prefix, if known.
     pub fn last_activity(&self) -> Option<UnixMicros> {
         let newest_first = self.history.entries().iter().rev();
         let mut answers = newest_first.filter(|e| e.message.role == Role::Assistant);

@@ -1,8 +1,8 @@
 //! Stage 3, optional and off by default: snip.
 //!
-//! Drops tool results that a later event made worthless: the read of a file that was read again or
-//! changed later, and all but the last of identical consecutive calls. It changes what was already shown,
-//! so it costs the provider's cache in return for room.
+//! Drops tool results that a later event made worthless: the read of a file that was read again or changed later, and
+//! all but the last of identical consecutive calls. It changes parts that were already shown, so it costs the provider's
+//! cache in return for room.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::stage;
 const READS: [&str; 4] = ["Read", "read", "read_file", "view"];
 const WRITES: [&str; 8] =
     ["Edit", "MultiEdit", "Write", "NotebookEdit", "edit", "write", "edit_file", "write_file"];
-/// Results smaller than this are not worth a placeholder.
+/// Minimum size of a result that is worth a placeholder, in tokens.
 const WORTH_TOKENS: u32 = 120;
 
 pub fn decide(

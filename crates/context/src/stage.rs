@@ -4,7 +4,7 @@ use bethink_api::{PromptStage, StageReport};
 
 use crate::decision::ClearedResult;
 
-/// The report of a stage that replaced `before` tokens with the texts of `results`; `None` without any.
+/// Reports a stage that replaced `before` tokens with the texts of `results`; `None` if there are no results.
 pub(crate) fn report(
     stage: PromptStage,
     before: u64,
@@ -20,7 +20,7 @@ pub(crate) fn report(
     })
 }
 
-/// Tokens of a text that replaces a result, accurate enough for a report.
+/// Estimates the tokens of a text that replaces a result, accurately enough for a report.
 pub(crate) fn tokens_of(text: &str) -> u64 {
     text.len() as u64 / 3
 }

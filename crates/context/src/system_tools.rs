@@ -1,4 +1,4 @@
-//! What precedes the messages of a model call: system parts in their order, and tools.
+//! System prompt and tools, which precede the messages of a model call.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,7 +10,7 @@ use crate::assemble::{SystemBlock, UnknownPart, order_system};
 /// The part of the system prompt that is about the project.
 const PROJECT: &str = "project_context";
 
-/// What bethink adds to the project part of the system prompt.
+/// The texts that bethink adds to the project part of the system prompt.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectTexts {
     pub instructions: Option<String>,
@@ -26,7 +26,7 @@ pub struct SystemAndTools {
     pub tokens: FixedTokens,
 }
 
-/// Tokens of what precedes the messages, by part.
+/// Tokens of system and tools, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixedTokens {
     pub system: u64,
@@ -41,14 +41,14 @@ impl FixedTokens {
         self.system + self.instructions + self.memory + self.tools
     }
 
-    /// System and tools without their texts, when only the figures are needed.
+    /// Returns system and tools without texts, for callers that only need the figures.
     pub fn without_texts(self) -> SystemAndTools {
         SystemAndTools { system: Vec::new(), tools: "[]".to_owned(), tokens: self }
     }
 }
 
 impl SystemAndTools {
-    /// What bethink adds about the project follows what the client says about it.
+    /// Joins the client's parts and bethink's. bethink's texts about the project follow the client's.
     pub fn new(
         client: &[SystemPart],
         tools: String,
@@ -72,7 +72,7 @@ impl SystemAndTools {
         Ok(Self { system, tools, tokens })
     }
 
-    /// What bethink adds to the client's system prompt.
+    /// Returns the text that bethink adds to the client's system prompt.
     pub fn added(&self) -> Option<String> {
         let added = self.system.iter().filter(|block| block.part == PROJECT);
         let added: Vec<&str> = added.map(|block| block.text.as_str()).collect();

@@ -1,20 +1,20 @@
 //! Which models check thinking against the prompt it was made from.
 
-/// The family whose models preserve thinking, and the first version that does (provider's documentation on
-/// preserved thinking: from Claude Fable 5.1 on). Other families are assumed not to.
+/// The family whose models preserve thinking, and its first version that does (provider's documentation on preserved
+/// thinking: from Claude Fable 5.1 on). Other families do not preserve it.
 const PRESERVING: (&str, Version) = ("fable", (5, 1));
 
 type Version = (u32, u32);
 
-/// Whether views of a session with this model leave out thinking that was made from a different prompt.
-/// The session's `preserved_thinking` overrides what the model's name implies.
-pub fn preserves_thinking(said: Option<bool>, model: &str) -> bool {
+/// Whether views of a session with this model leave out thinking that was made from a different prompt. The session's
+/// `preserved_thinking` overrides what the model's name implies.
+pub fn preserves_thinking(setting: Option<bool>, model: &str) -> bool {
     let (family, first) = PRESERVING;
     let by_name = || version_of(&model.to_ascii_lowercase(), family).is_some_and(|v| v >= first);
-    said.unwrap_or_else(by_name)
+    setting.unwrap_or_else(by_name)
 }
 
-/// The version in the name of a model of `family`: `claude-fable-5-1-20260901` is (5, 1).
+/// Returns the version in the name of a model of `family`: `claude-fable-5-1-20260901` is (5, 1).
 fn version_of(model: &str, family: &str) -> Option<Version> {
     let mut words = model.split(|c: char| !c.is_ascii_alphanumeric());
     words.find(|word| *word == family)?;
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_session_says_wins() {
+    fn the_sessions_setting_wins() {
         assert!(preserves_thinking(Some(true), "claude-sonnet-4-5"));
         assert!(!preserves_thinking(Some(false), "claude-fable-5-1"));
     }

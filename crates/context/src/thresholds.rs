@@ -1,77 +1,70 @@
 //! All thresholds of a context window, computed in one function.
 
-pub use bethink_api::FillLevel;
+pub use bethink_api::{FillLevel, Thresholds};
 
-/// The most that a window reserves for output: longer answers are rare and can be continued.
+/// Maximum number of tokens reserved for output: longer answers are rare and can be continued.
 pub const OUTPUT_RESERVE: u64 = 20_000;
-/// Between `auto` and the effective window: what one turn may add before a compaction runs.
+/// Tokens between `auto` and the effective window: room for one turn before a compaction runs.
 pub const AUTO_RESERVE: u64 = 13_000;
-/// Between `warning` and `auto`.
+/// Tokens between `warning` and `auto`.
 pub const WARNING_RESERVE: u64 = 20_000;
-/// Between `blocking` and the effective window: room for the compaction's instruction.
+/// Tokens between `blocking` and the effective window: room for the compaction's instruction.
 pub const BLOCKING_RESERVE: u64 = 3_000;
-/// Effective windows smaller than this get proportionally smaller reserves, which would otherwise take
-/// more than half of the window.
+/// Effective windows smaller than this get proportionally smaller reserves, which would otherwise take more than half
+/// of the window.
 pub const FULL_RESERVES_FROM: u64 = 2 * (AUTO_RESERVE + WARNING_RESERVE);
-/// The smallest usable window: half is output, and a summary, a system prompt and one round must fit in
-/// the rest.
+/// Minimum size of a window, in tokens: half is output, and a summary, a system prompt and one round must fit in the
+/// other half.
 pub const MIN_WINDOW: u64 = 8_000;
-/// The largest window; far above any model, and far below where sums would overflow.
+/// Maximum size of a window, in tokens: far above any model, and far below where sums would overflow.
 pub const MAX_WINDOW: u64 = 100_000_000;
-/// Quality degrades from this percentage of the effective window on.
+/// Percentage of the effective window from which on quality degrades.
 pub const DEGRADING_PERCENT: u64 = 70;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowThresholds {
-    pub window: u64,
-    /// The window less the reserve for output.
-    pub effective: u64,
-    pub warning: u64,
-    pub auto: u64,
-    pub blocking: u64,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the context window must be {MIN_WINDOW} to {MAX_WINDOW} tokens, not {0}")]
 pub struct WindowTooSmall(pub u64);
 
-impl WindowThresholds {
-    /// `auto_percent` (of the effective window, 0 for unset) can only lower `auto`.
-    pub fn new(window: u64, max_output: u64, auto_percent: f64) -> Result<Self, WindowTooSmall> {
-        if !(MIN_WINDOW..=MAX_WINDOW).contains(&window) {
-            return Err(WindowTooSmall(window));
-        }
-        let effective = window - max_output.min(OUTPUT_RESERVE).min(window / 2);
-        let scaled = |reserve: u64| {
-            if effective >= FULL_RESERVES_FROM {
-                reserve
-            } else {
-                (reserve * effective / FULL_RESERVES_FROM).max(1)
-            }
-        };
-        let mut auto = effective - scaled(AUTO_RESERVE);
-        if auto_percent > 0.0 && auto_percent < 100.0 {
-            // Never below a quarter: a compaction's own result must stay under it.
-            let lowered = (effective as f64 * auto_percent / 100.0) as u64;
-            auto = auto.min(lowered.max(effective / 4));
-        }
-        let warning = auto.saturating_sub(scaled(WARNING_RESERVE)).max(auto / 2);
-        let blocking = effective - scaled(BLOCKING_RESERVE);
-        Ok(Self { window, effective, warning, auto, blocking })
+/// Computes the thresholds of a window. `auto_percent` (of the effective window, 0 for unset) can only lower `auto`.
+pub fn window_thresholds(
+    window: u64,
+    max_output: u64,
+    auto_percent: f64,
+) -> Result<Thresholds, WindowTooSmall> {
+    if !(MIN_WINDOW..=MAX_WINDOW).contains(&window) {
+        return Err(WindowTooSmall(window));
     }
-
-    pub fn level(&self, tokens: u64) -> FillLevel {
-        if tokens >= self.blocking {
-            FillLevel::Blocking
-        } else if tokens >= self.auto {
-            FillLevel::Auto
-        } else if tokens >= self.warning {
-            FillLevel::Warning
-        } else if tokens * 100 >= self.effective * DEGRADING_PERCENT {
-            FillLevel::Degrading
+    let effective = window - max_output.min(OUTPUT_RESERVE).min(window / 2);
+    let scaled = |reserve: u64| {
+        if effective >= FULL_RESERVES_FROM {
+            reserve
         } else {
-            FillLevel::Comfortable
+            (reserve * effective / FULL_RESERVES_FROM).max(1)
         }
+    };
+    let mut auto = effective - scaled(AUTO_RESERVE);
+    if auto_percent > 0.0 && auto_percent < 100.0 {
+        // Never below a quarter: a compaction's own result must stay under it.
+        let lowered = (effective as f64 * auto_percent / 100.0) as u64;
+        auto = auto.min(lowered.max(effective / 4));
+    }
+    let warning = auto.saturating_sub(scaled(WARNING_RESERVE)).max(auto / 2);
+    let blocking = effective - scaled(BLOCKING_RESERVE);
+    Ok(Thresholds { window, effective, warning, auto, blocking })
+}
+
+/// Returns how full a window is with a prompt of `tokens`.
+pub fn fill_level(thresholds: &Thresholds, tokens: u64) -> FillLevel {
+    if tokens >= thresholds.blocking {
+        FillLevel::Blocking
+    } else if tokens >= thresholds.auto {
+        FillLevel::Auto
+    } else if tokens >= thresholds.warning {
+        FillLevel::Warning
+    } else if tokens * 100 >= thresholds.effective * DEGRADING_PERCENT {
+        FillLevel::Degrading
+    } else {
+        FillLevel::Comfortable
     }
 }
 
@@ -86,23 +79,23 @@ mod tests {
             (200_000, 180_000, 147_000, 167_000, 177_000),
             (1_000_000, 980_000, 947_000, 967_000, 977_000),
         ] {
-            let t = WindowThresholds::new(window, 64_000, 0.0).unwrap();
-            assert_eq!(t, WindowThresholds { window, effective, warning, auto, blocking });
+            let t = window_thresholds(window, 64_000, 0.0).unwrap();
+            assert_eq!(t, Thresholds { window, effective, warning, auto, blocking });
         }
     }
 
     #[test]
-    fn too_small_a_window_is_refused() {
+    fn a_window_out_of_range_is_refused() {
         for window in [0, 1_000, MIN_WINDOW - 1, u64::MAX] {
-            assert_eq!(WindowThresholds::new(window, 0, 0.0), Err(WindowTooSmall(window)));
+            assert_eq!(window_thresholds(window, 0, 0.0), Err(WindowTooSmall(window)));
         }
     }
 
     #[test]
     fn an_override_only_lowers() {
-        let plain = WindowThresholds::new(200_000, 20_000, 0.0).unwrap();
-        assert_eq!(WindowThresholds::new(200_000, 20_000, 99.0).unwrap().auto, plain.auto);
-        assert_eq!(WindowThresholds::new(200_000, 20_000, 50.0).unwrap().auto, 90_000);
+        let plain = window_thresholds(200_000, 20_000, 0.0).unwrap();
+        assert_eq!(window_thresholds(200_000, 20_000, 99.0).unwrap().auto, plain.auto);
+        assert_eq!(window_thresholds(200_000, 20_000, 50.0).unwrap().auto, 90_000);
     }
 
     proptest! {
@@ -110,7 +103,7 @@ mod tests {
         fn order_holds_for_every_window(
             window in MIN_WINDOW..=MAX_WINDOW, output in 0..u64::MAX, percent in 0.0..150.0f64,
         ) {
-            let t = WindowThresholds::new(window, output, percent).unwrap();
+            let t = window_thresholds(window, output, percent).unwrap();
             prop_assert!(0 < t.warning && t.warning < t.auto);
             prop_assert!(t.auto < t.blocking && t.blocking < t.effective && t.effective <= window);
         }

@@ -18,12 +18,12 @@ use crate::report::{self, ReportInput};
 use crate::session::SessionState;
 use crate::snip;
 use crate::system_tools::{SystemAndTools, hash};
-use crate::thresholds::WindowThresholds;
+use crate::thresholds::Thresholds;
 use crate::todos::{self, TodoList};
 use crate::view::view;
 
-/// Tool rounds after which the whole todo list is shown again although it did not change: models pay less attention
-/// to text far up.
+/// Number of tool rounds after which an unchanged todo list is shown in full again: models pay less attention to older
+/// text.
 const TODOS_WHOLE_EVERY: u32 = 20;
 
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct StageLimits {
 #[derive(Debug)]
 pub struct TurnInputs<'a> {
     pub around: &'a SystemAndTools,
-    /// What services add at the end.
+    /// Texts that services add at the end.
     pub reminders: Vec<Attachment>,
     /// Whether to remind the model of its todo list.
     pub todos: bool,
@@ -45,9 +45,9 @@ pub struct TurnInputs<'a> {
     /// The spans that this prompt may use; none if collapse is off or already done.
     pub collapse: Option<CollapsePolicy<'a>>,
     pub cache: api::CacheReport,
-    /// Stages of this prompt that ran before it was compacted.
+    /// Stages of this prompt that ran before its compaction.
     pub before: Vec<api::StageReport>,
-    /// That compaction, as a stage.
+    /// The compaction of this prompt, as a stage.
     pub compaction: Option<api::StageReport>,
 }
 
@@ -58,7 +58,7 @@ pub struct Turn {
     pub shape: PromptShape,
     pub decisions: Decisions,
     pub records: Vec<Decision>,
-    /// Spans that prompts collapse from now on.
+    /// Spans that are collapsed from now on.
     pub collapsed: Option<CollapsePlan>,
     pub report: api::ContextReport,
     pub estimated: u64,
@@ -71,7 +71,7 @@ pub struct Turn {
 #[error("the prompt violates the wire format: {0}")]
 pub struct BrokenView(String);
 
-/// What the stages have decided so far.
+/// The decisions of the stages so far.
 struct StageDecisions {
     decisions: Decisions,
     records: Vec<Decision>,
@@ -107,20 +107,20 @@ pub fn turn(
         let record = decided.decisions.attaching(attachment);
         decided.take(state, vec![record], None);
     }
-    note_shown(state, &mut decided);
-    let look = |decided: &StageDecisions| look(state, decided, around, &cache, collapses);
-    let mut looked = look(&decided)?;
-    let fill = Fill { tokens: looked.report.tokens, estimated: looked.estimated };
+    freeze_shown(state, &mut decided);
+    let make = |decided: &StageDecisions| make_prompt(state, decided, around, &cache, collapses);
+    let mut made = make(&decided)?;
+    let fill = Fill { tokens: made.report.tokens, estimated: made.estimated };
     let collapsed = collapse.and_then(|policy| {
         plan_collapse(&state.history, &decided.decisions, &state.thresholds, fill, &policy)
     });
     if let Some(plan) = &collapsed {
         decided.take(state, plan.records(state.last_seq), Some(plan.stage.clone()));
-        looked = look(&decided)?;
-        // Show the list in full again: the calls that showed it may have left the view.
+        made = make(&decided)?;
+        // The calls that showed the list may have left the view, so it is shown in full again.
         todos.changed = !todos.items.is_empty();
     }
-    let Looked { prompt, shape, mut report, estimated, size } = looked;
+    let MeasuredPrompt { prompt, shape, mut report, estimated, size } = made;
     if let Some(compaction) = report.stages.last_mut().filter(|_| is_compacted) {
         // The compaction could only count the messages; the total is known now.
         compaction.tokens_after = report.tokens;
@@ -129,8 +129,8 @@ pub fn turn(
     Ok(Turn { prompt, shape, decisions, records, collapsed, report, estimated, size, todos })
 }
 
-/// What the next prompt would take out of the view. A manual compaction starts from there, or its prompt could be
-/// larger than the one the report showed.
+/// Returns the decisions with which the next prompt would reduce the view. A manual compaction starts from them, or its
+/// prompt could be larger than the one that the report showed.
 pub fn reductions(
     state: &SessionState,
     limits: &StageLimits,
@@ -141,14 +141,14 @@ pub fn reductions(
 }
 
 impl Turn {
-    /// Moves what the turn decided into `state`, after its records were stored.
+    /// Moves the turn's decisions into `state`, after its records were stored.
     pub fn apply(&mut self, state: &mut SessionState) {
         state.decisions = std::mem::take(&mut self.decisions);
         state.todos = std::mem::take(&mut self.todos);
     }
 }
 
-/// The stages that take something out of the view.
+/// Runs the stages that reduce the view.
 fn reduce(state: &SessionState, limits: &StageLimits, now: UnixMicros) -> StageDecisions {
     let hints = Hints { session: state.id.to_string() };
     let (decisions, history) = (state.decisions.clone(), &state.history);
@@ -166,7 +166,7 @@ fn reduce(state: &SessionState, limits: &StageLimits, now: UnixMicros) -> StageD
     decided
 }
 
-/// The reminder after a tool round, once per round, and the updated list.
+/// Returns the reminder after a tool round, once per round, and the updated list.
 fn todo_reminder(state: &SessionState) -> (Option<Attachment>, TodoList) {
     let mut list = state.todos.clone();
     let reminder = due_reminder(state).and_then(|after| {
@@ -180,14 +180,14 @@ fn todo_reminder(state: &SessionState) -> (Option<Attachment>, TodoList) {
     (reminder, list)
 }
 
-/// The tool result after which a reminder is due.
+/// Returns the tool result after which a reminder is due.
 fn due_reminder(state: &SessionState) -> Option<Seq> {
     let entries = state.history.entries();
     let last = entries.last()?;
     last.message.tool_results().next()?;
     let after = last.message.seq;
     let round_starts = entries.iter().rposition(|e| e.message.role == Role::Assistant)?;
-    // A round that set the list itself shows it already.
+    // A round that set the list already shows it.
     let own_call = entries.get(round_starts).is_some_and(|e| todos::set_by(&e.message).is_some());
     let already =
         state.decisions.attachments().iter().any(|a| a.after == after && a.what == "todos");
@@ -195,7 +195,7 @@ fn due_reminder(state: &SessionState) -> Option<Seq> {
 }
 
 /// Freezes the results that this prompt shows for the first time.
-fn note_shown(state: &SessionState, decided: &mut StageDecisions) {
+fn freeze_shown(state: &SessionState, decided: &mut StageDecisions) {
     let (last, shown) = (state.last_seq, decided.decisions.shown_through());
     let newest_first = state.history.entries().iter().rev();
     let mut new = newest_first.take_while(|e| e.message.seq > shown);
@@ -204,7 +204,7 @@ fn note_shown(state: &SessionState, decided: &mut StageDecisions) {
     }
 }
 
-struct Looked {
+struct MeasuredPrompt {
     prompt: ValidPrompt,
     shape: PromptShape,
     report: api::ContextReport,
@@ -212,13 +212,13 @@ struct Looked {
     size: Measure,
 }
 
-fn look(
+fn make_prompt(
     state: &SessionState,
     decided: &StageDecisions,
     around: &SystemAndTools,
     cache: &api::CacheReport,
     collapses: bool,
-) -> Result<Looked, BrokenView> {
+) -> Result<MeasuredPrompt, BrokenView> {
     let decisions = &decided.decisions;
     let mut shown = view(&state.history, decisions, state.view_options());
     let prompt = ValidPrompt::check(std::mem::take(&mut shown.messages))
@@ -239,13 +239,13 @@ fn look(
         compacts_at: compacts_at(&state.thresholds, collapses).auto,
         cache: cache.clone(),
     });
-    Ok(Looked { prompt, shape, report, estimated, size })
+    Ok(MeasuredPrompt { prompt, shape, report, estimated, size })
 }
 
-/// The thresholds for compaction: with collapses it is due only at the end of the window.
-pub fn compacts_at(thresholds: &WindowThresholds, collapses: bool) -> WindowThresholds {
+/// Returns the thresholds for compaction. With collapses, a compaction is due only at the end of the window.
+pub fn compacts_at(thresholds: &Thresholds, collapses: bool) -> Thresholds {
     match collapses {
-        true => WindowThresholds { auto: thresholds.blocking, ..*thresholds },
+        true => Thresholds { auto: thresholds.blocking, ..*thresholds },
         false => *thresholds,
     }
 }

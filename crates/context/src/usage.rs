@@ -1,8 +1,8 @@
 //! The usage that a provider reported: which figures are valid, and how they correct the estimate.
 //!
-//! An assistant message reports the size of the prompt it answers. History says what was added since the
-//! previous prompt, so every turn shows how far the estimate is off. A turn is ignored if something else
-//! changed the figure: another model, a changed view, a prompt that shrank.
+//! An assistant message reports the size of the prompt that it answers. History shows what was added since the previous
+//! prompt, so every turn shows the error of the estimate. A turn is ignored if something else changed the figure:
+//! another model, a changed view, a smaller prompt.
 
 use bethink_tokens::Calibration;
 use bethink_transcript::{BlockKind, Message, Role, Seq, TokenUsage, Variant};
@@ -11,10 +11,10 @@ use crate::decision::Decisions;
 use crate::history::{History, HistoryEntry};
 use crate::measure::Measure;
 
-/// The usage of an answer by `model`, if it says how large the prompt was.
+/// Returns the usage of an answer by `model`, if it reports the size of the prompt.
 ///
-/// A message that names no model counts as the session's. A name with a date (`claude-x-20250101`) is the
-/// same model as the name without.
+/// A message without a model name is by the session's model. A name with a date (`claude-x-20250101`) is the same model
+/// as the name without.
 pub fn reported(message: &Message, model: &str) -> Option<TokenUsage> {
     let usage = message.usage.filter(|usage| usage.prompt() > 0)?;
     let own = message.model.as_deref().is_none_or(|name| undated(name) == undated(model));
@@ -28,7 +28,7 @@ pub(crate) fn undated(model: &str) -> &str {
     }
 }
 
-/// Tokens of a message as the prompt shows it. The text of a collapsed span counts for its first message.
+/// Returns the tokens of a message as the prompt shows it. The text of a collapsed span counts for its first message.
 pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     if let Some(span) = decisions.span_of(entry.message.seq) {
         return if span.first == entry.message.seq { u64::from(span.tokens) } else { 0 };
@@ -36,7 +36,7 @@ pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     tokens(entry, decisions, |_| true)
 }
 
-/// Tokens of a message whose results are replaced in the `wanted` ways.
+/// Returns the tokens of a message with only the `wanted` variants of replaced results.
 fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> u64 {
     let shown = entry.blocks().map(|(block, facts)| match &block.kind {
         BlockKind::ToolResult { tool_use_id, .. } => {
@@ -48,7 +48,7 @@ fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) 
     shown.map(u64::from).sum()
 }
 
-/// Tokens attached from message `from` on, before message `before`.
+/// Returns the tokens of texts attached from message `from` on, before message `before`.
 pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
     let within = decisions.attachments().iter().filter(|a| from <= a.after && a.after < before);
     within.map(|a| u64::from(a.tokens)).sum()
@@ -59,13 +59,13 @@ pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
 pub struct Learner {
     model: String,
     calibration: Calibration,
-    /// The newest answer that reported its prompt: where it begins, and the prompt's tokens.
+    /// The first message of the newest answer that reported its prompt, and the prompt's tokens.
     known: Option<(Seq, u64)>,
     unseen: u64,
 }
 
-/// If a provider counts more than is known of a prompt, the client sends its own system prompt and tools. That
-/// extra is assumed to stay, up to this fraction (1/n) of the window: more would mean a different prompt.
+/// If a provider counts more tokens than the prompt has, the client sends its own system prompt and tools. This extra
+/// is assumed to stay, up to this fraction (1/n) of the window: more would mean a different prompt.
 pub const UNSEEN_SHARE: u64 = 4;
 
 impl Learner {
@@ -82,7 +82,7 @@ impl Learner {
         self.calibration
     }
 
-    /// Tokens that a prompt has beyond its estimate, according to the last reported one.
+    /// Returns the tokens by which the last reported prompt exceeded its estimate.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }
@@ -127,7 +127,7 @@ impl Learner {
             return;
         }
         let grown = answers.iter().take_while(|e| e.message.seq < message.seq);
-        // A preview is shown from the start; a cleared or clipped result was whole when the prompt was counted.
+        // A preview was part of the counted prompt; a cleared or clipped result was still whole.
         let is_first = |variant| variant == Variant::Preview;
         let estimated: u64 = grown.map(|e| tokens(e, decisions, is_first)).sum();
         let estimated = estimated + attached(decisions, seq, message.seq);

@@ -1,8 +1,8 @@
 //! The view: history seen through decisions. Pure and deterministic.
 //!
-//! Starts at the newest boundary, shows each block as decided and each collapsed span as its text, keeps
-//! attachments where they were first put, strips thinking that was made from a different prompt if the model
-//! checks that, and arranges everything into messages.
+//! Starts at the newest boundary, shows each block as decided and each collapsed span as its text, keeps attachments in
+//! their first place, strips thinking that was made from a different prompt if the model checks that, and arranges
+//! everything into messages.
 
 use bethink_transcript::arrange::{self, Repair, arrange};
 use bethink_transcript::prompt::ShownEntry;
@@ -19,19 +19,19 @@ const MEDIA_REFUSED: &str = "[image or document left out: it was too large for t
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ViewOptions {
-    /// The provider checks thinking against the prompt it was made from.
+    /// Whether the provider checks thinking against the prompt from which it was made.
     pub preserved_thinking: bool,
 }
 
-/// What the model would read, before validation.
+/// The messages that the model would read, before validation.
 #[derive(Clone, Debug)]
 pub struct View {
     pub messages: Vec<PromptMessage>,
     pub repairs: Vec<Repair>,
     pub summary_tokens: u64,
     pub attachment_tokens: u64,
-    /// Index of the first message that is no longer shown as it was at first. Thinking after it was made
-    /// from a different prompt, unless it is newer than the edit.
+    /// Index of the first message that differs from the way it was first shown. Thinking after it was made from a
+    /// different prompt, unless it is newer than the edit.
     pub first_edited: Option<usize>,
 }
 
@@ -60,7 +60,6 @@ pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> V
         let seq = entry.message.seq;
         match decisions.span_of(seq) {
             None => shown.push(show(entry, decisions, options)),
-            // One text for all of its messages.
             Some(span) if shown_span != Some(span.first) => {
                 shown_span = Some(span.first);
                 let block = PromptBlock::span(&span.text, span.first, span.tokens);
@@ -96,7 +95,7 @@ fn attached(attachment: &Attachment) -> ShownEntry {
     in_user_name(*after, vec![PromptBlock::written(text, *after, *tokens)])
 }
 
-/// Text that bethink adds, in the role of the user.
+/// Makes an entry from text that bethink adds in the role of the user.
 fn in_user_name(seq: Seq, blocks: Vec<PromptBlock>) -> ShownEntry {
     ShownEntry { seq, role: Role::User, assistant_message_id: None, blocks }
 }
@@ -104,7 +103,7 @@ fn in_user_name(seq: Seq, blocks: Vec<PromptBlock>) -> ShownEntry {
 fn show(entry: &HistoryEntry, decisions: &Decisions, options: ViewOptions) -> ShownEntry {
     let message = &entry.message;
     let seq = message.seq;
-    // Thinking is stale if the prompt before it was edited afterwards.
+    // Thinking is stale if the prompt before it was changed later.
     let is_edited =
         || decisions.edits().iter().any(|edit| edit.from < seq && seq <= edit.made_after);
     let stale =

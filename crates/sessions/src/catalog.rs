@@ -1,8 +1,8 @@
 //! Sessions: create, list, change, delete.
 
 use bethink_api::{self as api, SessionLifecycle};
-use bethink_context::WindowThresholds;
 use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
+use bethink_context::{Thresholds, window_thresholds};
 use bethink_models::UNNAMED_MODEL;
 use bethink_search::MAX_QUERY;
 use bethink_service::{Receipt, Result, ServiceError, key_reused, page_limit, rfc3339};
@@ -149,10 +149,10 @@ impl SessionService {
         Ok(model)
     }
 
-    pub fn thresholds(&self, model: &api::ModelSpec) -> Result<WindowThresholds> {
+    pub fn thresholds(&self, model: &api::ModelSpec) -> Result<Thresholds> {
         let settings = &self.cx.settings().context;
         let output = model.max_output_tokens.unwrap_or(settings.max_output);
-        WindowThresholds::new(model.context_window, output, settings.auto_percent).map_err(|too_small| {
+        window_thresholds(model.context_window, output, settings.auto_percent).map_err(|too_small| {
             let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
             ServiceError::invalid("model.context_window", too_small.to_string())
                 .bounded(limit, model.context_window)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_compactor::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
-use bethink_context::collapse::{Stretch, TEXT_PERCENT};
+use bethink_context::collapse::{OpenSpan, TEXT_PERCENT};
 use bethink_context::{
     CollapsePlan, CollapsePolicy, Collapsed, Decision, Fill, Hints, SessionState, StagedSpan,
     drain_collapses,
@@ -34,7 +34,7 @@ impl SessionService {
     /// The spans that a prompt may collapse; `None` while collapse is off.
     pub(crate) fn collapse_policy<'a>(
         &self,
-        write: &'a dyn Fn(Stretch) -> Option<StagedSpan>,
+        write: &'a dyn Fn(OpenSpan) -> Option<StagedSpan>,
         loaded: &LoadedSession,
     ) -> Option<CollapsePolicy<'a>> {
         let is_on = self.cx.settings().context.collapse;
@@ -101,14 +101,14 @@ impl SessionService {
 }
 
 /// A span with its text, written at once; `None` if the text would not be shorter.
-pub(crate) fn write_now(state: &SessionState, stretch: Stretch) -> Option<StagedSpan> {
+pub(crate) fn write_now(state: &SessionState, span: OpenSpan) -> Option<StagedSpan> {
     let id = CollapseId(Uuid::now_v7());
-    let text = write_span(&request(state, id, stretch)).ok()?;
-    staged_span(id, stretch, text)
+    let text = write_span(&request(state, id, span)).ok()?;
+    staged_span(id, span, text)
 }
 
-fn staged_span(id: CollapseId, stretch: Stretch, text: String) -> Option<StagedSpan> {
-    let (tokens, Stretch { first, last, tokens: tokens_before }) = (text_tokens(&text), stretch);
+fn staged_span(id: CollapseId, span: OpenSpan, text: String) -> Option<StagedSpan> {
+    let (tokens, OpenSpan { first, last, tokens: tokens_before }) = (text_tokens(&text), span);
     let span = Collapsed { id, first, last, text, tokens, made_after: Seq::ZERO };
     (u64::from(tokens) < tokens_before).then_some(StagedSpan { span, tokens_before })
 }
@@ -147,16 +147,16 @@ fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
     .collect()
 }
 
-/// The stretch to summarize, and some of what follows it.
-fn request(state: &SessionState, id: CollapseId, stretch: Stretch) -> SpanRequest {
-    let entries = state.history.from(stretch.first);
+/// The span to summarize, and some of what follows it.
+fn request(state: &SessionState, id: CollapseId, span: OpenSpan) -> SpanRequest {
+    let entries = state.history.from(span.first);
     let (within, after) =
-        entries.split_at(entries.partition_point(|entry| entry.message.seq <= stretch.last));
+        entries.split_at(entries.partition_point(|entry| entry.message.seq <= span.last));
     let messages = |entries: &[bethink_context::HistoryEntry]| -> Vec<Arc<Message>> {
         entries.iter().map(|entry| Arc::clone(&entry.message)).collect()
     };
     // An estimated token is three bytes.
-    let bytes = stretch.tokens * TEXT_PERCENT / 100 * 3;
+    let bytes = span.tokens * TEXT_PERCENT / 100 * 3;
     SpanRequest {
         id,
         messages: messages(within),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bethink_api::ContextLevel;
-use bethink_context::{HistoryEntry, WindowThresholds};
+use bethink_context::{HistoryEntry, Thresholds};
 use bethink_facts::Facts;
 use bethink_service::locked;
 use bethink_transcript::{Message, Seq, SessionId};
@@ -42,7 +42,7 @@ impl<T: SessionFeature> SessionFeature for Mutex<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct EvictedSession {
     pub(crate) model: String,
-    pub(crate) thresholds: WindowThresholds,
+    pub(crate) thresholds: Thresholds,
     /// Estimated tokens of the whole prompt.
     pub(crate) tokens: u64,
     /// Tokens since it was evicted.

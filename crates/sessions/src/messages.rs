@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bethink_api as api;
-use bethink_context::WindowThresholds;
+use bethink_context::{Thresholds, fill_level};
 use bethink_service::{
     Event, Receipt, Result, ServiceError, key_reused, page_limit, parse_rfc3339, parse_stored,
     rfc3339,
@@ -121,10 +121,10 @@ impl SessionService {
         handle.noted_level()
     }
 
-    fn note_level(&self, handle: &SessionHandle, thresholds: &WindowThresholds, tokens: u64) {
+    fn note_level(&self, handle: &SessionHandle, thresholds: &Thresholds, tokens: u64) {
         handle.note_level(api::ContextLevel {
             tokens,
-            level: thresholds.level(tokens),
+            level: fill_level(thresholds, tokens),
             remaining: self.compacts_at(thresholds).auto.saturating_sub(tokens),
         });
     }

@@ -8,8 +8,8 @@ use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::{
     Attachment, Decision, Decisions, HistoryEntry, ProjectTexts, SessionState, SystemAndTools,
-    Turn, TurnInputs, WindowThresholds, assemble, compacts_at, empty_report, reductions,
-    system_json, turn,
+    Thresholds, Turn, TurnInputs, assemble, compacts_at, empty_report, reductions, system_json,
+    turn,
 };
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_transcript::{Message, Seq, SessionId, UnixMicros};
@@ -254,7 +254,7 @@ impl SessionService {
     }
 
     /// The thresholds at which this session compacts.
-    pub(crate) fn compacts_at(&self, thresholds: &WindowThresholds) -> WindowThresholds {
+    pub(crate) fn compacts_at(&self, thresholds: &Thresholds) -> Thresholds {
         compacts_at(thresholds, self.cx.settings().context.collapse)
     }
 

@@ -1,21 +1,21 @@
-//! The instruction to a model that writes a summary. It follows the session's newest message.
+//! The prompt for a model that writes a summary. It follows the session's newest message.
 
 use bethink_transcript::text::plain;
 
-use super::wish::bounded;
+use super::compact_instructions::bounded;
 
-/// What differs from one summary to the next.
+/// The parts of the prompt that differ between summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FullInstruction<'a> {
-    /// What the person who asks for the compaction wants kept above all else.
+    /// What the summary must keep above all else, according to the person who asked for it.
     pub focus: Option<&'a str>,
-    /// What the project wants of every summary, see [`super::compact_instructions`].
+    /// The project's instructions for every summary, see [`super::compact_instructions`].
     pub compact_instructions: Option<&'a str>,
-    /// How many tokens the summary may have, if known.
+    /// Maximum size of the summary in tokens, if known.
     pub summary_tokens: Option<u64>,
 }
 
-/// The task, what belongs under each heading, and how to write it.
+/// The task, the content of each section, and how to write it.
 const TASK: &str = include_str!("instruction.md");
 
 const CLOSING: &str = "\
@@ -23,7 +23,7 @@ Now answer in text only: `<analysis>`, then `<summary>` with the nine sections. 
 greeting, no questions.
 ";
 
-/// The whole instruction; what a person asked for comes last.
+/// Renders the whole prompt. The person's focus is at the end.
 pub fn instruction(what: &FullInstruction<'_>) -> String {
     let mut text = TASK.to_owned();
     if let Some(tokens) = what.summary_tokens {
@@ -33,15 +33,15 @@ pub fn instruction(what: &FullInstruction<'_>) -> String {
             tokens / 3 * 2
         ));
     }
-    if let Some(wish) = what.compact_instructions.and_then(|wish| bounded(&plain(wish))) {
+    if let Some(rules) = what.compact_instructions.and_then(|rules| bounded(&plain(rules))) {
         text.push_str(&format!(
-            "\nThe project's instructions for summaries:\n<compact_instructions>\n{wish}\n</compact_instructions>\n"
+            "\nThe project's instructions for summaries:\n<compact_instructions>\n{rules}\n</compact_instructions>\n"
         ));
     }
     text.push_str(&format!("\n{CLOSING}"));
     if let Some(focus) = what.focus.and_then(|focus| bounded(&plain(focus))) {
         text.push_str(&format!(
-            "\nThe user asked for this summary and said what it must keep above all else:\n<focus>\n{focus}\n</focus>\n"
+            "\nThe user asked for this summary. Above all else, keep this:\n<focus>\n{focus}\n</focus>\n"
         ));
     }
     text
@@ -50,17 +50,17 @@ pub fn instruction(what: &FullInstruction<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::WISH_BYTES;
+    use crate::limits::INSTRUCTIONS_BYTES;
     use crate::section::Section;
 
     #[test]
-    fn every_section_is_asked_for() {
+    fn every_section_is_requested() {
         let mut headings = TASK.lines().filter(|line| line.starts_with("## "));
         assert!(headings.by_ref().eq(Section::ALL.map(Section::heading)));
     }
 
     #[test]
-    fn what_the_model_reads() {
+    fn prompts_with_and_without_additions() {
         insta::assert_snapshot!("plain", instruction(&FullInstruction::default()));
         let wishes = FullInstruction {
             focus: Some("the tide table, not the \u{1b}[31mscheduler\u{1b}[0m\n"),
@@ -71,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_stands_last_and_is_bounded() {
+    fn the_focus_is_last_and_bounded() {
         let long = "keep this line\n".repeat(10_000);
         let text =
             instruction(&FullInstruction { focus: Some(&long), ..FullInstruction::default() });
         assert!(text.ends_with("keep this line\n</focus>\n"), "{}", &text[text.len() - 80..]);
         let plain = instruction(&FullInstruction::default());
-        assert!(text.starts_with(&plain) && text.len() < plain.len() + WISH_BYTES + 150);
+        assert!(text.starts_with(&plain) && text.len() < plain.len() + INSTRUCTIONS_BYTES + 150);
         let blank = FullInstruction {
             focus: Some(" \n"),
             compact_instructions: Some("\u{7}"),

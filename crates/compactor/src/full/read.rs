@@ -1,20 +1,21 @@
-//! Reads a model's answer: nine sections, or the reason why it is rejected.
+//! Reads a model's answer, which is nine sections or is rejected.
 
 use bethink_transcript::text::{closed_fences, plain};
 
 use crate::limits::REPLY_MAX_BYTES;
 use crate::section::Section;
 
-use super::sections::{self, Found};
+use super::sections::{self, FoundSections};
 
-/// What a model wrote, by section. What it wrote under "All User Messages" is left out.
+/// A model's summary by section, without "All User Messages".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullText {
-    sections: Found,
+    sections: FoundSections,
 }
 
 impl FullText {
-    /// The lines of a section with their line ends; empty if it says nothing, and for the user's messages.
+    /// Returns the lines of a section with their line ends. The text is empty if the section has no content, and for
+    /// the user's messages.
     pub fn section(&self, section: Section) -> &str {
         self.sections.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text)
     }
@@ -24,10 +25,10 @@ impl FullText {
     }
 }
 
-/// Why an answer was rejected. No part of it is used.
+/// The reason why an answer was rejected. No part of it is used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FullFault {
-    #[error("the answer is {actual} bytes; the limit is {limit}")]
+    #[error("the answer has {actual} bytes; at most {limit} are allowed")]
     TooLarge { limit: usize, actual: usize },
     #[error("the answer calls a tool ({markup}), which was forbidden")]
     ToolCall { markup: String },
@@ -35,7 +36,7 @@ pub enum FullFault {
     NoSummary,
     #[error("the summary is missing {}", named(.sections))]
     Lacks { sections: Vec<Section> },
-    #[error("the summary broke off before {}", named(.sections))]
+    #[error("the summary ended before {}", named(.sections))]
     BrokenOff { sections: Vec<Section> },
     #[error("every section of the summary is empty")]
     Empty,
@@ -45,7 +46,7 @@ fn named(sections: &[Section]) -> String {
     sections.iter().map(|section| section.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// How many `<summary>` tags are tried as its beginning, from the last one back, and then the first: a summary
+/// Number of `<summary>` tags that are tried as the beginning, from the last one back, before the first one: a summary
 /// may quote the tag.
 const BEGINNINGS: usize = 8;
 const DRAFT: (&str, &str) = ("<analysis>", "</analysis>");
@@ -56,7 +57,7 @@ pub fn read(reply: &str) -> Result<FullText, FullFault> {
         return Err(FullFault::TooLarge { limit: REPLY_MAX_BYTES, actual: reply.len() });
     }
     let reply = plain(reply);
-    // Tags are found in any case; offsets are the same in both.
+    // Tags may be in any case; offsets are the same in both texts.
     let lower = reply.to_ascii_lowercase();
     let (before, after) = around_draft(&reply, &lower);
     if let Some(markup) = tool_call(before).or_else(|| tool_call(after)) {
@@ -67,38 +68,38 @@ pub fn read(reply: &str) -> Result<FullText, FullFault> {
     for (at, tag) in last.chain(lower.match_indices(SUMMARY.0).take(1)) {
         let from = at + tag.len();
         let end = lower[from..].rfind(SUMMARY.1).map(|end| from + end);
-        match taken(&reply[from..end.unwrap_or(reply.len())], end.is_some()) {
+        match parse(&reply[from..end.unwrap_or(reply.len())], end.is_some()) {
             Ok(text) => return Ok(text),
             Err(found) => fault = found,
         }
     }
-    // Small models forget the tag; nine sections are a summary without it.
+    // Small models forget the tag. Nine sections are a summary without it, too.
     let untagged = if after.is_empty() { before } else { after };
     match fault {
-        FullFault::NoSummary => taken(untagged, false).map_err(|_| FullFault::NoSummary),
+        FullFault::NoSummary => parse(untagged, false).map_err(|_| FullFault::NoSummary),
         fault => Err(fault),
     }
 }
 
-fn taken(summary: &str, is_closed: bool) -> Result<FullText, FullFault> {
+fn parse(summary: &str, is_closed: bool) -> Result<FullText, FullFault> {
     let mut found = sections::find(&without_draft(summary));
-    let sections = sections::lacking(&found);
+    let sections = sections::missing(&found);
     match (sections.is_empty(), is_closed) {
         (true, _) => {}
         (false, true) => return Err(FullFault::Lacks { sections }),
         (false, false) => return Err(FullFault::BrokenOff { sections }),
     }
     found.retain(|(section, _)| *section != Section::UserMessages);
-    if found.iter().all(|(_, text)| says_nothing(text)) {
+    if found.iter().all(|(_, text)| is_empty(text)) {
         return Err(FullFault::Empty);
     }
-    for (_, text) in found.iter_mut().filter(|(_, text)| says_nothing(text)) {
+    for (_, text) in found.iter_mut().filter(|(_, text)| is_empty(text)) {
         text.clear();
     }
     Ok(FullText { sections: found })
 }
 
-/// The text before and after the draft. A draft that is not closed ends where the summary begins.
+/// Returns the text before and after the draft. A draft that is not closed ends where the summary begins.
 fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
     let Some(from) = lower.find(DRAFT.0) else { return (reply, "") };
     let closed = lower[from..].find(DRAFT.1).map(|end| from + end + DRAFT.1.len());
@@ -106,7 +107,7 @@ fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
     (&reply[..from], &reply[end.unwrap_or(reply.len())..])
 }
 
-/// Removes a draft that was put into the summary itself. It starts a line there; a mention would not.
+/// Removes a draft inside the summary. Its tag is at the start of a line, unlike a mention of the tag.
 fn without_draft(summary: &str) -> String {
     let mut kept = String::with_capacity(summary.len());
     let mut in_draft = false;
@@ -122,12 +123,12 @@ fn without_draft(summary: &str) -> String {
     kept
 }
 
-fn says_nothing(text: &str) -> bool {
+fn is_empty(text: &str) -> bool {
     let words = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     matches!(words.as_str(), "" | "none" | "n/a" | "nothing" | "not applicable")
 }
 
-/// How calls begin that models write as text when they have no tools.
+/// Beginnings of tool calls that models write as text when they have no tools.
 const CALLS: [&str; 9] = [
     "<tool_call",
     "<tool_use",
@@ -141,19 +142,19 @@ const CALLS: [&str; 9] = [
 ];
 const MARKUP_CHARS: usize = 60;
 
-/// A call at the start of a line; one quoted in code or in a sentence does not count.
+/// Returns a call at the start of a line; one quoted in code or in a sentence does not count.
 fn tool_call(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let fenced = closed_fences(&lines);
     let outside =
         lines.iter().zip(fenced).filter(|(_, fenced)| !fenced).map(|(line, _)| line.trim());
     let mut calls =
-        outside.filter(|line| CALLS.iter().any(|call| unspaced(line).starts_with(call)));
+        outside.filter(|line| CALLS.iter().any(|call| without_namespace(line).starts_with(call)));
     calls.next().map(|line| line.chars().take(MARKUP_CHARS).collect())
 }
 
-/// The tag without its namespace prefix: `<ns:invoke …` becomes `<invoke …`.
-fn unspaced(line: &str) -> String {
+/// Removes a tag's namespace prefix: `<ns:invoke …` becomes `<invoke …`.
+fn without_namespace(line: &str) -> String {
     let tag = line.strip_prefix('<').and_then(|tag| tag.split_once(':'));
     let tag = tag.filter(|(space, _)| space.chars().all(|c| c.is_ascii_alphanumeric()));
     tag.map_or_else(|| line.to_owned(), |(_, name)| format!("<{name}"))
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_summary_is_refused_with_its_reason() {
+    fn an_answer_without_a_summary_is_refused_with_the_reason() {
         let nine = summary("- the gauge");
         assert_eq!(fault(""), FullFault::NoSummary);
         assert_eq!(fault("It went well."), FullFault::NoSummary);
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_refused_wherever_it_stands_and_a_quoted_one_is_none() {
+    fn a_call_is_refused_anywhere_unless_it_is_quoted() {
         let nine = summary("- the gauge");
         for call in [
             "<tool_call>\n{\"name\": \"Bash\"}\n</tool_call>",
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_gone() {
+    fn terminal_escapes_are_removed() {
         let nine = summary("- \u{1b}]52;c;eA==\u{7}\u{1b}[2Jthe\u{0} gauge\r\n\tand \u{9b}31mmore");
         let text = read(&format!("<summary>{nine}</summary>")).unwrap();
         assert_eq!(text.section(Section::Files), "- the gauge\n\tand more\n");

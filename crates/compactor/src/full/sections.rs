@@ -1,34 +1,34 @@
-//! Finds the nine sections in a model's text. Headings are recognized by name: models number them, make them
+//! Finds the nine sections in a model's text. Headings are recognized by name, because models number them, make them
 //! headings or bold, or continue on the same line.
 
 use bethink_transcript::text::{closed_fences, open_fence};
 
 use crate::section::Section;
 
-/// Columns by which a heading may be indented.
+/// Maximum number of spaces before a heading.
 const INDENT: usize = 3;
 
-/// Sections that were found, in the order of a summary. Text before the first heading is dropped.
-pub(super) type Found = Vec<(Section, String)>;
+/// Sections in the order of a summary. Text before the first heading is dropped.
+pub(super) type FoundSections = Vec<(Section, String)>;
 
-/// Finds sections leniently: a heading within fenced code is code, unless a section would be missing then.
-pub(super) fn find(text: &str) -> Found {
+/// Finds sections leniently: a heading within fenced code is code, unless a section would be missing.
+pub(super) fn find(text: &str) -> FoundSections {
     let lines = outdented(text);
-    let careful = collect(&lines, &closed_fences(&lines));
-    if careful.len() == Section::ALL.len() {
-        return careful;
+    let strict = collect(&lines, &closed_fences(&lines));
+    if strict.len() == Section::ALL.len() {
+        return strict;
     }
-    let bold = collect(&lines, &vec![false; lines.len()]);
-    if bold.len() > careful.len() { bold } else { careful }
+    let lenient = collect(&lines, &vec![false; lines.len()]);
+    if lenient.len() > strict.len() { lenient } else { strict }
 }
 
-/// The sections that are missing.
-pub(super) fn lacking(found: &Found) -> Vec<Section> {
+/// Returns the sections that are missing.
+pub(super) fn missing(found: &FoundSections) -> Vec<Section> {
     let is_there = |section: &Section| found.iter().any(|(known, _)| known == section);
     Section::ALL.into_iter().filter(|section| !is_there(section)).collect()
 }
 
-fn collect(lines: &[&str], fenced: &[bool]) -> Found {
+fn collect(lines: &[&str], fenced: &[bool]) -> FoundSections {
     let mut found: Vec<(Section, Vec<&str>)> = Vec::new();
     let mut open: Option<usize> = None;
     for (line, fenced) in lines.iter().zip(fenced) {
@@ -50,7 +50,7 @@ fn collect(lines: &[&str], fenced: &[bool]) -> Found {
     found.into_iter().map(|(section, lines)| (section, tidy(&lines))).collect()
 }
 
-/// Removes blank lines at either end and repeated ones, and closes code that was left open.
+/// Removes blank lines at both ends and repeated ones, and closes an open code fence.
 fn tidy(lines: &[&str]) -> String {
     let mut text = String::new();
     let mut blank = false;
@@ -76,7 +76,7 @@ pub(super) fn close_fence(text: &mut String) {
     }
 }
 
-/// The lines without their common indentation.
+/// Removes the common indentation of all lines.
 fn outdented(text: &str) -> Vec<&str> {
     let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
     let written = text.lines().filter(|line| !line.trim().is_empty());
@@ -84,7 +84,7 @@ fn outdented(text: &str) -> Vec<&str> {
     text.lines().map(|line| line.get(least..).unwrap_or("")).collect()
 }
 
-/// The section whose heading this line is, and the text after the heading.
+/// Returns the section whose heading this line is, and the text after the heading.
 fn heading(line: &str) -> Option<(Section, &str)> {
     let bare = line.trim_start_matches(' ');
     if line.len() - bare.len() > INDENT {
@@ -100,7 +100,7 @@ fn heading(line: &str) -> Option<(Section, &str)> {
     heads.then_some((section, tail))
 }
 
-/// The line without marks of a heading, bold text or a numbered list, and whether it had any.
+/// Removes the marks of a heading, bold text or a numbered list, and returns whether there were any.
 fn unmarked(line: &str) -> (&str, bool) {
     let mut bare = line.trim_start_matches('#').trim_start();
     bare = without_bold(bare);
@@ -115,7 +115,7 @@ fn without_bold(text: &str) -> &str {
     text.strip_prefix("**").or_else(|| text.strip_prefix("__")).unwrap_or(text)
 }
 
-/// What follows the section's name, if the text begins with it.
+/// Returns the text after the section's name, if it begins with the name.
 fn named(text: &str, section: Section) -> Option<&str> {
     let also = match section {
         Section::Next => &["Optional Next Steps", "Next Steps", "Next Step"][..],
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_is_known_by_its_name() {
+    fn a_heading_is_recognized_by_its_name() {
         check("## 8. Current Work", Some((Section::Current, "")));
         check("8) current work:", Some((Section::Current, "")));
         check("  **8. Current Work:**", Some((Section::Current, "")));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_text_is_none() {
+    fn a_line_of_text_is_not_a_heading() {
         for line in [
             "Current work was on the parser",
             "- Current Work: mending it",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_no_heading_unless_a_section_is_missing() {
+    fn code_is_not_a_heading_unless_a_section_is_missing() {
         let all = |code: &str| {
             let mut text = String::new();
             for section in Section::ALL.into_iter().filter(|s| *s != Section::Errors) {
@@ -176,11 +176,11 @@ mod tests {
         };
         let quoted = all("```\n## 8. Current Work\nquoted\n```\n## 4. Errors and Fixes\nreal");
         let found = find(&quoted);
-        assert_eq!(lacking(&found), []);
+        assert_eq!(missing(&found), []);
         assert_eq!(found[7].1, "about it\n");
         assert!(found[2].1.contains("quoted"), "{found:?}");
         let slip = find(&all("```\nslip\n## 4. Errors and Fixes\nreal\n```"));
-        assert_eq!(lacking(&slip), []);
+        assert_eq!(missing(&slip), []);
         assert_eq!(slip[2].1, "about it\n```\nslip\n```\n");
     }
 
@@ -192,7 +192,7 @@ mod tests {
         }
         text.push_str("    ## 9. Optional Next Step\n    then stop\n");
         let found = find(&text);
-        assert_eq!(lacking(&found), []);
+        assert_eq!(missing(&found), []);
         assert_eq!(found[0].1, "one\n\n  two\n");
         assert_eq!(found[8].1, "  go on\nthen stop\n");
     }

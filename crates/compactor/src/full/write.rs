@@ -1,4 +1,4 @@
-//! Writes the summary from a model's text: its sections, the user's own words, and what the text lacks.
+//! Writes the summary from a model's text: its sections, the user's own words, and files and names that it lacks.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
 use crate::section::Section;
 use crate::summary::{
-    NONE, Pages, UNANSWERED_PERCENT, is_unanswered, lacking, laid_out, user_messages,
+    NONE, Pages, UNANSWERED_PERCENT, files_and_names, is_unanswered, render, user_messages,
 };
 
 use super::FullText;
@@ -18,17 +18,17 @@ use super::sections::close_fence;
 #[derive(Clone, Copy, Debug)]
 pub struct FullSummarizer<'a> {
     pub text: &'a FullText,
-    /// The newest message that the model read; later ones are kept whole.
+    /// The newest message that the model read; later ones are kept in full.
     pub through: Seq,
 }
 
-/// Share of the summary that the user's words may take, in percent, however long the model's text is.
+/// Percentage of the summary that the user's words get, however long the model's text is.
 const USER_PERCENT: usize = 25;
-/// Of what they leave, the share of the model's text: files and names from facts always have some room.
+/// Percentage of the remaining room that the model's text gets: files and names from facts always get some.
 const TEXT_PERCENT: usize = 85;
 const ADDED: &str = "Added from the session's record:\n";
-/// With less room than this, a summary would say nothing useful.
-const LEAST_ROOM: usize = 200;
+/// Minimum room for a useful summary, in bytes.
+const MIN_ROOM_BYTES: usize = 200;
 
 impl Summarizer for FullSummarizer<'_> {
     fn level(&self) -> SummaryLevel {
@@ -42,7 +42,7 @@ impl Summarizer for FullSummarizer<'_> {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
         let frame: usize = Section::ALL.iter().map(|s| s.heading().len() + 1 + NONE.len()).sum();
         let room = request.max_bytes.saturating_sub(frame + 2 * ADDED.len());
-        if room < LEAST_ROOM {
+        if room < MIN_ROOM_BYTES {
             return Err(format!("{} bytes are not enough for nine sections", request.max_bytes));
         }
         Ok(self.write(request, room))
@@ -55,9 +55,8 @@ impl FullSummarizer<'_> {
         let mut pages = within(self.text, room.saturating_sub(user.len()) * TEXT_PERCENT / 100);
         let texts: Vec<&str> = pages.iter().chain([&user]).map(String::as_str).collect();
         let left = room.saturating_sub(texts.iter().map(|text| text.len()).sum());
-        // Someone who reads the summary by itself does not see the tail.
         let known = if request.stands_alone { HashSet::new() } else { request.visible.clone() };
-        let (files, names) = lacking(request, known, &texts, left);
+        let (files, names) = files_and_names(request, known, &texts, left);
         for (section, added) in [(Section::Files, files), (Section::Concepts, names)] {
             let page = &mut pages[section as usize];
             if !page.is_empty() && !added.is_empty() {
@@ -66,10 +65,11 @@ impl FullSummarizer<'_> {
             page.push_str(&added);
         }
         pages[Section::UserMessages as usize] = user;
-        laid_out(&pages)
+        render(&pages)
     }
 
-    /// Bytes for the user's words: their share, or half of what the model's text leaves if that is more.
+    /// Returns the bytes for the user's words: their share, or half of the room that the model's text leaves if that is
+    /// more.
     fn user_room(&self, request: &SummaryRequest<'_>, room: usize) -> usize {
         let percent = if is_unanswered(request) { UNANSWERED_PERCENT } else { USER_PERCENT };
         let left = room.saturating_sub(self.text.weight());
@@ -77,9 +77,9 @@ impl FullSummarizer<'_> {
     }
 }
 
-/// Which sections are cut, in this order, and to what percentage of their length. Names and files can be
-/// added from facts; what the next turn needs most is cut last.
-const GIVES_WAY: [(&[Section], &[usize]); 2] = [
+/// The sections in the order in which they are cut, and the percentages of their length that remain. Names and files can
+/// be added from facts; the sections that the next turn needs most are cut last.
+const CUT_ORDER: [(&[Section], &[usize]); 2] = [
     (
         &[Section::Concepts, Section::Files, Section::Solving, Section::Errors, Section::Request],
         &[60, 30, 10, 0],
@@ -87,10 +87,10 @@ const GIVES_WAY: [(&[Section], &[usize]); 2] = [
     (&[Section::Pending, Section::Current, Section::Next], &[50, 0]),
 ];
 
-/// The sections, cut to `room` bytes together.
+/// Cuts the sections to `room` bytes in total.
 fn within(text: &FullText, room: usize) -> Pages {
     let mut pages = Section::ALL.map(|section| text.section(section).to_owned());
-    for (order, shares) in GIVES_WAY {
+    for (order, shares) in CUT_ORDER {
         for share in shares {
             for section in order {
                 let excess = pages.iter().map(String::len).sum::<usize>().saturating_sub(room);
@@ -106,13 +106,13 @@ fn within(text: &FullText, room: usize) -> Pages {
     pages
 }
 
-/// Room for the line that says how much was left out.
+/// Room for the line that says how much was left out, in bytes.
 const NOTE_BYTES: usize = 64;
-/// A line that is cut keeps at least this many bytes.
+/// Minimum size of a line that is cut, in bytes.
 const FEW_WORDS: usize = 40;
 
-/// As many whole lines as fit in `limit` bytes, with a note of how many are left out. If the first line is
-/// longer than that, its beginning. Closes code that the cut left open.
+/// Cuts a text to as many whole lines as fit in `limit` bytes, with a note of how many are left out. If the first line
+/// is too long, keeps its beginning. Closes an open code fence.
 fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_goes_on_by_is_cut_last_and_all_is_within_room() {
+    fn current_work_is_cut_last_and_all_sections_fit_the_room() {
         let text = text(40);
         for room in (0..text.weight() + 100).step_by(37) {
             let pages = within(&text, room);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_is_at_a_line_end_unless_one_line_is_over_and_closes_code() {
+    fn a_text_is_cut_at_a_line_end_unless_its_first_line_is_too_long() {
         let rows = "- one\n- two\n".repeat(20);
         assert!(cut(&rows, 120).ends_with("- two\n- one\n(… 31 more lines left out)\n"));
         let long = cut(&"word ".repeat(100), 150);

@@ -1,5 +1,5 @@
-//! Chooses the statements that are worth their bytes: those with needed names that occur nowhere else,
-//! with a reason, or new.
+//! Chooses the most valuable statements for their size: those with needed names that occur nowhere else, with a reason,
+//! or recent ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,17 +12,17 @@ use crate::ladder::SummaryRequest;
 use super::page::{SummaryPage, WrittenSummary};
 
 const STATEMENT_BYTES: usize = 280;
-/// The cost of a line besides its words: its mark, and the effort of reading it.
+/// Cost of a line in addition to its words, in bytes: its mark, and the effort of reading it.
 const LINE_COST: f32 = 24.0;
-/// Worth of a line for being new, where a name that is certainly needed is worth 1.
+/// Value of a line from the newest message. A name that is certainly needed has the value 1.
 const FRESH: f32 = 1.2;
-/// The number of messages after which that worth is halved.
+/// Number of messages after which that value is halved.
 const HALF_LIFE: f32 = 60.0;
-/// Worth of a reason, and of coming from the user.
+/// Value of a reason, and of a statement by the user.
 const REASON: f32 = 0.5;
 const BY_USER: f32 = 0.8;
 
-/// Shorter statements without a name, such as "Good.", are left out.
+/// Minimum size of a statement without a name, in bytes: "Good." is left out.
 const SHORTEST: usize = 48;
 /// Factor for a statement that only announces a step.
 const ANNOUNCEMENT: f32 = 0.3;
@@ -34,7 +34,7 @@ struct LineCandidate {
     worth: f32,
 }
 
-/// The statements and decisions most worth their bytes, in the order in which they were made.
+/// Adds the most valuable statements and decisions for their size, in the order in which they were made.
 pub(super) fn statements(
     page: &mut SummaryPage,
     request: &SummaryRequest<'_>,
@@ -70,7 +70,7 @@ pub(super) fn statements(
     }
 }
 
-/// Candidates: decisions, and the beginnings of statements without a decision.
+/// Returns the decisions, and the beginnings of statements without a decision.
 fn candidates(
     request: &SummaryRequest<'_>,
     written: &WrittenSummary,
@@ -78,7 +78,7 @@ fn candidates(
 ) -> Vec<LineCandidate> {
     let facts = request.facts;
     let decided: HashSet<Seq> = facts.decisions.iter().map(|d| d.seq).collect();
-    // User messages that are shown in full need no line here.
+    // User messages that are shown in full are not repeated.
     let shown = |seq: Seq| written.user_from.is_some_and(|from| seq >= from);
     let decisions = facts.decisions.iter();
     let decisions = decisions.filter(|d| request.is_hidden(d.seq) && !(d.by_user && shown(d.seq)));
@@ -102,7 +102,7 @@ fn candidates(
     decisions.chain(statements).filter(|c| c.line.len() < room && says(c)).collect()
 }
 
-/// "Now let me read the file": its outcome is described elsewhere.
+/// Whether a statement only announces a step, such as "Now let me read the file".
 fn is_announcement(text: &str) -> bool {
     const OPENINGS: &str = "Let me|Now let|Now I|I'll |I will |First, |Next, |No response|```";
     OPENINGS.split('|').any(|opening| text.starts_with(opening))
@@ -116,12 +116,12 @@ fn candidate(facts: &Facts, seq: Seq, line: String, bonus: f32) -> LineCandidate
     LineCandidate { seq, names, line, worth }
 }
 
-/// The predicted need of each name.
+/// Returns the predicted need of each name.
 pub(super) fn needs(facts: &Facts) -> HashMap<&str, f32> {
     facts.names.ranked(&facts.moment()).iter().map(|ranked| (ranked.name, ranked.need)).collect()
 }
 
-/// 1 for the newest message, one half for one that is `half_life` messages older.
+/// Returns 1 for the newest message, and one half for one that is `half_life` messages older.
 pub(super) fn freshness(facts: &Facts, seq: Seq, half_life: f32) -> f32 {
     names::decay(facts.through.0.saturating_sub(seq.0), half_life)
 }

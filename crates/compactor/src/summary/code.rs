@@ -1,4 +1,4 @@
-//! Code as it was written: the newest edits outside the kept tail, if the summary has room for them.
+//! Code as it was written: excerpts from the edits outside the kept tail, if the summary has room for them.
 
 use std::collections::HashSet;
 
@@ -10,22 +10,22 @@ use crate::ladder::SummaryRequest;
 
 use super::choose::{freshness, needs};
 
-/// Of the room beyond this many bytes, this percentage may be code.
+/// Code gets this percentage of the room beyond this many bytes.
 const FROM_BYTES: usize = 6_000;
 const PERCENT: usize = 45;
-/// Limit for one excerpt, which is the beginning of an edit.
+/// Maximum size of an excerpt, which is the beginning of an edit, in bytes.
 const EXCERPT_BYTES: usize = 700;
-/// The number of messages after which the worth of an edit is halved.
+/// Number of messages after which the value of an edit is halved.
 const HALF_LIFE: f32 = 120.0;
 const HEADING: &str =
     "Code as it was written (JSON strings show tabs and line ends, which an exact edit needs)\n";
 
-/// Excerpts in `room` bytes shared with files and names; empty if there is little room.
+/// Returns excerpts in a part of `room` bytes, which files and names share; empty if there is little room.
 pub(super) fn excerpts(request: &SummaryRequest<'_>, room: usize) -> String {
     within(request, room.saturating_sub(FROM_BYTES) * PERCENT / 100)
 }
 
-/// Excerpts in up to `limit` bytes.
+/// Returns excerpts in up to `limit` bytes.
 pub(super) fn within(request: &SummaryRequest<'_>, limit: usize) -> String {
     let facts = request.facts;
     let mut left = limit.saturating_sub(HEADING.len());
@@ -51,8 +51,8 @@ fn row(facts: &Facts, edit: &ToolEdit) -> String {
     format!("- {} {name}: {}\n", mark(edit.seq), shorten(&edit.code, EXCERPT_BYTES))
 }
 
-/// Hidden edits by the predicted need of their names, weighted by length and age. Text that was written
-/// twice is listed once.
+/// Returns hidden edits by the predicted need of their names, weighted by length and age. Text that was written twice
+/// is listed once.
 fn by_worth<'a>(request: &SummaryRequest<'a>) -> Vec<&'a ToolEdit> {
     let facts = request.facts;
     let needs = needs(facts);

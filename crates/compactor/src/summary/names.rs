@@ -1,5 +1,4 @@
-//! Files, with what was done to them and their names; then names that belong to no file. Both are chosen
-//! by predicted need.
+//! Files with their changes and names, and names without a file, chosen by predicted need.
 
 use std::collections::HashSet;
 
@@ -10,19 +9,19 @@ use bethink_transcript::Seq;
 use crate::ladder::SummaryRequest;
 
 const SYMBOLS: usize = 12;
-/// Rows of files take at most this percentage of the room; names share the rest by need.
+/// Maximum percentage of the room for rows of files; names share the remainder by need.
 const ROWS_PERCENT: usize = 45;
-/// The line with their common root takes at most this percentage.
+/// Maximum percentage of the room for the line with their common root.
 const ROOT_PERCENT: usize = 20;
-/// Factor for a name that the kept tail shows too: other names can only be read in the summary.
+/// Factor for a name that can also be read in the kept tail.
 const IN_TAIL: f32 = 0.5;
-/// How many names that belong to no file go in one line.
-const A_ROW: usize = 16;
+/// Number of names without a file in one line.
+const NAMES_PER_ROW: usize = 16;
 const COMMANDS: usize = 6;
 
-/// The two sections, in `room` bytes together: files with their code, and names that belong to no file. A reader
-/// already has the names in `known` and in `texts`.
-pub(crate) fn lacking(
+/// Writes two sections in `room` bytes: files with their code, and names without a file. The reader already has the
+/// names in `known` and in `texts`.
+pub(crate) fn files_and_names(
     request: &SummaryRequest<'_>,
     mut known: HashSet<String>,
     texts: &[&str],
@@ -32,13 +31,13 @@ pub(crate) fn lacking(
     let concepts = commands_and_tools(request.facts, room / 6);
     crate::fidelity::collect(&concepts, &mut known);
     let room = room.saturating_sub(concepts.len());
-    // Code contains a name but does not say what became of it, so a row may repeat it.
+    // Code contains names without saying what happened to them, so a row may repeat them.
     let code = super::code::excerpts(request, room);
     let (files, rest) = files(request, &mut known, room.saturating_sub(code.len()));
     (files + &code, concepts + &rest)
 }
 
-/// The section of files, and rows of the names that belong to none of them.
+/// Writes the section of files, and rows of the names without a file.
 fn files(
     request: &SummaryRequest<'_>,
     known: &mut HashSet<String>,
@@ -62,7 +61,7 @@ fn files(
     for (index, row) in rows {
         files.push_str(&row);
         if let Some(names) = groups.remove(&Some(index)) {
-            let (used, seen) = parted(facts, names);
+            let (used, seen) = by_origin(facts, names);
             for (what, names) in [("used", used), ("seen", seen)] {
                 if !names.is_empty() {
                     files.push_str(&format!("; {what}: {}", listed(facts, &names)));
@@ -75,21 +74,22 @@ fn files(
         !facts.names.get(name).and_then(|n| n.focus).is_some_and(|f| in_rows.contains(&f))
     };
     let rest: Vec<&str> = chosen.iter().copied().filter(of_no_file).collect();
-    let (said, seen) = parted(facts, rest);
+    let (said, seen) = by_origin(facts, rest);
     let mut others = String::new();
     for (what, names) in
         [("Mentioned or used in commands", said), ("Seen only in tool output", seen)]
     {
         if !names.is_empty() {
-            let rows: Vec<String> = names.chunks(A_ROW).map(|row| listed(facts, row)).collect();
+            let rows = names.chunks(NAMES_PER_ROW).map(|row| listed(facts, row));
+            let rows: Vec<String> = rows.collect();
             others.push_str(&format!("- {what}: {}\n", rows.join(",\n  ")));
         }
     }
     (files, others)
 }
 
-/// The line with the common root of all paths, in `room` bytes: only the end of a root that is too long, or
-/// nothing if not even that fits.
+/// Writes the line with the common root of all paths in `room` bytes. Of a root that is too long, only the end is
+/// shown, or nothing if that does not fit either.
 fn below(root: &str, room: usize) -> String {
     const OPENING: &str = "Paths are below ";
     if root.is_empty() {
@@ -98,13 +98,13 @@ fn below(root: &str, room: usize) -> String {
     if OPENING.len() + root.len() < room {
         return format!("{OPENING}{root}\n");
     }
-    let most = room.saturating_sub(OPENING.len() + '…'.len_utf8() + 1);
+    let left = room.saturating_sub(OPENING.len() + '…'.len_utf8() + 1);
     let ends = root.match_indices('/').map(|(at, _)| &root[at..]);
-    let end = ends.into_iter().find(|end| end.len() > 1 && end.len() <= most);
+    let end = ends.into_iter().find(|end| end.len() > 1 && end.len() <= left);
     end.map_or_else(String::new, |end| format!("{OPENING}…{end}\n"))
 }
 
-/// One row per file, the most needed first, as many as fit.
+/// Writes one row per file, most needed first, as many as fit.
 fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
     let now = facts.through;
     let all = facts.tools.files();
@@ -126,11 +126,11 @@ fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
 fn file_need(file: &FileFact, now: Seq) -> u64 {
     let age = now.0.saturating_sub(file.last.0);
     let weight = u64::from(file.edits * 3 + file.reads).min(30);
-    // Edited files first, then recent ones; scaled to integers, because a sort key must be `Ord`.
+    // Edited files first, then recent ones. Integers, because a sort key must be `Ord`.
     (u64::from(file.edits > 0) * 400 + weight * 40 + 100_000 / (100 + age)).max(1)
 }
 
-/// Commands that are typical of work on the project, and tools with their parameters.
+/// Lists commands that are typical for work on the project, and tools with their parameters.
 fn commands_and_tools(facts: &Facts, room: usize) -> String {
     let mut out = String::new();
     let mut commands: Vec<_> = facts
@@ -150,7 +150,7 @@ fn commands_and_tools(facts: &Facts, room: usize) -> String {
     out + &tools
 }
 
-/// Tools in use, with the parameters they were called with.
+/// Lists the tools in use, with the parameters of their calls.
 fn tools_row(facts: &Facts) -> String {
     const TOOLS: usize = 10;
     let described = facts.tools.most_used().into_iter().take(TOOLS).map(|(name, tool)| {
@@ -184,8 +184,8 @@ fn choose<'a>(request: &SummaryRequest<'a>, known: &HashSet<String>, room: usize
     chosen
 }
 
-/// Names from messages and tool input, and names that occurred only in results.
-fn parted<'a>(facts: &Facts, names: Vec<&'a str>) -> (Vec<&'a str>, Vec<&'a str>) {
+/// Separates names from messages and tool input from names that occurred only in results.
+fn by_origin<'a>(facts: &Facts, names: Vec<&'a str>) -> (Vec<&'a str>, Vec<&'a str>) {
     names.into_iter().partition(|name| facts.names.get(name).is_some_and(|n| n.spoken > 0))
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_paths_begin_is_told_as_far_as_there_is_room() {
+    fn a_long_root_is_shortened() {
         assert_eq!(below("", 100), "");
         assert_eq!(below("/proj/tide/", 100), "Paths are below /proj/tide/\n");
         assert_eq!(below("/proj/tide/", 28), "Paths are below /proj/tide/\n");

@@ -1,4 +1,4 @@
-//! A part of a summary that never grows past its limit, and what its reader already knows.
+//! A part of a summary with a size limit, and the names that its reader already has.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,15 @@ use bethink_transcript::Seq;
 /// The text of an empty section.
 pub(crate) const NONE: &str = "- none\n";
 
-/// What a reader already knows.
+/// The parts of a summary that are already written.
 pub(super) struct WrittenSummary {
+    /// Names in them.
     pub(super) known: HashSet<String>,
-    /// The user's messages from this one on are shown.
+    /// The first of the user's messages that are shown.
     pub(super) user_from: Option<Seq>,
 }
 
-/// Lines up to a number of bytes.
+/// Lines with a size limit.
 #[derive(Debug)]
 pub(super) struct SummaryPage {
     text: String,
@@ -30,7 +31,7 @@ impl SummaryPage {
         self.limit.saturating_sub(self.text.len())
     }
 
-    /// Adds the line if it fits whole.
+    /// Adds the line if it fits.
     pub(super) fn line(&mut self, line: &str) -> bool {
         if line.len() + 1 > self.left() {
             return false;
@@ -40,7 +41,7 @@ impl SummaryPage {
         true
     }
 
-    /// Adds the line, shortened at its end if necessary; nothing if less than a few words fit.
+    /// Adds the line, shortened if necessary. Adds nothing if less than a few words fit.
     pub(super) fn line_or_part(&mut self, line: &str) -> bool {
         const FEW_WORDS: usize = 48;
         if self.line(line) {

@@ -48,7 +48,7 @@ pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     }
 }
 
-/// The line with paths below `root` shortened.
+/// Shortens paths below `root` in a line.
 pub(super) fn below(line: &str, root: &str) -> String {
     if root.is_empty() { line.to_owned() } else { line.replace(root, "") }
 }
@@ -56,7 +56,7 @@ pub(super) fn below(line: &str, root: &str) -> String {
 pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     if let Some(said) = facts.said_since_todos().filter(|_| !facts.todos.is_empty()) {
         page.line(&format!(
-            "- This list is from {}; what the user said since, in {}, takes precedence.",
+            "- This list is from {}; the user's later message {} takes precedence.",
             mark(facts.todos_at),
             mark(said.seq)
         ));
@@ -76,7 +76,7 @@ pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     }
 }
 
-/// The headings and numbered steps of a plan.
+/// Returns the headings and numbered steps of a plan.
 fn outline(plan: &str) -> String {
     let mut in_code = false;
     let lines = plan.lines().map(str::trim).filter(|line| {
@@ -128,14 +128,14 @@ pub(super) fn next(page: &mut SummaryPage, facts: &Facts) {
             let content = one_line(&todo.content, 200);
             match facts.said_since_todos() {
                 Some(said) => format!(
-                    "- First do what the user said last, {}; then, if it still applies: {content}",
+                    "- First do what the user last asked, {}; then, if it still applies: {content}",
                     mark(said.seq)
                 ),
                 None => format!("- Continue with: {content}"),
             }
         }
         (None, Some(said)) => {
-            format!("- Continue with what the user asked last, {}.", mark(said.seq))
+            format!("- Continue with what the user last asked, {}.", mark(said.seq))
         }
         (None, None) => "- Ask the user what to do next.".to_owned(),
     };

@@ -1,5 +1,5 @@
-//! The text shown for a collapsed span: the user's words, statements and decisions, files, commands, errors
-//! and names, from the span's own messages.
+//! The text that replaces a collapsed span: the user's words, statements and decisions, files, commands, errors and
+//! names, all from the span's own messages.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,49 +22,49 @@ pub struct SpanRequest {
     pub id: CollapseId,
     /// The span's messages, oldest first.
     pub messages: Vec<Arc<Message>>,
-    /// Some messages that follow it: they show whether a failure in it was fixed.
+    /// Some messages after it, which show whether a failure in it was fixed.
     pub after: Vec<Arc<Message>>,
     pub max_bytes: usize,
     pub hints: Hints,
 }
 
-/// How many messages after a span are worth looking at: a failure is fixed soon or not at all.
+/// Number of messages after a span that are searched for fixes: a failure is fixed soon or not at all.
 pub const SPAN_AFTER: usize = 40;
 
 /// The strategy of these texts, stored with each span: no model is called.
 pub const SPAN_STRATEGY: &str = "embedded";
 
-/// The text of a span in up to `max_bytes`, or why there is none, and then the span stays as it is.
+/// Writes the text of a span in up to `max_bytes`. After an error, which gives the reason, the span is not collapsed.
 pub fn write_span(request: &SpanRequest) -> Result<String, String> {
     let (Some(first), Some(last)) = (request.messages.first(), request.messages.last()) else {
-        return Err("a span has at least one message".to_owned());
+        return Err("the span has no messages".to_owned());
     };
     let head = request.hints.collapsed(first.seq, last.seq, &request.id.to_string());
     let room = request.max_bytes.saturating_sub(head.len() + 1);
-    if room < LEAST_ROOM {
+    if room < MIN_ROOM_BYTES {
         return Err(format!("{room} bytes are not enough for the text of a span"));
     }
     Ok(format!("{head}\n{}", body(request, last.seq, room)).trim_end().to_owned())
 }
 
-/// A heading and a line or two.
-const LEAST_ROOM: usize = 160;
-/// Bytes of a heading.
+/// Minimum room for a heading and a line or two, in bytes.
+const MIN_ROOM_BYTES: usize = 160;
+/// Size of a heading, in bytes.
 const HEADING: usize = 20;
 const SYMBOLS: usize = 8;
-/// Each message of the user keeps at least this many bytes.
-const LEAST_WORDS: usize = 120;
-/// With less room than this, no names are listed.
-const NAMES_FROM: usize = 60;
+/// Minimum size of each of the user's messages, in bytes.
+const MIN_WORDS_BYTES: usize = 120;
+/// Minimum room for names, in bytes.
+const MIN_NAMES_BYTES: usize = 60;
 
-/// Shares of the room, in percent. The rest goes to statements, code and names.
+/// Percentages of the room. Statements, code and names share the remainder.
 const WORDS: usize = 40;
 const ERRORS: usize = 15;
 const FILES: usize = 22;
 const COMMANDS: usize = 15;
-/// Share of that rest.
+/// Percentage of that remainder.
 const STATEMENTS: usize = 60;
-/// Share of what is left after statements; names get the remainder.
+/// Percentage of the room that statements leave; names get what code leaves.
 const CODE: usize = 55;
 
 fn body(request: &SpanRequest, last: Seq, room: usize) -> String {
@@ -85,13 +85,13 @@ fn body(request: &SpanRequest, last: Seq, room: usize) -> String {
     let statements = statements(&all, room.saturating_sub(spent(0)) * STATEMENTS / 100, &written);
     crate::fidelity::collect(&statements, &mut written.known);
     let left = room.saturating_sub(spent(statements.len()));
-    // Code contains a name but does not say what it is about, so the list may repeat it.
+    // Code contains names without saying what they are about, so the list may repeat them.
     let code = code::within(&all, left * CODE / 100);
     let names = names(&facts, &written.known, left.saturating_sub(code.len()));
     [words, statements, files, code, commands, errors, names].concat()
 }
 
-/// A request in which every message is hidden.
+/// Makes a request in which every message is hidden.
 fn everything<'a>(facts: &'a Facts, visible: &'a HashSet<String>) -> SummaryRequest<'a> {
     SummaryRequest {
         facts,
@@ -108,7 +108,7 @@ fn titled(title: &str, lines: String) -> String {
     if lines.is_empty() { lines } else { format!("{title}\n{lines}") }
 }
 
-/// The user's words, in full where they fit: long messages are shortened before short ones.
+/// Writes the user's words, in full if they fit. Long messages are shortened before short ones.
 fn words(facts: &Facts, limit: usize) -> String {
     let said: Vec<&RecordedStatement> =
         facts.user.iter().filter(|s| s.kind != SaidKind::Handover).collect();
@@ -116,7 +116,7 @@ fn words(facts: &Facts, limit: usize) -> String {
     let overhead: usize = said.iter().map(|s| mark(s.seq).len() + 2).sum();
     let each = level(said.iter().map(|s| s.text.len()), page.left().saturating_sub(overhead));
     for said in said {
-        let text = without_middle(&said.text, each.max(LEAST_WORDS));
+        let text = without_middle(&said.text, each.max(MIN_WORDS_BYTES));
         let line = format!("{} {text}", mark(said.seq));
         if !page.line(&format!("{line}{}", question(said))) {
             page.line_or_part(&line);
@@ -125,7 +125,7 @@ fn words(facts: &Facts, limit: usize) -> String {
     titled("The user said:", page.finish())
 }
 
-/// The limit for each item that makes all of them fit in `room` together.
+/// Returns the size limit for each item with which all of them fit in `room`.
 fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut lengths: Vec<usize> = lengths.collect();
     lengths.sort_unstable();
@@ -161,7 +161,7 @@ fn files(facts: &Facts, root: &str, limit: usize) -> String {
     titled(&title, page.finish())
 }
 
-/// Commands, and calls that are not about a file.
+/// Lists commands, and calls that are not about a file.
 fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     let mut run: Vec<_> = facts.tools.commands.iter().collect();
@@ -184,7 +184,7 @@ fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     titled("Commands and calls:", page.finish())
 }
 
-/// Failures in the span, and how they ended, there or soon after.
+/// Lists failures in the span, and how they ended, in it or soon after it.
 fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: usize) -> String {
     if facts.tools.failures.is_empty() {
         return String::new();
@@ -203,9 +203,9 @@ fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: us
     titled("Errors:", page.finish())
 }
 
-/// The most needed names that the other sections do not contain.
+/// Lists the most needed names that the other sections do not contain.
 fn names(facts: &Facts, known: &HashSet<String>, limit: usize) -> String {
-    if limit < NAMES_FROM {
+    if limit < MIN_NAMES_BYTES {
         return String::new();
     }
     const OPENING: &str = "Other names: ";

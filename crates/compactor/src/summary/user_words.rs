@@ -1,4 +1,4 @@
-//! The user's own words, verbatim: newest first, as many as fit, with a note of what was left out.
+//! The user's own words, verbatim: newest first, as many as fit, with a note of how many were left out.
 
 use bethink_facts::rows::mark;
 use bethink_facts::{RecordedStatement, SaidKind, without_middle};
@@ -8,24 +8,23 @@ use crate::ladder::SummaryRequest;
 
 use super::page::{NONE, SummaryPage};
 
-/// One message may take at most this percentage of the section, so that a pasted log does not displace
-/// the requests.
+/// Maximum percentage of the section for one message, so that a pasted log does not displace the requests.
 const ONE_MESSAGE_PERCENT: usize = 45;
 /// The same for the newest message while it is unanswered.
 const NEWEST_PERCENT: usize = 85;
-/// A message that is cut keeps at least this many bytes.
+/// Minimum size of a message that is cut, in bytes.
 const LEAST_BYTES: usize = 200;
+/// Room for the note of how many messages were left out, in bytes.
 const LEFT_OUT_BYTES: usize = 120;
 
-/// Writes up to `limit` bytes; messages in the kept tail are left out. Returns the oldest message that
-/// fitted.
+/// Writes up to `limit` bytes, without messages in the kept tail. Returns the oldest message that fits.
 pub(super) fn write(
     page: &mut SummaryPage,
     request: &SummaryRequest<'_>,
     limit: usize,
 ) -> Option<Seq> {
     let user = request.facts.user.iter();
-    // What a client wrote in the user's name is in the first section.
+    // A summary that a client wrote in the user's name is in the first section.
     let said: Vec<&RecordedStatement> = user
         .filter(|said| request.is_hidden(said.seq) && said.kind != SaidKind::Handover)
         .collect();
@@ -34,7 +33,7 @@ pub(super) fn write(
     said.get(said.len() - shown).map(|said| said.seq)
 }
 
-/// The user's words in up to `limit` bytes, newest first; "- none" if there are none.
+/// Returns the user's words in up to `limit` bytes, newest first; "- none" if there are none.
 pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> String {
     let mut page = SummaryPage::new(limit);
     write(&mut page, request, limit);
@@ -42,13 +41,13 @@ pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> Strin
     if words.is_empty() { NONE.to_owned() } else { words }
 }
 
-/// Whether the newest message is the user's, so that the next turn is about it.
+/// Whether the newest message is the user's. The next turn is about it.
 pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
     let newest = request.facts.user.last();
     newest.is_some_and(|said| said.seq == request.facts.through && request.is_hidden(said.seq))
 }
 
-/// How many of the newest messages fitted.
+/// Lists the newest messages, and returns how many fit.
 fn list(page: &mut SummaryPage, said: &[&RecordedStatement], limit: usize, newest: usize) -> usize {
     let mut shown = 0;
     for message in said.iter().rev() {
@@ -75,7 +74,7 @@ fn list(page: &mut SummaryPage, said: &[&RecordedStatement], limit: usize, newes
     shown
 }
 
-/// The whole message, or its beginning and end if it would fill the section by itself.
+/// Returns the whole message, or its beginning and end if it would fill the section by itself.
 fn fitted(message: &RecordedStatement, limit: usize) -> String {
     let mark = format!("{} ", mark(message.seq));
     let whole = format!("{mark}{}{}", message.text, question(message));
@@ -86,12 +85,12 @@ fn fitted(message: &RecordedStatement, limit: usize) -> String {
     format!("{mark}{}", without_middle(&message.text, room))
 }
 
-/// The question that a short reply answers; without it the reply makes no sense.
+/// Returns the question that a short reply answers; without it, the reply makes no sense.
 pub(super) fn question(message: &RecordedStatement) -> String {
     message.question.as_ref().map(|question| format!(" (asked: {question})")).unwrap_or_default()
 }
 
-/// Room for the note in the middle of a message that was cut.
+/// Room for the note in the middle of a message that was cut, in bytes.
 const CUT_NOTE_BYTES: usize = 48;
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn newest_first_and_what_is_left_out_is_said() {
+    fn messages_are_listed_newest_first_with_a_note_of_omissions() {
         check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
         let long = "long ".repeat(20);
         let left_out =

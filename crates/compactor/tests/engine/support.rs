@@ -6,9 +6,7 @@ use bethink_compactor::{
     CompactLimits, CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer,
     Restorable, Summarizer, Trigger, compact,
 };
-use bethink_context::{
-    Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, view,
-};
+use bethink_context::{Decisions, Hints, History, HistoryEntry, Thresholds, ViewOptions, view};
 use bethink_facts::Facts;
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, UnixMicros, ValidPrompt};
@@ -90,7 +88,7 @@ pub(crate) fn try_compact(
         history: &history,
         decisions: &decisions,
         facts: &facts,
-        thresholds: WindowThresholds::new(ask.window, 8_000, 0.0).unwrap(),
+        thresholds: window_thresholds(ask.window, 8_000, 0.0).unwrap(),
         fixed_tokens: ask.fixed_tokens,
         scale: 1.0,
         trigger: Trigger::Manual,
@@ -104,7 +102,7 @@ pub(crate) fn try_compact(
     let outcome = compact(&input, &ask.ladder)?;
     let shown = view(&history, &outcome.decisions, ViewOptions::default());
     assert_eq!(shown.tokens() + ask.fixed_tokens, outcome.tokens_after);
-    let auto = WindowThresholds::new(ask.window, 8_000, 0.0).unwrap().auto;
+    let auto = window_thresholds(ask.window, 8_000, 0.0).unwrap().auto;
     assert!(outcome.tokens_after < auto, "{} of {auto}", outcome.tokens_after);
     ValidPrompt::check(shown.messages).unwrap();
     Ok(outcome)

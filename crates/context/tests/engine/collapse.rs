@@ -1,7 +1,7 @@
 //! Collapsed spans: which are chosen, and that a prompt with them is valid, smaller, and cut off where its
 //! thinking no longer holds.
 
-use bethink_context::collapse::{self, CollapseExtent, Stretch, choose, stretches};
+use bethink_context::collapse::{self, CollapseExtent, OpenSpan, choose, open_spans};
 use bethink_context::{
     Attachment, Boundary, Collapsed, Decision, Decisions, History, PromptShape, ViewOptions,
     budget, microcompact, usage, view,
@@ -204,8 +204,8 @@ fn rounds(n: usize) -> History {
     history
 }
 
-fn places(stretches: &[Stretch]) -> Vec<(u64, u64)> {
-    stretches.iter().map(|s| (s.first.0, s.last.0)).collect()
+fn places(open_spans: &[OpenSpan]) -> Vec<(u64, u64)> {
+    open_spans.iter().map(|s| (s.first.0, s.last.0)).collect()
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     let total: u64 = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     let round = total / 20;
     // A window of 20 rounds: spans of two, a tail of seven.
-    let found = stretches(&history, &none, &[], total, CollapseExtent::Full);
+    let found = open_spans(&history, &none, &[], total, CollapseExtent::Full);
     let ends: Vec<u64> = found.iter().map(|s| s.last.0).collect();
     assert!(ends.iter().all(|last| *last <= 13 * 4), "{found:?}");
     assert!(found.len() >= 5 && found[0].first == seq(1), "{found:?}");
@@ -224,12 +224,12 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     assert!(found.iter().all(|s| s.tokens <= 3 * round), "{found:?}");
     // What has a text is left out; what is left over is taken when room is needed now.
     let known: Vec<(Seq, Seq)> = found.iter().map(|s| (s.first, s.last)).collect();
-    assert_eq!(stretches(&history, &none, &known[..2], total, CollapseExtent::Full), found[2..]);
-    assert_eq!(stretches(&history, &none, &known, total, CollapseExtent::Full), []);
-    let rest = stretches(&history, &none, &known, total, CollapseExtent::Any);
+    assert_eq!(open_spans(&history, &none, &known[..2], total, CollapseExtent::Full), found[2..]);
+    assert_eq!(open_spans(&history, &none, &known, total, CollapseExtent::Full), []);
+    let rest = open_spans(&history, &none, &known, total, CollapseExtent::Any);
     assert!(rest.len() <= 1, "{rest:?}");
     // A tail that is larger than all there is leaves nothing.
-    assert_eq!(stretches(&history, &none, &[], total * 10, CollapseExtent::Any), []);
+    assert_eq!(open_spans(&history, &none, &[], total * 10, CollapseExtent::Any), []);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_giant_round_is_a_span_of_its_own() {
     messages.extend([call("A", "t1", "Read", "a"), result("t1", &"word ".repeat(9_000))]);
     messages.extend(vec![say(&"word ".repeat(600)); 8]);
     let found =
-        stretches(&history(&messages), &Decisions::default(), &[], 8_000, CollapseExtent::Any);
+        open_spans(&history(&messages), &Decisions::default(), &[], 8_000, CollapseExtent::Any);
     assert_eq!(places(&found)[0], (2, 3), "the small one before it is not worth a text: {found:?}");
 }
 
@@ -367,7 +367,7 @@ proptest! {
         add(&mut history, 0, &steps);
         let mut decisions = Decisions::default();
         let whole = prompt(&history, &decisions, ViewOptions::default());
-        let staged: Vec<Collapsed> = stretches(&history, &decisions, &[], window, CollapseExtent::Any)
+        let staged: Vec<Collapsed> = open_spans(&history, &decisions, &[], window, CollapseExtent::Any)
             .iter()
             .map(|s| span(s.first.0, s.last.0, "These messages stand here in short."))
             .collect();
@@ -381,9 +381,9 @@ proptest! {
         // An empty result has a text in the view, which nobody counts beforehand.
         prop_assert!(short.tokens() + freed <= whole.tokens());
         prop_assert!(staged.is_empty() || freed > 0);
-        let parting = PromptShape::new(&short, 0, 0).parting(&PromptShape::new(&whole, 0, 0)).first_changed;
+        let difference = PromptShape::new(&short, 0, 0).difference(&PromptShape::new(&whole, 0, 0)).first_changed;
         let told = view(&history, &decisions, ViewOptions::default()).first_edited;
-        prop_assert_eq!(parting, told);
+        prop_assert_eq!(difference, told);
         add(&mut history, 1_000, &later);
         let Some(first) = decisions.first_edit() else { return Ok(()) };
         for seq in thoughts(&history, &decisions) {

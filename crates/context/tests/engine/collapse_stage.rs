@@ -1,10 +1,10 @@
 //! When spans are shown as their texts: not before it is time, not for little, and at once where nobody can wait.
 
-use bethink_context::collapse::{CollapseExtent, Stretch, stretches};
+use bethink_context::collapse::{CollapseExtent, OpenSpan, open_spans};
 use bethink_context::collapse_stage::plan_collapse;
 use bethink_context::{
-    CollapsePlan, CollapsePolicy, Collapsed, Decisions, Fill, History, StagedSpan,
-    WindowThresholds, drain_collapses,
+    CollapsePlan, CollapsePolicy, Collapsed, Decisions, Fill, History, StagedSpan, Thresholds,
+    drain_collapses,
 };
 use bethink_transcript::Seq;
 
@@ -22,33 +22,33 @@ fn rounds() -> History {
 }
 
 /// An effective window of 10,000.
-fn thresholds() -> WindowThresholds {
-    WindowThresholds::new(20_000, 20_000, 0.0).unwrap()
+fn thresholds() -> Thresholds {
+    window_thresholds(20_000, 20_000, 0.0).unwrap()
 }
 
 fn fill(tokens: u64) -> Fill {
     Fill { tokens, estimated: tokens }
 }
 
-fn write(stretch: Stretch) -> StagedSpan {
+fn write(span: OpenSpan) -> StagedSpan {
     let span = Collapsed {
-        id: format!("00000000-0000-7000-8000-{:012}", stretch.first.0).parse().unwrap(),
-        first: stretch.first,
-        last: stretch.last,
-        text: format!("[{}] what was done", stretch.first),
-        tokens: u32::try_from(stretch.tokens * 30 / 100).unwrap(),
+        id: format!("00000000-0000-7000-8000-{:012}", span.first.0).parse().unwrap(),
+        first: span.first,
+        last: span.last,
+        text: format!("[{}] what was done", span.first),
+        tokens: u32::try_from(span.tokens * 30 / 100).unwrap(),
         made_after: Seq::ZERO,
     };
-    StagedSpan { span, tokens_before: stretch.tokens }
+    StagedSpan { span, tokens_before: span.tokens }
 }
 
 fn staged(history: &History) -> Vec<StagedSpan> {
-    let found = stretches(history, &Decisions::default(), &[], 10_000, CollapseExtent::Full);
+    let found = open_spans(history, &Decisions::default(), &[], 10_000, CollapseExtent::Full);
     found.into_iter().map(write).collect()
 }
 
 fn plan(history: &History, tokens: u64, staged: &[StagedSpan]) -> Option<CollapsePlan> {
-    let policy = CollapsePolicy { staged: staged.to_vec(), write: &|stretch| Some(write(stretch)) };
+    let policy = CollapsePolicy { staged: staged.to_vec(), write: &|span| Some(write(span)) };
     plan_collapse(history, &Decisions::default(), &thresholds(), fill(tokens), &policy)
 }
 

@@ -69,8 +69,8 @@ proptest! {
             decide(&history, &mut decisions);
             let shape = PromptShape::new(&prompt(&history, &decisions, ViewOptions::default()), 0, 0);
             if let Some(before) = &before {
-                let parting = shape.parting(before);
-                prop_assert_eq!(parting.first_changed, None, "{:?} at {}", steps, n);
+                let difference = shape.difference(before);
+                prop_assert_eq!(difference.first_changed, None, "{:?} at {}", steps, n);
             }
             before = Some(shape);
         }

@@ -2,12 +2,12 @@
 
 use bethink_api::{CacheReport, ModelSpec};
 use bethink_context::budget::BudgetLimits;
-use bethink_context::collapse::{CollapseExtent, stretches};
+use bethink_context::collapse::{CollapseExtent, open_spans};
 use bethink_context::microcompact::MicrocompactLimits;
 use bethink_context::{
     Attachment, CollapsePolicy, Collapsed, Decision, Decisions, FixedTokens, History, Learner,
-    ProjectTexts, SessionState, StageLimits, StagedSpan, SystemAndTools, TodoList, Turn,
-    TurnInputs, ViewOptions, WindowThresholds, assemble, todos, turn,
+    ProjectTexts, SessionState, StageLimits, StagedSpan, SystemAndTools, Thresholds, TodoList,
+    Turn, TurnInputs, ViewOptions, assemble, todos, turn,
 };
 use bethink_tokens::text_tokens;
 use bethink_transcript::{Seq, SessionId, UnixMicros, ValidPrompt};
@@ -28,7 +28,7 @@ fn state(history: History, window: u64) -> SessionState {
             max_output_tokens: None,
             preserved_thinking: None,
         },
-        thresholds: WindowThresholds::new(window, 20_000, 0.0).unwrap(),
+        thresholds: window_thresholds(window, 20_000, 0.0).unwrap(),
         last_seq: history.last_seq(),
         history,
         decisions: Decisions::default(),
@@ -138,18 +138,18 @@ fn a_turn_reports_what_it_did() {
 /// What an earlier prompt did not say: the spans that a session has staged.
 fn staged(state: &SessionState) -> Vec<StagedSpan> {
     let window = state.thresholds.effective;
-    let found = stretches(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
-    let span = |stretch: &bethink_context::collapse::Stretch| {
-        let text = format!("[{}] what was done", stretch.first);
+    let found = open_spans(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
+    let span = |span: &bethink_context::collapse::OpenSpan| {
+        let text = format!("[{}] what was done", span.first);
         let span = Collapsed {
-            id: format!("00000000-0000-7000-8000-{:012}", stretch.first.0).parse().unwrap(),
-            first: stretch.first,
-            last: stretch.last,
+            id: format!("00000000-0000-7000-8000-{:012}", span.first.0).parse().unwrap(),
+            first: span.first,
+            last: span.last,
             tokens: text_tokens(&text),
             text,
             made_after: Seq::ZERO,
         };
-        StagedSpan { span, tokens_before: stretch.tokens }
+        StagedSpan { span, tokens_before: span.tokens }
     };
     found.iter().map(span).collect()
 }

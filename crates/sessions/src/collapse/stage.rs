@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use bethink_compactor::write_span;
 use bethink_context::Fill;
-use bethink_context::collapse::{CollapseExtent, SPAN_PERCENT, STAGE_PERCENT, Stretch, stretches};
+use bethink_context::collapse::{
+    CollapseExtent, OpenSpan, SPAN_PERCENT, STAGE_PERCENT, open_spans,
+};
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
     job_session,
@@ -64,7 +66,7 @@ impl SessionService {
         }
     }
 
-    /// Writes a text for every old stretch that has none, and returns how many spans are staged now. The
+    /// Writes a text for every old span that has none, and returns how many spans are staged now. The
     /// session is locked only to read it and to store the texts.
     pub(crate) async fn stage(&self, id: SessionId) -> Result<usize> {
         let handle = self.handle(id).await?;
@@ -73,24 +75,24 @@ impl SessionService {
             let known: Vec<(Seq, Seq)> =
                 loaded.spans.iter().map(|row| (row.first_seq, row.last_seq)).collect();
             let window = fill(&loaded).estimate(loaded.state.thresholds.effective);
-            let found = stretches(
+            let found = open_spans(
                 &loaded.state.history,
                 &loaded.state.decisions,
                 &known,
                 window,
                 CollapseExtent::Full,
             );
-            let open = |stretch: &Stretch| {
+            let open = |span: &OpenSpan| {
                 let id = CollapseId(Uuid::now_v7());
-                (id, *stretch, request(&loaded.state, id, *stretch))
+                (id, *span, request(&loaded.state, id, *span))
             };
             found.iter().map(open).collect::<Vec<_>>()
         };
         let mut texts = Vec::new();
-        for (id, stretch, request) in open {
+        for (id, span, request) in open {
             let written = at_low_priority(move || write_span(&request)).await;
             match written.and_then(|text| text.map_err(ServiceError::internal)) {
-                Ok(text) => texts.push((id, stretch, text)),
+                Ok(text) => texts.push((id, span, text)),
                 // Leave the span as it is.
                 Err(refusal) => {
                     tracing::debug!(span = %id, reason = %refusal.detail, "could not summarize a span");
@@ -98,8 +100,7 @@ impl SessionService {
             }
         }
         let mut loaded = self.lock(&handle).await?;
-        let spans =
-            texts.into_iter().filter_map(|(id, stretch, text)| staged_span(id, stretch, text));
+        let spans = texts.into_iter().filter_map(|(id, span, text)| staged_span(id, span, text));
         let mut rows: Vec<CollapseRecord> =
             spans.map(|span| row_of(&loaded, &span, self.cx.now())).collect();
         // A prompt that could not wait may have written some of them in the meantime.

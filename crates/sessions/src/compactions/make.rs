@@ -10,7 +10,7 @@ use bethink_compactor::{
     NotesSummarizer, Restorable, SessionNotes, Summarizer, SummaryLevel, Trigger,
 };
 use bethink_context::thresholds::MIN_WINDOW;
-use bethink_context::{Hints, WindowThresholds, measure, view};
+use bethink_context::{Hints, Thresholds, measure, view, window_thresholds};
 use bethink_facts::Facts;
 use bethink_model::Figures;
 use bethink_service::{ErrorKind, Result, ServiceError};
@@ -268,17 +268,13 @@ fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<Comp
 
 /// The session's thresholds, or those of the smaller window that the provider named. If it named no limit, the
 /// window is smaller than the refused prompt of `counted` tokens.
-fn thresholds(
-    known: &WindowThresholds,
-    refused: Option<Figures>,
-    counted: u64,
-) -> WindowThresholds {
+fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thresholds {
     let told = refused.map(|refused| {
         refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))
     });
     let smaller = told.map(|told| told.max(MIN_WINDOW)).filter(|told| *told < known.window);
     let output = known.window.saturating_sub(known.effective);
-    smaller.and_then(|window| WindowThresholds::new(window, output, 0.0).ok()).unwrap_or(*known)
+    smaller.and_then(|window| window_thresholds(window, output, 0.0).ok()).unwrap_or(*known)
 }
 
 fn refusal(failure: &CompactionFailure) -> ServiceError {
@@ -304,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_refusal_tells_of_a_smaller_window() {
-        let known = WindowThresholds::new(200_000, 8_000, 0.0).unwrap();
+        let known = window_thresholds(200_000, 8_000, 0.0).unwrap();
         let window = |figures: Figures| thresholds(&known, Some(figures), 150_000).window;
         let none = Figures::default();
         assert_eq!(thresholds(&known, None, 150_000), known);

@@ -1,14 +1,14 @@
-//! What a project wants of every summary: a section of its instruction file.
+//! A project's instructions for every summary, which are a section of its instruction file.
 
 use bethink_transcript::text::{beginning, closed_fences, heading_level};
 
-use crate::limits::WISH_BYTES;
+use crate::limits::INSTRUCTIONS_BYTES;
 
 const HEADING: &str = "compact instructions";
 
-/// The text below the heading "Compact instructions", of any level and in any case, up to the next heading
-/// of the same or a higher level. The first such section that is not empty counts. At most [`WISH_BYTES`],
-/// cut at a line end.
+/// Returns the text below the heading "Compact instructions", of any level and in any case, up to the next heading of
+/// the same or a higher level. The first such section that is not empty counts. At most [`INSTRUCTIONS_BYTES`], cut at a
+/// line end.
 pub fn compact_instructions(markdown: &str) -> Option<String> {
     let lines: Vec<&str> = markdown.trim_start_matches('\u{feff}').lines().collect();
     let fenced = closed_fences(&lines);
@@ -22,10 +22,10 @@ pub fn compact_instructions(markdown: &str) -> Option<String> {
     texts.next()
 }
 
-/// The first [`WISH_BYTES`] of the text; `None` if it is blank.
-pub(super) fn bounded(wish: &str) -> Option<String> {
-    let wish = beginning(wish.trim(), WISH_BYTES).trim_end();
-    (!wish.is_empty()).then(|| wish.to_owned())
+/// Returns the first [`INSTRUCTIONS_BYTES`] of the text; `None` if it is blank.
+pub(super) fn bounded(text: &str) -> Option<String> {
+    let text = beginning(text.trim(), INSTRUCTIONS_BYTES).trim_end();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn is_ours(line: &str) -> bool {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_heading_of_that_name_says_nothing() {
+    fn other_headings_do_not_count() {
         check("", None);
         check("Compact instructions\nkeep\n", None);
         check("#Compact instructions\nkeep\n", None);
@@ -70,7 +70,8 @@ mod tests {
     fn a_long_section_is_cut_at_a_line_end() {
         let long = format!("# Compact instructions\n{}", "twelve bytes\n".repeat(1_000));
         let found = compact_instructions(&long).unwrap();
-        assert!(found.len() <= WISH_BYTES && found.len() > WISH_BYTES - 26, "{}", found.len());
+        let expect = INSTRUCTIONS_BYTES - 25..=INSTRUCTIONS_BYTES;
+        assert!(expect.contains(&found.len()), "{}", found.len());
         assert!(found.ends_with("twelve bytes"));
     }
 }
