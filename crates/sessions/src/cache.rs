@@ -1,4 +1,4 @@
-//! Watches the provider's prompt cache message by message; each cache miss is reported once, with its cause.
+//! Watches the provider's prompt cache message by message. Each drop is reported once, with its cause.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,8 +8,7 @@ use bethink_context::cache::{CacheDrop, CacheWatch};
 use bethink_service::{locked, rfc3339};
 use bethink_transcript::Seq;
 
-/// The cache watch of a session, shared by its handle and its loaded state: it outlives a state that is
-/// reloaded because the session's model was changed.
+/// The cache watch of a session, shared by its handle and its loaded state. It survives a reload of the state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cache(Arc<Mutex<CacheWatch>>);
 
@@ -23,15 +22,15 @@ impl Cache {
         api::CacheReport { breaks: watch.breaks(), last: watch.last_fall().map(cache_fall_out) }
     }
 
-    /// Messages before `first` are only compared with: nobody is waiting for reports about them.
+    /// Starts with the newest report before message `first`. Drops before it are not reported.
     pub(crate) fn begin(&self, history: &History, first: Seq, model: &str) {
         let mut watch = self.watch();
         if watch.has_begun() {
             return;
         }
         let before = history.entries().iter().rev().map(|entry| &entry.message);
-        let told = before.filter(|m| m.seq < first).find(|m| m.usage.is_some());
-        if let Some(message) = told {
+        let reported = before.filter(|m| m.seq < first).find(|m| m.usage.is_some());
+        if let Some(message) = reported {
             watch.observe(message, model, 0);
         }
     }

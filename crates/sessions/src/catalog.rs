@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::service::{SessionEvent, SessionService};
 
-/// Longest title and tag, in bytes; both are shown in lists.
+/// Maximum size of a title or tag, in bytes; both are shown in lists.
 const MAX_TITLE: usize = 1_000;
 const MAX_TAGS: usize = 100;
 const MAX_PATH: usize = 4_096;
@@ -44,7 +44,7 @@ impl SessionService {
         Ok(session_out(&created.session))
     }
 
-    /// A new session with the model from the settings.
+    /// Makes the row of a new session with the model from the settings.
     pub fn new_session(&self, id: SessionId, project_dir: String) -> Result<NewSession> {
         self.session_with(id, project_dir, &self.model_or_default(None)?)
     }
@@ -119,7 +119,7 @@ impl SessionService {
         Ok(())
     }
 
-    /// Removes what services keep for a session, before the session itself.
+    /// Removes the data that services keep for a session. Called before the session is removed.
     pub(crate) async fn remove_companions(&self, id: SessionId) -> Result<()> {
         for contributor in self.contributors() {
             contributor.removed(id).await?;
@@ -134,7 +134,7 @@ impl SessionService {
         Ok(api::Projects { projects })
     }
 
-    /// The given model, with missing figures taken from the settings; its window is checked.
+    /// Returns the given model or the default one, after checking it.
     pub fn model_or_default(&self, model: Option<api::ModelSpec>) -> Result<api::ModelSpec> {
         let settings = &self.cx.settings().context;
         let model = model.unwrap_or_else(|| unnamed_model(settings.window));
@@ -161,7 +161,7 @@ impl SessionService {
     }
 }
 
-/// The id of a sidechain's session, always the same for one session and key.
+/// Returns the id of a sidechain's session, which is always the same for one session and key.
 pub fn sidechain_session(session: SessionId, key: &str) -> SessionId {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.0.as_bytes());

@@ -1,10 +1,10 @@
-//! Context collapse: old spans of a session shown as short texts, prepared in the background and used
-//! when the window fills up. Off unless it is set.
+//! Context collapse: old spans of a session are shown as short texts, which are prepared in the background and used when
+//! the window fills up. Off by default.
 //!
-//! Reading order: here (what spans offer to a turn, and keeping what it chose) → `stage` (texts written while it is
-//! quiet) → `behind` (listed and looked behind).
+//! Reading order: here (spans for a turn, and storing those that it chose) → `stage` (texts are written while the session
+//! is idle) → `expand` (spans and their messages for clients).
 
-mod behind;
+mod expand;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,7 @@ use crate::service::{SessionEvent, SessionService};
 pub use stage::CollapseJob;
 
 impl SessionService {
-    /// The spans that a prompt may collapse; `None` while collapse is off.
+    /// Returns the spans that a prompt may collapse; `None` if collapse is off.
     pub(crate) fn collapse_policy<'a>(
         &self,
         write: &'a dyn Fn(OpenSpan) -> Option<StagedSpan>,
@@ -41,7 +41,7 @@ impl SessionService {
         is_on.then(|| CollapsePolicy { staged: staged(loaded), write })
     }
 
-    /// Commits all staged spans, because the provider says that the prompt is too long. `false` if that changes
+    /// Commits all staged spans, because the provider rejected the prompt as too long. Returns `false` if that changes
     /// nothing.
     pub(crate) async fn drain(&self, loaded: &mut LoadedSession) -> Result<bool> {
         let estimated = loaded.estimated();
@@ -57,7 +57,7 @@ impl SessionService {
         for record in &records {
             state.decisions.apply(record, &state.history);
         }
-        // Show the list again: the calls that showed it may have left the view.
+        // The calls that showed the list may have left the view, so it is shown again.
         state.todos.changed = !state.todos.items.is_empty();
         Ok(true)
     }
@@ -100,7 +100,7 @@ impl SessionService {
     }
 }
 
-/// A span with its text, written at once; `None` if the text would not be shorter.
+/// Writes a span's text at once; returns `None` if the text would not be shorter.
 pub(crate) fn write_now(state: &SessionState, span: OpenSpan) -> Option<StagedSpan> {
     let id = CollapseId(Uuid::now_v7());
     let text = write_span(&request(state, id, span)).ok()?;
@@ -130,7 +130,7 @@ fn row_of(loaded: &LoadedSession, staged: &StagedSpan, now: UnixMicros) -> Colla
     }
 }
 
-/// The spans that are staged but not shown yet.
+/// Returns the spans that are staged but not committed.
 fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
     let open = loaded.spans.iter().filter(|row| row.committed.is_none());
     open.map(|row| StagedSpan {
@@ -147,7 +147,7 @@ fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
     .collect()
 }
 
-/// The span to summarize, and some of what follows it.
+/// Makes the request for a span's text, with some of the messages that follow the span.
 fn request(state: &SessionState, id: CollapseId, span: OpenSpan) -> SpanRequest {
     let entries = state.history.from(span.first);
     let (within, after) =
@@ -155,7 +155,7 @@ fn request(state: &SessionState, id: CollapseId, span: OpenSpan) -> SpanRequest 
     let messages = |entries: &[bethink_context::HistoryEntry]| -> Vec<Arc<Message>> {
         entries.iter().map(|entry| Arc::clone(&entry.message)).collect()
     };
-    // An estimated token is three bytes.
+    // An estimated token has three bytes.
     let bytes = span.tokens * TEXT_PERCENT / 100 * 3;
     SpanRequest {
         id,

@@ -1,7 +1,7 @@
 //! Compactions: made, listed, undone, expanded.
 //!
-//! Reading order: `make` (prepare, generate, commit) → `full` (by a model) → `disk` (what is read again) →
-//! `record` (as stored, viewed and told).
+//! Reading order: `make` (prepare, generate, commit) → `full` (summaries by a model) → `disk` (files that are read again)
+//! → `record` (the stored record, and its forms for views and clients).
 
 mod disk;
 mod full;
@@ -16,7 +16,9 @@ use bethink_store::CompactionRecord;
 use bethink_transcript::{CompactionId, SessionId};
 
 use crate::decisions::new_decision;
-use crate::record::{Proved, all_out, compacted_entry, compaction_event, compaction_out, proved};
+use crate::record::{
+    MeasuredCompaction, all_out, compacted_entry, compaction_event, compaction_out, measured,
+};
 use crate::service::SessionService;
 
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ pub(crate) struct CompactionRequest {
     pub(crate) focus: Option<String>,
     pub(crate) level: Option<SummaryLevel>,
     pub(crate) summary_tokens: Option<u64>,
-    /// Boundary of the view that was too large; if there is another boundary since, nothing more is done.
+    /// Boundary of the view that was too large. If the session has another boundary by now, nothing is done.
     pub(crate) seen: Option<String>,
     /// Figures from the provider's error, if it refused the prompt as too long.
     pub(crate) refused: Option<Figures>,
@@ -40,7 +42,7 @@ impl CompactionRequest {
         self.level.is_none_or(|wanted| wanted == level)
     }
 
-    /// Notes cannot serve if focus instructions or a size are given: then the summary must be written.
+    /// Whether notes may be the summary. They cannot follow focus instructions or a requested size.
     pub(crate) fn takes_notes(&self) -> bool {
         let plain = self.focus.is_none() && self.summary_tokens.is_none();
         self.level == Some(SummaryLevel::SessionMemory) || (self.level.is_none() && plain)
@@ -58,19 +60,19 @@ impl SessionService {
         compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
     }
 
-    /// All compactions, oldest first. The one in force is judged by the messages since.
+    /// Lists all compactions, oldest first. The fidelity of the one in force is measured by the messages since.
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.cx.store().session(id).await?;
         let all = self.cx.store().compactions(id).await?;
-        let newest = if all.is_empty() { None } else { self.proved_by_now(id).await? };
+        let newest = if all.is_empty() { None } else { self.measured_by_now(id).await? };
         Ok(api::Compactions { compactions: all_out(&all, newest)? })
     }
 
-    async fn proved_by_now(&self, id: SessionId) -> Result<Option<Proved>> {
+    async fn measured_by_now(&self, id: SessionId) -> Result<Option<MeasuredCompaction>> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
         let facts = self.facts_through(&handle, loaded.session.last_seq, loaded.messages()).await?;
-        Ok(tokio::task::block_in_place(|| proved(&loaded, &facts)))
+        Ok(tokio::task::block_in_place(|| measured(&loaded, &facts)))
     }
 
     /// Stores a compaction in one transaction: its entry in the log, and the row for lists.
@@ -81,7 +83,7 @@ impl SessionService {
         Ok(self.cx.store().add_compaction(compaction, with).await?)
     }
 
-    /// Ignores the record from now on, so that the messages behind it are in view again.
+    /// Undoes a compaction: the messages that it covers are in view again.
     pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
         let handle = self.handle(id).await?;
         let (session, now) = (self.cx.store().session(id).await?, self.cx.now());
@@ -94,7 +96,8 @@ impl SessionService {
         compaction_out(&undone)
     }
 
-    /// The messages behind a summary: all, those that one of its lines refers to, or those that match a query.
+    /// Returns the messages that a summary covers: all, those to which one of its lines refers, or those that match a
+    /// query.
     pub async fn expand(
         &self,
         id: SessionId,
@@ -112,13 +115,13 @@ impl SessionService {
 }
 
 fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
-    const LEAST: u64 = 200;
-    const MOST: u64 = 200_000;
+    const MIN: u64 = 200;
+    const MAX: u64 = 200_000;
     if let Some(tokens) = request.summary_tokens
-        && !(LEAST..=MOST).contains(&tokens)
+        && !(MIN..=MAX).contains(&tokens)
     {
-        return Err(ServiceError::invalid("summary_tokens", format!("{LEAST} to {MOST} tokens"))
-            .bounded(MOST, tokens));
+        return Err(ServiceError::invalid("summary_tokens", format!("{MIN} to {MAX} tokens"))
+            .bounded(MAX, tokens));
     }
     let focus = request.instructions.filter(|text| !text.trim().is_empty());
     let manual = CompactionRequest::new(Trigger::Manual);

@@ -7,19 +7,19 @@ use bethink_transcript::SessionId;
 use crate::service::SessionService;
 
 impl SessionService {
-    /// Counts the prompt (the session's last request and all messages since) with the model from the settings,
-    /// or the session's own.
+    /// Counts the prompt (the session's last request and all messages since) with the model from the settings, or the
+    /// session's own.
     pub async fn count(&self, id: SessionId) -> Result<api::PromptCount> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
         loaded.require_messages("append the user's first message, then count")?;
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
-            conflict("no model is configured that can count tokens")
+            conflict("could not count tokens: no model is configured")
                 .hint("set `provider` in [model]; the report's own figures need no model")
         })?;
         let calibration = loaded.state.learner.calibration();
-        let request = loaded.prefix()?.alone(name.clone());
+        let request = loaded.prefix()?.unchanged(name.clone());
         drop(loaded);
         let estimated = calibration.apply(bethink_models::request_tokens(&request));
         let counted = self.models.count(&request).await;

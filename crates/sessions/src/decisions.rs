@@ -10,21 +10,21 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// Most decisions that are listed for a session; the newest ones if there are more.
-const MOST: usize = 5_000;
-/// Most messages that are listed for one decision.
-const MOST_SEQS: usize = 1_000;
+/// Maximum number of decisions in a list. If there are more, the newest are listed.
+const MAX_LISTED: usize = 5_000;
+/// Maximum number of messages listed for one decision.
+const MAX_SEQS: usize = 1_000;
 
 impl SessionService {
-    /// Oldest first. Results that were only shown are left out, and so are collapsed spans, which have their
-    /// own list.
+    /// Lists decisions, oldest first. Results that were only shown are left out, and so are collapsed spans and
+    /// compactions, which have their own lists.
     pub async fn decisions(&self, id: SessionId) -> Result<api::DecisionList> {
         self.cx.store().session(id).await?;
         let records = self.cx.store().decisions(id).await?;
         let mut decisions = Vec::new();
         for record in records.iter().rev() {
             decisions.extend(shown(record)?);
-            if decisions.len() == MOST {
+            if decisions.len() == MAX_LISTED {
                 break;
             }
         }
@@ -76,11 +76,11 @@ fn attached(view: api::DecidedView, attachment: Attachment) -> api::DecidedView 
 }
 
 fn touching(view: api::DecidedView, seqs: impl IntoIterator<Item = Seq>) -> api::DecidedView {
-    let seqs = seqs.into_iter().take(MOST_SEQS).map(|seq| seq.0).collect();
+    let seqs = seqs.into_iter().take(MAX_SEQS).map(|seq| seq.0).collect();
     api::DecidedView { seqs, ..view }
 }
 
-/// Decisions as the store takes them.
+/// Converts decisions to rows for the store.
 pub(crate) fn new_decisions(
     loaded: &LoadedSession,
     records: &[Decision],
@@ -99,8 +99,8 @@ pub(crate) fn new_decision(
     Ok(NewDecision { kind: record.kind().to_owned(), data, made_after, created_at })
 }
 
-/// An unreadable entry is an error that names it: without it, a prompt would not have the bytes that were sent
-/// before.
+/// Reads a stored decision. If that fails, the error names the decision: without it, a prompt would not have the bytes
+/// that were sent before.
 pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> {
     let read = serde_json::from_str(&record.data).map_err(|error| {
         let detail =
@@ -109,7 +109,7 @@ pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> 
             .hint("a newer version of bethink may have written it; start that version, or fork the session from an earlier message")
     })?;
     Ok(match read {
-        // A migrated entry has no token count yet.
+        // A migrated entry has no token count.
         Decision::Compacted(mut compacted) if compacted.boundary.tokens == 0 => {
             compacted.boundary.tokens = text_tokens(&compacted.boundary.summary);
             Decision::Compacted(compacted)

@@ -1,7 +1,7 @@
-//! Events of a session, with resume: events that the ring no longer has are replayed from history.
+//! The event stream of a session, which can be resumed.
 //!
-//! An id is `<boot>-<number>-<seq>`. Within one run of the daemon, missed events come from the hub's ring.
-//! After a restart, past the ring, or for a slow reader, messages and compactions after `seq` are replayed.
+//! An id is `<boot>-<number>-<seq>`. Within one run of the daemon, missed events come from the hub's ring buffer. After a
+//! restart, for older events, or for a slow reader, messages and compactions after `seq` are replayed from history.
 
 use std::collections::VecDeque;
 
@@ -24,22 +24,21 @@ pub struct SessionEvents {
     live: broadcast::Receiver<StreamEvent>,
     stop: CancellationToken,
     /// The newest message that was sent.
-    told: Seq,
-    /// Messages after `told` must be replayed from history first.
+    sent: Seq,
+    /// Whether messages after `sent` must be replayed from history first.
     behind: bool,
 }
 
 impl SessionEvents {
-    /// `None` when the daemon stops or the session is deleted. For a reader that was away too long or is too
-    /// slow, missed events are replayed from history.
+    /// Returns the next event; `None` when the daemon stops or the session is deleted.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(event) = self.missed.pop_front() {
-                self.told = self.told.max(seq_of(&event));
+                self.sent = self.sent.max(seq_of(&event));
                 return Some(event);
             }
             if self.behind {
-                self.behind = self.retell().await;
+                self.behind = self.replay().await;
                 continue;
             }
             let event = tokio::select! {
@@ -48,7 +47,7 @@ impl SessionEvents {
             };
             match event {
                 // Already replayed from history.
-                Ok(event) if event.kind == "message" && seq_of(&event) <= self.told => {}
+                Ok(event) if event.kind == "message" && seq_of(&event) <= self.sent => {}
                 Ok(event) => self.missed.push_back(event),
                 Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -56,16 +55,16 @@ impl SessionEvents {
         }
     }
 
-    /// Queues the next part of history and its compactions; returns whether there is more.
-    async fn retell(&mut self) -> bool {
-        let range = SeqRange { after: Some(self.told), limit: READ_BATCH, ..SeqRange::all() };
+    /// Queues the next part of history and its compactions, and returns whether there is more.
+    async fn replay(&mut self) -> bool {
+        let range = SeqRange { after: Some(self.sent), limit: READ_BATCH, ..SeqRange::all() };
         let store = self.sessions.cx.store();
         let (Ok(messages), Ok(compactions)) =
             (store.messages(self.session, range).await, store.compactions(self.session).await)
         else {
             return false;
         };
-        let (first, last) = (self.told, messages.last().map_or(self.told, |m| m.seq));
+        let (first, last) = (self.sent, messages.last().map_or(self.sent, |m| m.seq));
         for message in &messages {
             let id = format!("0-0-{}", message.seq);
             let event = message_event(message.seq, &message.id, message.role);
@@ -85,12 +84,12 @@ impl SessionEvents {
     }
 }
 
-/// The message in an event's id.
+/// Returns the message in an event's id.
 fn seq_of(event: &StreamEvent) -> Seq {
     last_id(&event.id).map_or(Seq::ZERO, |(_, seq)| seq)
 }
 
-/// Boot and number, and the newest message of the event.
+/// Parses an event's id: boot and number, and the newest message.
 fn last_id(text: &str) -> Option<((i64, u64), Seq)> {
     let (boot, rest) = text.split_once('-')?;
     let (number, seq) = rest.split_once('-')?;
@@ -114,8 +113,8 @@ impl SessionService {
         let newest = last.map(|(newest, _)| newest);
         let SessionSubscription { missed, live, behind, stop } =
             self.cx.hub().subscribe(id, newest);
-        let told = last.map_or(session.last_seq, |(_, seq)| seq);
+        let sent = last.map_or(session.last_seq, |(_, seq)| seq);
         let sessions = self.clone();
-        Ok(SessionEvents { sessions, session: id, missed, live, stop, told, behind })
+        Ok(SessionEvents { sessions, session: id, missed, live, stop, sent, behind })
     }
 }

@@ -1,7 +1,7 @@
 //! Facts of a session, under their own lock: neither an append nor a prompt waits for them.
 //!
-//! They are extended on demand from messages in memory, or else from the store, in batches. Facts belong to the
-//! history, not to a view: no compaction and no undo changes them.
+//! They are extended on demand, from messages in memory or else from the store, in batches. Facts belong to the history,
+//! not to a view: no compaction and no undo changes them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,8 +15,8 @@ use crate::handle::{FactsGuard, SessionHandle};
 use crate::service::SessionService;
 
 impl SessionService {
-    /// The facts of a session, at least through message `through`. `at_hand` are consecutive messages in
-    /// memory, oldest first, that need not be read again.
+    /// Returns the facts of a session, at least through message `through`. `at_hand` are consecutive messages in memory,
+    /// oldest first, that need not be read from the store.
     pub async fn facts_through(
         &self,
         handle: &SessionHandle,
@@ -37,20 +37,20 @@ impl SessionService {
         while facts.through.next() < end {
             let after = Some(facts.through);
             let range = SeqRange { after, before: Some(end), limit: READ_BATCH, newest: false };
-            let stretch = self.cx.store().messages(handle.id, range).await?;
-            if stretch.is_empty() {
+            let batch = self.cx.store().messages(handle.id, range).await?;
+            if batch.is_empty() {
                 // A damaged message leaves a gap that recovery reported.
                 return Ok(());
             }
             let messages: Result<Vec<_>> =
-                stretch.into_iter().map(|stored| Ok(Arc::new(parse_stored(stored)?))).collect();
+                batch.into_iter().map(|stored| Ok(Arc::new(parse_stored(stored)?))).collect();
             observe(facts, messages?).await?;
         }
         Ok(())
     }
 }
 
-/// Processes messages on a thread for computations. If the caller is dropped meanwhile, the facts start over.
+/// Reads messages on a blocking thread. If the caller is dropped meanwhile, the facts start over.
 async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
     let through = facts.through;
     if messages.last().is_none_or(|message| message.seq <= through) {
@@ -120,9 +120,8 @@ mod tests {
         home.close().await;
     }
 
-    /// Facts that are being read hold up neither an append nor a prompt.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nobody_waits_for_facts() {
+    async fn appends_and_prompts_do_not_wait_for_facts() {
         let directory = tempfile::tempdir().unwrap();
         let (home, id) = open(&directory, 3).await;
         let handle = home.sessions.handle(id).await.unwrap();

@@ -20,7 +20,7 @@ use crate::service::SessionService;
 const FORK_CHECK: &str = "fork_check";
 
 impl SessionService {
-    /// A new session that shares history up to a message; the parent stays as it is.
+    /// Creates a session that shares history up to a message. The parent is not changed.
     pub async fn fork(&self, id: SessionId, request: api::ForkRequest) -> Result<api::Session> {
         let parent = self.cx.store().session(id).await?;
         check_labels(request.title.as_deref(), &[])?;
@@ -39,7 +39,7 @@ impl SessionService {
             ..NewSession::new(SessionId(Uuid::now_v7()), dir, model, self.cx.now())
         };
         let copying = self.inner.forks.read().await;
-        // Enqueued first: if the daemon is killed on the way, the next one removes the incomplete fork.
+        // Enqueued first: if the daemon is killed meanwhile, the next one removes the incomplete fork.
         let check = json!({ "session": new.id.0 });
         self.cx.jobs().enqueue(new_job_id(), FORK_CHECK, None, &check).await?;
         let fork = self.cx.store().create_session(new, None).await?.session.id;
@@ -65,7 +65,7 @@ impl SessionService {
     /// Removes the fork if it is incomplete. Messages are copied last, so they show whether it is complete.
     async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
         let session = job_session(job)?;
-        // Wait for forks that are being made.
+        // Wait for forks that are being copied.
         drop(self.inner.forks.write().await);
         let Some(found) = if_found(self.cx.store().session(session).await)? else {
             return Ok(json!({ "whole": false }));
@@ -87,10 +87,10 @@ impl SessionService {
                 limit: READ_BATCH,
                 newest: false,
             };
-            let stretch = self.cx.store().messages(from, range).await?;
-            let Some(last) = stretch.last() else { break };
+            let batch = self.cx.store().messages(from, range).await?;
+            let Some(last) = batch.last() else { break };
             after = last.seq;
-            let copies = stretch.into_iter().map(|stored| NewMessage {
+            let copies = batch.into_iter().map(|stored| NewMessage {
                 id: stored.id,
                 role: stored.role,
                 raw: stored.raw,
@@ -104,7 +104,7 @@ impl SessionService {
         Ok(())
     }
 
-    /// The fork starts with the parent's compactions and decisions that come before `at`.
+    /// Copies the parent's compactions and decisions before `at`.
     async fn copy_view(
         &self,
         from: SessionId,
@@ -121,7 +121,7 @@ impl SessionService {
         };
         self.cx.store().update_session(to, change).await?;
         let decisions = self.cx.store().decisions(from).await?;
-        // Compactions are copied below, under ids of their own.
+        // Compactions are copied below, with new ids.
         let is_view =
             |d: &bethink_store::DecisionRecord| !matches!(&*d.kind, "compacted" | "undone");
         let kept = decisions.into_iter().filter(|d| d.made_after <= at && is_view(d)).map(|d| {
@@ -133,7 +133,7 @@ impl SessionService {
             }
         });
         self.cx.store().add_decisions(to, kept.collect()).await?;
-        // Under their own ids, which decisions name.
+        // Spans keep their ids, because decisions refer to them.
         let spans = self.cx.store().collapses(from).await?.into_iter();
         let spans = spans.filter(|span| span.staged_after <= at).map(|span| {
             let committed = span.committed.filter(|(after, _)| *after <= at);
@@ -151,7 +151,7 @@ impl SessionService {
     }
 }
 
-/// Removes the incomplete fork that a killed daemon left.
+/// The job that removes an incomplete fork after a daemon was killed.
 #[derive(Debug)]
 pub struct ForkCheckJob(pub SessionService);
 
@@ -178,9 +178,9 @@ mod tests {
         SessionsHome::open(Settings::at(directory.path())).await
     }
 
-    /// A daemon that was killed while it copied: the session is there, its messages are not.
+    /// A daemon was killed during a copy: the session exists, but its messages do not.
     #[tokio::test]
-    async fn half_a_fork_is_gone_when_the_next_daemon_is_up() {
+    async fn the_next_daemon_removes_an_incomplete_fork() {
         let directory = tempfile::tempdir().unwrap();
         let home = open(&directory).await;
         let parent = home

@@ -1,7 +1,7 @@
 //! A session's place in memory, and exclusive use of its state.
 //!
-//! A handle has an inbox next to its state: an append puts committed messages there and never waits for a
-//! prompt or a compaction. Whoever locks the state first takes in the inbox.
+//! A handle has an inbox next to its state: an append puts committed messages there and never waits for a prompt or a
+//! compaction. The next task that locks the state takes the messages from the inbox.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -18,13 +18,13 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 use crate::cache::Cache;
 use crate::loaded::LoadedSession;
 
-/// How many tokens an evicted session may grow before an append loads it again, so that notes, dreams and spans
-/// are still triggered. Notes wait for as many.
+/// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
+/// spans are still triggered. The same number triggers an update of the notes.
 const UNSEEN_TOKENS: u64 = 5_000;
-/// Most handles that are kept: a few hundred bytes for each session that is not in memory.
-const MOST_HANDLES: usize = 4_096;
+/// Maximum number of handles. A handle of a session that is not in memory has a few hundred bytes.
+const MAX_HANDLES: usize = 4_096;
 
-/// What a service keeps for a session while it is in memory.
+/// A service's state for one session while the session is in memory.
 pub trait SessionFeature: Any + Send + Sync {
     /// Approximate size in bytes, for the memory budget; overridden by features that hold texts.
     fn weight(&self) -> usize {
@@ -38,7 +38,7 @@ impl<T: SessionFeature> SessionFeature for Mutex<T> {
     }
 }
 
-/// What an append to an evicted session needs for its response.
+/// The data of an evicted session that the response to an append needs.
 #[derive(Clone, Debug)]
 pub(crate) struct EvictedSession {
     pub(crate) model: String,
@@ -66,10 +66,10 @@ pub struct SessionHandle {
     /// Bytes of the facts, readable without their lock.
     pub(crate) facts_weight: AtomicUsize,
     pub(crate) cache: Cache,
-    /// Tokens of history when staging of spans was last asked for.
+    /// Tokens of history when staging of spans was last requested.
     pub(crate) staging: AtomicU64,
-    /// Held during a compaction, including the wait for a model, so there is one at a time. Taken before the
-    /// session's own lock.
+    /// Held during a compaction, including the wait for a model: only one runs at a time. Taken before the session's
+    /// own lock.
     pub(crate) compacting: AsyncMutex<()>,
     features: Mutex<Features>,
     pub(crate) inbox: Mutex<Vec<Arc<Message>>>,
@@ -100,8 +100,8 @@ impl SessionHandle {
         }
     }
 
-    /// A feature's state for this session while it is in memory, initially the default. The type is private to
-    /// the feature, so no other service sees it.
+    /// Returns a feature's state for this session, which exists while the session is in memory and starts with the
+    /// default. Its type is private to the feature, so no other service sees it.
     pub fn feature<T: SessionFeature + Default>(&self) -> Arc<T> {
         let mut features = locked(&self.features);
         let kept = features.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
@@ -111,7 +111,7 @@ impl SessionHandle {
         kept.downcast().unwrap_or_default()
     }
 
-    /// Size in bytes: messages, messages in the inbox, facts, and features.
+    /// Returns the size in bytes: messages, messages in the inbox, facts, and features.
     pub(crate) fn weight(&self) -> usize {
         let features = locked(&self.features);
         let features: usize = features.0.values().map(|feature| feature.weight()).sum();
@@ -136,7 +136,7 @@ impl SessionHandle {
         locked(&self.level).clone()
     }
 
-    /// The newest message and the messages in memory, if the state is not locked.
+    /// Returns the newest message and the messages in memory, if the state is not locked.
     pub fn glance(&self) -> Option<(Seq, Vec<Arc<Message>>)> {
         let guard = self.state.try_lock().ok()?;
         let loaded = guard.as_ref()?;
@@ -154,8 +154,8 @@ impl SessionHandle {
         *locked(&self.evicted) = None;
     }
 
-    /// Adds messages to an evicted session; `None` when it is time to load it. Called with the state locked, so
-    /// nobody loads it meanwhile: a later load reads these messages from the store.
+    /// Counts messages of an evicted session; returns `None` when it is time to load it. The caller holds the lock of
+    /// the state, so no other task loads it meanwhile. A later load reads these messages from the store.
     pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {
         let mut evicted = locked(&self.evicted);
         let known = evicted.as_mut()?;
@@ -169,7 +169,7 @@ impl SessionHandle {
         Some(known.clone())
     }
 
-    /// The handle without the state of an unused session. Small parts stay: the level and the cache watch.
+    /// Returns the handle without the state. Small parts stay: the level and the cache watch.
     fn without_state(&self) -> Self {
         let known = self.state.try_lock().ok().and_then(|state| {
             let loaded = state.as_ref()?;
@@ -194,8 +194,8 @@ fn tokens_of(messages: &[Arc<Message>]) -> u64 {
     messages.iter().map(|m| HistoryEntry::new(Arc::clone(m)).tokens()).sum()
 }
 
-/// Exclusive use of a session's facts. Taken after the session's own lock, never before it: the holder waits
-/// for nothing but the store.
+/// Exclusive use of a session's facts. Taken after the session's own lock, never before it: the holder waits only for
+/// the store.
 pub type FactsGuard = OwnedMutexGuard<Facts>;
 
 /// Exclusive use of a loaded session.
@@ -232,13 +232,13 @@ impl Registry {
         locked(&self.handles).remove(&id);
     }
 
-    /// Bytes held by all sessions in memory.
+    /// Returns the size of all sessions in memory, in bytes.
     #[cfg(test)]
     pub(crate) fn weight(&self) -> usize {
         locked(&self.handles).values().map(|handle| handle.weight()).sum()
     }
 
-    /// Evicts the longest unused sessions until the rest fits in `budget` bytes.
+    /// Evicts the least recently used sessions until the others fit in `budget` bytes.
     pub(crate) fn trim(&self, budget: usize) {
         let mut handles = locked(&self.handles);
         let mut all: usize = handles.values().map(|handle| handle.weight()).sum();
@@ -251,7 +251,7 @@ impl Registry {
             all = all.saturating_sub(oldest.weight());
             *oldest = Arc::new(oldest.without_state());
         }
-        while handles.len() > MOST_HANDLES {
+        while handles.len() > MAX_HANDLES {
             let idle = handles.values().filter(|handle| is_idle(handle));
             let Some(oldest) = idle.min_by_key(|handle| touched(handle)) else { break };
             let oldest = oldest.id;

@@ -1,6 +1,6 @@
-//! What must survive a compaction or a restart: plan, skills, agents, tools, files, instructions, hooks, todos.
+//! State that must survive a compaction or a restart: plan, skills, agents, tools, files, instructions, hooks, todos.
 //!
-//! Kept as one JSON object in the session's row; each kind is replaced whole.
+//! Stored as one JSON object in the session's row; each kind is replaced as a whole.
 
 use bethink_api as api;
 use bethink_api::StateKind;
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// Todos in one list.
+/// Maximum number of todos in a list.
 const MAX_TODOS: usize = 1_000;
-/// Largest body of `PUT …/state/{kind}`, in bytes.
+/// Maximum size of the body of `PUT …/state/{kind}`, in bytes.
 const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
 
-/// All kinds together, as stored.
+/// The state of all kinds, as it is stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeptState {
@@ -49,7 +49,7 @@ impl KeptState {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// What can be restored, except files and the plan's text, which are on disk.
+    /// Returns the content that can be restored, without files and the plan's text, which are on disk.
     pub(crate) fn restorable(&self) -> Restorable {
         let pairs = |list: &api::Instructions| {
             list.instructions.iter().map(|i| (i.name.clone(), i.text.clone())).collect()

@@ -1,9 +1,9 @@
 //! Sessions: history, turns, compactions, forks, undo.
 //!
-//! Owns the sessions in memory, their prompts' decisions, and the order in which things become durable. The
-//! turn itself is pure and is in `context`; this crate gathers its inputs, stores its decisions, and hands out
-//! the prompt. Other services take part through the ports of [`service`], [`Contributor`] and [`SessionEvent`];
-//! nothing here knows any of them.
+//! Owns the sessions in memory, the decisions of their prompts, and the order in which things become durable. The turn
+//! itself is pure and is in `context`; this crate gathers its inputs, stores its decisions, and hands out the prompt.
+//! Other services take part through the ports of [`service`], [`Contributor`] and [`SessionEvent`]; this crate does not
+//! know them.
 //!
 //! Reading order: [`service`] → [`request`] → [`loaded`] → [`handle`] → [`load`] → [`catalog`] → [`messages`] →
 //! [`turn`] → [`collapse`] → [`compactions`] → [`record`] → [`recover`] → [`facts`] → [`forks`] → [`events`].

@@ -1,4 +1,4 @@
-//! Settings as the engines take them.
+//! Converts settings to the limits of the engines.
 
 use bethink_compactor::CompactLimits;
 use bethink_config::Settings;

@@ -1,4 +1,4 @@
-//! Loading a session: from the newest boundary on, in batches, with the decisions that its prompts need.
+//! Loads a session: history from the newest boundary on, in batches, and the decisions that its prompts need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::service::{SessionEvent, SessionService};
 const MINUTE_MICROS: i64 = 60_000_000;
 
 impl SessionService {
-    /// The handle of a session that exists.
+    /// Returns the handle of a session, or an error if the session does not exist.
     pub async fn handle(&self, id: SessionId) -> Result<Arc<SessionHandle>> {
         match self.inner.registry.get(id) {
             Some(handle) => Ok(handle),
@@ -35,12 +35,12 @@ impl SessionService {
         }
     }
 
-    /// The handle of a session that is in memory.
+    /// Returns the handle of a session if it is in memory.
     pub fn open_handle(&self, id: SessionId) -> Option<Arc<SessionHandle>> {
         self.inner.registry.get(id)
     }
 
-    /// The state, up to date; loads it when it is not in memory.
+    /// Locks the state, and brings it up to date. Loads it if it is not in memory.
     pub async fn lock(&self, handle: &Arc<SessionHandle>) -> Result<SessionGuard> {
         let state = Arc::clone(&handle.state).lock_owned().await;
         self.up_to_date(handle, state).await
@@ -77,18 +77,18 @@ impl SessionService {
         Ok(loaded)
     }
 
-    /// Watches newly arrived messages, in order.
+    /// Passes new messages to the cache watch, in order.
     pub(crate) fn watch_cache(&self, handle: &SessionHandle, model: &str, new: &[Arc<Message>]) {
         let minutes = self.cx.settings().context.cache_ttl_minutes;
         let ttl = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(MINUTE_MICROS);
         for message in new {
             let fall = handle.cache.watch().observe(message, model, ttl);
-            let Some(told) = fall.as_ref().map(cache_fall_out) else { continue };
-            if !told.expected {
-                metrics::counter!("bethink_cache_breaks_total", "cause" => told.cause.to_string())
+            let Some(fall) = fall.as_ref().map(cache_fall_out) else { continue };
+            if !fall.expected {
+                metrics::counter!("bethink_cache_breaks_total", "cause" => fall.cause.to_string())
                     .increment(1);
             }
-            self.cx.hub().publish(handle.id, message.seq, &Event::Cache(told));
+            self.cx.hub().publish(handle.id, message.seq, &Event::Cache(fall));
         }
     }
 
@@ -155,7 +155,7 @@ impl SessionService {
         Ok(loaded)
     }
 
-    /// Reads history after `after` in batches, so that a long session is not in memory twice.
+    /// Reads history after `after`, in batches, because a long session should not be in memory twice.
     async fn take_history(&self, loaded: &mut LoadedSession, mut after: Seq) -> Result<()> {
         (loaded.session.last_seq, loaded.state.last_seq) = (after, after);
         loop {
@@ -164,14 +164,14 @@ impl SessionService {
             let Some(last) = batch.last() else { return Ok(()) };
             after = last.seq;
             for stored in batch {
-                // A damaged message leaves a gap that recovery reported; what follows it is whole.
+                // A damaged message leaves a gap that recovery reported; the messages after it are complete.
                 loaded.session.last_seq = Seq(stored.seq.0.saturating_sub(1));
                 loaded.take_in(Arc::new(parse_stored(stored)?));
             }
         }
     }
 
-    /// All decisions of a session, oldest first.
+    /// Returns all decisions of a session, oldest first.
     async fn decision_log(&self, id: SessionId) -> Result<Vec<Decision>> {
         let records = self.cx.store().decisions(id).await?;
         records.iter().map(read_decision).collect()

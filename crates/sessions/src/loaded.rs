@@ -1,4 +1,4 @@
-//! A session in memory: the state that turns are made from, and what the service keeps beside it.
+//! A session in memory: the state from which turns are made, and the service's own data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::prefix::{SentRequest, SessionPrefix};
 /// Recovery steps taken for a prompt that the provider refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovering {
-    /// Newest message when the first step was taken; a newer answer resets the steps.
+    /// The newest message when the first step was taken; a newer answer resets the steps.
     pub(crate) after: Seq,
     pub(crate) taken: Vec<RecoveryStep>,
-    /// Newest message of a prompt that is retried unchanged, and how often a retry was advised.
+    /// The newest message of a prompt that is retried unchanged, and the number of retries.
     pub(crate) repeated: (Seq, u32),
 }
 
@@ -27,15 +27,15 @@ pub(crate) struct Recovering {
 pub struct LoadedSession {
     pub session: SessionRecord,
     pub state: SessionState,
-    /// The newest compaction was undone.
+    /// Whether the newest compaction was undone.
     pub undone: bool,
     pub last_compaction: Option<CompactionRecord>,
-    /// Spans of the session that have a text; empty while collapse is off.
+    /// Spans of the session that have a text; empty if collapse is off.
     pub(crate) spans: Vec<CollapseRecord>,
     pub(crate) breakers: Breakers,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
-    /// Estimated tokens of all messages taken in since it was loaded.
+    /// Estimated tokens of all messages that were added since it was loaded.
     pub(crate) grown: u64,
     /// The parts of the last request other than messages.
     pub(crate) sent: Option<SentRequest>,
@@ -44,6 +44,7 @@ pub struct LoadedSession {
     pub(crate) cache: Cache,
     /// The newest message when a client last set the todos: todo calls up to it are older than the list.
     pub(crate) todos_after: Seq,
+    /// Messages that arrived before an earlier one.
     pub(crate) ahead: BTreeMap<Seq, Arc<Message>>,
 }
 
@@ -74,14 +75,14 @@ impl LoadedSession {
         state.history.push(entry);
     }
 
-    /// Records the parts of a request that was made elsewhere: they count towards the window, and a fork of the
-    /// session sends them too.
+    /// Records the parts of a request that another component made: they count towards the window, and a fork of the
+    /// session sends them, too.
     pub fn note_request(&mut self, fixed: FixedTokens, sent: SentRequest) {
         self.state.fixed = fixed;
         self.sent = Some(sent);
     }
 
-    /// A session without messages has no prompt; `hint` says what to do first.
+    /// Returns an error if the session has no messages; `hint` says what to do first.
     pub(crate) fn require_messages(&self, hint: &'static str) -> Result<()> {
         if self.session.last_seq > Seq::ZERO {
             return Ok(());
@@ -89,17 +90,17 @@ impl LoadedSession {
         Err(ServiceError::conflict("the session has no messages yet").hint(hint))
     }
 
-    /// Bytes held.
+    /// Returns the size in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.state.history.weight() + self.sent.as_ref().map_or(0, SentRequest::weight)
     }
 
-    /// The current prompt, as a prefix for requests of our own.
+    /// Returns the current prompt as a prefix for bethink's own requests.
     pub fn prefix(&self) -> Result<SessionPrefix> {
         SessionPrefix::new(&self.state, self.sent.as_ref())
     }
 
-    /// Estimated tokens of the whole prompt.
+    /// Returns the estimated tokens of the whole prompt.
     pub(crate) fn estimated(&self) -> u64 {
         self.view_tokens + self.state.fixed.total()
     }

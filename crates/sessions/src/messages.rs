@@ -22,7 +22,7 @@ use crate::handle::SessionHandle;
 use crate::service::{SessionEvent, SessionService};
 
 impl SessionService {
-    /// Durable and searchable once the response is sent. Stores the whole request or nothing.
+    /// Appends messages, which are durable and searchable when the response is sent. Stores the whole request or nothing.
     pub async fn append(
         &self,
         id: SessionId,
@@ -31,12 +31,12 @@ impl SessionService {
     ) -> Result<api::Appended> {
         let messages = self.read_messages(&body, self.cx.now())?;
         let append = Append { receipt: key, ..self.append_of(id, &messages, false) };
-        let work = self.clone().store_and_tell(append, messages, true);
+        let work = self.clone().store_and_publish(append, messages, true);
         Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)
     }
 
-    /// Stores messages that another service read; returns the place of each and whether it is new. `recorded`:
-    /// they are as their provider wrote them, so several may belong to one answer.
+    /// Stores messages that another service read, and returns the place of each and whether it is new. `recorded`
+    /// messages are as their provider wrote them, so several may belong to one answer.
     pub async fn record(
         &self,
         session: SessionId,
@@ -44,7 +44,7 @@ impl SessionService {
         recorded: bool,
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let append = self.append_of(session, &messages, recorded);
-        let work = self.clone().store_and_tell(append, messages, false);
+        let work = self.clone().store_and_publish(append, messages, false);
         self.cx.spawn(work).await.map_err(ServiceError::internal)?
     }
 
@@ -53,8 +53,8 @@ impl SessionService {
         Append { session, messages, receipt: None, at: self.cx.now() }
     }
 
-    /// Runs as its own task: if the client disconnects, stored messages are still published.
-    async fn store_and_tell(
+    /// Runs as its own task: stored messages are published even if the client disconnects.
+    async fn store_and_publish(
         self,
         append: Append,
         messages: Vec<Message>,
@@ -76,7 +76,7 @@ impl SessionService {
         let handle = self.inner.registry.open(id);
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
-        // The first sender may not have delivered them yet; messages that are already there are skipped.
+        // The first sender may not have delivered them. Messages that are already known are skipped.
         let again = stored.places.iter().filter(|(_, new)| !new || stored.repeated);
         let again: Vec<Seq> = again.map(|(seq, _)| *seq).collect();
         if let (Some(first), Some(last)) = (again.iter().min(), again.iter().max()) {
@@ -94,12 +94,12 @@ impl SessionService {
             context: self.level_after_append(&handle, &fresh).await,
         };
         drop(handle);
-        // A client that only appends never requests a prompt, but the memory budget applies to it too.
+        // The memory budget also applies to clients that append and never request a prompt.
         self.trim();
         Ok((answer, stored.places))
     }
 
-    /// How full the window is, without waiting for a prompt and without loading an evicted session.
+    /// Returns how full the window is, without waiting for a prompt and without loading an evicted session.
     async fn level_after_append(
         &self,
         handle: &Arc<SessionHandle>,
@@ -129,7 +129,7 @@ impl SessionService {
         });
     }
 
-    /// The messages of a request, in one pass over its body. Detailed errors are only computed on failure.
+    /// Reads the messages of a request in one pass over its body. Detailed errors are only computed after a failure.
     fn read_messages(&self, body: &Bytes, now: UnixMicros) -> Result<Vec<Message>> {
         let limits = &self.cx.settings().daemon;
         let depth = usize::try_from(limits.max_depth).unwrap_or(usize::MAX);
@@ -145,11 +145,11 @@ impl SessionService {
         let is_whole = std::str::from_utf8(body).is_ok() && read == Ok(true) && at.end().is_ok();
         match is_whole && !messages.is_empty() {
             true => Ok(messages),
-            false => Err(self.why_unreadable(body, now)),
+            false => Err(self.describe_fault(body, now)),
         }
     }
 
-    fn why_unreadable(&self, body: &Bytes, now: UnixMicros) -> ServiceError {
+    fn describe_fault(&self, body: &Bytes, now: UnixMicros) -> ServiceError {
         #[derive(Deserialize)]
         struct AppendBody<'a> {
             #[serde(borrow)]
@@ -157,7 +157,7 @@ impl SessionService {
         }
         /// A duplicate of one of these two keys makes the message invalid.
         #[derive(Deserialize)]
-        #[allow(dead_code, reason = "what is read is whether it can be")]
+        #[allow(dead_code, reason = "only whether it can be read matters")]
         struct MessageEnvelope {
             id: Option<IgnoredAny>,
             created_at: Option<IgnoredAny>,
@@ -169,16 +169,13 @@ impl SessionService {
                 return ServiceError::invalid("messages", detail);
             }
         };
-        let (count, most) = (request.messages.len() as u64, self.cx.settings().daemon.max_messages);
+        let (count, max) = (request.messages.len() as u64, self.cx.settings().daemon.max_messages);
         if count == 0 {
             return ServiceError::invalid("messages", "at least one message");
         }
-        if count > most {
-            return ServiceError::invalid(
-                "messages",
-                format!("at most {most} messages per request"),
-            )
-            .bounded(most, count);
+        if count > max {
+            let detail = format!("at most {max} messages per request");
+            return ServiceError::invalid("messages", detail).bounded(max, count);
         }
         for (i, raw) in request.messages.iter().enumerate() {
             let raw = body.slice_ref(raw.get().as_bytes());
@@ -199,7 +196,7 @@ impl SessionService {
         ServiceError::invalid("body", "the body is not UTF-8, or is nested too deeply")
     }
 
-    /// Raw history, untouched.
+    /// Returns a page of history with its original bytes.
     pub async fn messages(
         &self,
         id: SessionId,
@@ -225,7 +222,7 @@ impl SessionService {
     }
 }
 
-/// One message of an append, with the client's id and time if given.
+/// Reads one message of an append, with the client's id and time if they are given.
 fn message_of(
     message: MessageObject<'_>,
     now: UnixMicros,
@@ -271,7 +268,7 @@ mod tests {
     use crate::tests::home::SessionsHome;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn what_is_wrong_with_a_request_is_named() {
+    async fn an_invalid_request_is_described() {
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings::at(directory.path());
         settings.daemon.max_messages = 2;
@@ -328,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_append_does_not_load_a_session_that_was_let_go() {
+    async fn an_append_does_not_load_an_evicted_session() {
         let directory = tempfile::tempdir().unwrap();
         let home = SessionsHome::open(Settings::at(directory.path())).await;
         let ids = [home.session(&[]).await, home.session(&[]).await];
@@ -347,7 +344,7 @@ mod tests {
             home.sessions.inner.registry.trim(0);
             drop(kept);
         }
-        // All messages are there when it is loaded.
+        // A loaded session has all messages.
         let loaded = home.sessions.lock(&handle().await).await.unwrap();
         assert_eq!((loaded.session.last_seq, loaded.messages().len()), (Seq(4), 4));
         drop(loaded);

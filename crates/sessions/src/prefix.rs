@@ -1,5 +1,4 @@
-//! A session's own prompt as a prefix: the bytes of its last request, the messages since, and an instruction at
-//! the end.
+//! A session's own prompt as a prefix: the bytes of its last request, the messages since, and an instruction at the end.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +14,11 @@ use bytes::Bytes;
 /// The parts of the session's last request that are not in its history.
 #[derive(Clone, Debug)]
 pub struct SentRequest {
-    /// JSON, breakpoints included.
+    /// JSON with breakpoints.
     pub system: Bytes,
     pub tools: Bytes,
-    /// The breakpoints of its messages. They stay there: a fork reads the cache that the session wrote, and
-    /// writes none of its own.
+    /// The breakpoints of its messages. They do not move: a fork reads the cache that the session wrote, and does not
+    /// write its own.
     pub marks: Vec<CacheMark>,
 }
 
@@ -49,11 +48,11 @@ pub struct SessionPrefix {
     room: u64,
 }
 
-/// The smallest answer worth requesting.
-const LEAST_OUTPUT: u64 = 1_024;
+/// Minimum size of an answer that is worth requesting, in tokens.
+const MIN_OUTPUT: u64 = 1_024;
 
 impl SessionPrefix {
-    /// The same as the next prompt, except for breakpoints.
+    /// Makes the next prompt, except for breakpoints.
     pub(crate) fn new(state: &SessionState, sent: Option<&SentRequest>) -> Result<Self> {
         let shown = view(&state.history, &state.decisions, state.view_options());
         let prompt = ValidPrompt::check(shown.messages).map_err(|faults| {
@@ -78,14 +77,19 @@ impl SessionPrefix {
         self
     }
 
-    /// The prompt as it is.
-    pub fn alone(self, model: String) -> ModelRequest {
+    /// Makes a request to `model` with the unchanged prompt.
+    pub fn unchanged(self, model: String) -> ModelRequest {
         let Self { system, tools, prompt, marks, .. } = self;
-        ModelRequest { model, system, tools, prompt, marks, max_tokens: LEAST_OUTPUT }
+        ModelRequest { model, system, tools, prompt, marks, max_tokens: MIN_OUTPUT }
     }
 
-    /// A request to `model` with `instruction` at the end of the prompt.
-    pub fn request(self, model: String, instruction: &str, most: u64) -> Result<ModelRequest> {
+    /// Makes a request to `model` with `instruction` at the end of the prompt.
+    pub fn request(
+        self,
+        model: String,
+        instruction: &str,
+        max_output: u64,
+    ) -> Result<ModelRequest> {
         let same = model == self.own_model;
         let mut messages = self.prompt.messages().to_vec();
         if !same {
@@ -103,13 +107,13 @@ impl SessionPrefix {
             tools: self.tools,
             prompt,
             marks: if same { self.marks } else { Vec::new() },
-            max_tokens: most.min(room).max(LEAST_OUTPUT),
+            max_tokens: max_output.min(room).max(MIN_OUTPUT),
         })
     }
 }
 
-/// If the last message is the user's, the instruction is added to it: roles must alternate, and the bytes
-/// before it stay.
+/// Appends an instruction. If the last message is the user's, the instruction is added to it: roles must alternate, and
+/// the bytes before it do not change.
 fn append(messages: &mut Vec<PromptMessage>, instruction: &str) {
     let after = Seq(u64::MAX);
     match messages.last_mut() {
@@ -132,8 +136,8 @@ fn without_thinking(mut messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
     messages
 }
 
-/// Providers require a definition for each tool that a prompt calls. No client has given us any, so these
-/// contain only the names.
+/// Returns definitions of the tools that a prompt calls, because providers require them. They have only names if no
+/// client sent any definitions.
 fn used_tools(prompt: &ValidPrompt) -> Bytes {
     let blocks = prompt.messages().iter().flat_map(|message| &message.blocks);
     let names: BTreeSet<&str> = blocks

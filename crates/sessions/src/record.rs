@@ -1,4 +1,4 @@
-//! A compaction as it is stored, as views need it, and as clients see it.
+//! The stored record of a compaction, and its forms for views and clients.
 
 use bethink_api as api;
 use bethink_compactor::fidelity::{self, Pressure};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// The part of a stored compaction that is not in columns of its own.
+/// The part of a stored compaction that is not in separate columns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Detail {
@@ -28,38 +28,39 @@ pub(crate) struct Detail {
     pub(crate) names: u64,
     pub(crate) kept_names: u64,
     pub(crate) lost: Vec<String>,
-    /// How well the previous compaction worked, which is known when this one is made.
-    pub(crate) proved: Option<Proved>,
+    /// The measured fidelity of the previous compaction, which is known when this one is made.
+    #[serde(rename = "proved")]
+    pub(crate) previous: Option<MeasuredCompaction>,
     pub(crate) warning: Option<String>,
-    /// Levels that were tried first, and why they were not used.
+    /// The levels that were tried before, and why each was rejected.
     pub(crate) refused: Vec<String>,
     /// The todo list at that time, for a restart.
     pub(crate) todos: Vec<api::Todo>,
-    /// Repeated with the boundary, so that it is near the end of exports.
+    /// Repeated here so that exports have it near the end.
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
-    /// Tokens that the provider counted beyond the prompt, if known.
+    /// Tokens that the provider counted in addition to the prompt, if known.
     pub(crate) unseen: u64,
 }
 
-/// An earlier compaction, judged.
+/// The measured fidelity of a compaction.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Proved {
+pub(crate) struct MeasuredCompaction {
     pub(crate) compaction: String,
     pub(crate) hindsight: Fidelity,
 }
 
 impl SessionService {
-    /// An accepted compaction, ready to be committed.
+    /// Makes the row of an accepted compaction.
     pub(crate) fn compaction_row(
         &self,
         loaded: &LoadedSession,
         trigger: Trigger,
         outcome: &CompactionOutcome,
-        proved: Option<Proved>,
+        previous: Option<MeasuredCompaction>,
         mut tried: Vec<String>,
     ) -> Result<CompactionRecord> {
-        let warning = warning(loaded, outcome, proved.as_ref());
+        let warning = warning(loaded, outcome, previous.as_ref());
         tried.extend(outcome.refused.iter().cloned());
         let detail = Detail {
             marker: outcome.boundary.marker.clone(),
@@ -69,7 +70,7 @@ impl SessionService {
             names: outcome.fidelity.names,
             kept_names: outcome.fidelity.kept,
             lost: outcome.fidelity.lost.clone(),
-            proved,
+            previous,
             warning,
             refused: tried,
             todos: loaded.state.todos.items.clone(),
@@ -131,7 +132,7 @@ impl SessionService {
 fn warning(
     loaded: &LoadedSession,
     outcome: &CompactionOutcome,
-    proved: Option<&Proved>,
+    previous: Option<&MeasuredCompaction>,
 ) -> Option<String> {
     let before = loaded.last_compaction.as_ref().filter(|c| c.level != "recorded");
     let pressure = Pressure {
@@ -140,15 +141,16 @@ fn warning(
         summary: outcome.summary_tokens,
         refused: outcome.refused.len(),
     };
-    let hindsight = proved.map(|proved| &proved.hindsight);
+    let hindsight = previous.map(|previous| &previous.hindsight);
     fidelity::warning(&outcome.fidelity, before.map(|c| c.fidelity), hindsight, pressure)
 }
 
-/// An unreadable entry is an error that names it: a default would change bytes that were already sent.
+/// Reads the detail of a compaction. If that fails, the error names the compaction: a default would change bytes that
+/// were already sent.
 pub(crate) fn detail_of(compaction: &CompactionRecord) -> Result<Detail> {
     let read = serde_json::from_str(&compaction.detail);
     if compaction.undone_at.is_some() && read.is_err() {
-        // No prompt uses it any more.
+        // No prompt uses an undone compaction.
         return Ok(Detail::default());
     }
     read.map_err(|error| {
@@ -159,7 +161,7 @@ pub(crate) fn detail_of(compaction: &CompactionRecord) -> Result<Detail> {
     })
 }
 
-/// A recorded compaction has the trigger that the agent wrote, which may be any text.
+/// Returns the trigger. A recorded compaction has the one that the agent wrote, which may be any text.
 fn trigger_of(compaction: &CompactionRecord) -> api::CompactionTrigger {
     api::parse_word(&compaction.trigger).unwrap_or(api::CompactionTrigger::Recorded)
 }
@@ -168,7 +170,7 @@ fn level_of(compaction: &CompactionRecord) -> api::CompactionLevel {
     api::parse_word(&compaction.level).unwrap_or(api::CompactionLevel::Recorded)
 }
 
-/// The last compaction, for reports.
+/// Converts the last compaction for reports.
 pub(crate) fn last_compaction(compaction: &CompactionRecord) -> Result<api::LastCompaction> {
     Ok(api::LastCompaction {
         id: compaction.id.to_string(),
@@ -192,7 +194,7 @@ pub(crate) fn compaction_event(done: &CompactionRecord) -> Result<Event> {
     })
 }
 
-/// The entry of a stored compaction in the log, recorded ones included.
+/// Returns the log entry of a stored compaction, which may be a client's.
 pub(crate) fn compacted_entry(compaction: &CompactionRecord) -> Result<Decision> {
     let detail = detail_of(compaction)?;
     let (todos, unseen) = (detail.todos.clone(), detail.unseen);
@@ -203,7 +205,7 @@ pub(crate) fn compacted_entry(compaction: &CompactionRecord) -> Result<Decision>
 fn boundary_of(compaction: &CompactionRecord, detail: Detail) -> Boundary {
     let marker = if detail.marker.is_empty() {
         format!(
-            "This session goes on from an earlier part, messages 1 to {}, that was summarised where it was recorded. The summary follows.",
+            "This session continues from an earlier part, messages 1 to {}, which the client summarized. The summary follows.",
             compaction.last_seq
         )
     } else {
@@ -242,35 +244,35 @@ pub(crate) fn compaction_out(compaction: &CompactionRecord) -> Result<api::Compa
         },
         warning: detail.warning,
         restored: detail.items,
-        attempts: told_once(detail.refused),
+        attempts: without_repeats(detail.refused),
         created_at: rfc3339(compaction.created_at),
         undone_at: compaction.undone_at.map(rfc3339),
     })
 }
 
 /// Removes repeated reasons of several attempts.
-pub(crate) fn told_once(mut reasons: Vec<String>) -> Vec<String> {
-    let mut told = std::collections::HashSet::new();
-    reasons.retain(|reason| told.insert(reason.clone()));
+pub(crate) fn without_repeats(mut reasons: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    reasons.retain(|reason| seen.insert(reason.clone()));
     reasons
 }
 
-/// All compactions of a session, oldest first, each with how well it worked; `newest` is how well the one in
-/// force works.
+/// Converts all compactions of a session, oldest first, each with its measured fidelity; `newest` is that of the one in
+/// force.
 pub(crate) fn all_out(
     compactions: &[CompactionRecord],
-    newest: Option<Proved>,
+    newest: Option<MeasuredCompaction>,
 ) -> Result<Vec<api::Compaction>> {
     let mut known = Vec::new();
     for later in compactions {
-        known.extend(detail_of(later)?.proved);
+        known.extend(detail_of(later)?.previous);
     }
     known.extend(newest);
-    let proved = |id: &str| known.iter().rev().find(|proved| proved.compaction == id);
     let shown = |compaction: &CompactionRecord| {
         let mut shown = compaction_out(compaction)?;
-        let proved = proved(&compaction.id.to_string());
-        shown.fidelity_detail.hindsight = proved.map(|proved| hindsight_out(&proved.hindsight));
+        let id = compaction.id.to_string();
+        let measured = known.iter().rev().find(|measured| measured.compaction == id);
+        shown.fidelity_detail.hindsight = measured.map(|found| hindsight_out(&found.hindsight));
         Ok(shown)
     };
     compactions.iter().map(shown).collect()
@@ -281,9 +283,9 @@ fn hindsight_out(hindsight: &Fidelity) -> api::Hindsight {
     api::Hindsight { score, names, kept, lost }
 }
 
-/// How well the compaction in force has worked so far.
-pub(crate) fn proved(loaded: &LoadedSession, facts: &Facts) -> Option<Proved> {
+/// Measures the fidelity of the compaction in force by the messages so far.
+pub(crate) fn measured(loaded: &LoadedSession, facts: &Facts) -> Option<MeasuredCompaction> {
     let compaction = loaded.state.decisions.boundary.as_ref()?.id.clone();
     let hindsight = fidelity::look_back(&loaded.state.history, &loaded.state.decisions, facts)?;
-    Some(Proved { compaction, hindsight })
+    Some(MeasuredCompaction { compaction, hindsight })
 }

@@ -1,9 +1,9 @@
-//! After a provider refused a prompt: classifies the error and takes the one step that can help. A step is
-//! never repeated for the same prompt (specification, section 4).
+//! Recovery after a provider refused a prompt: classifies the error and takes the one step that can help. A step is never
+//! repeated for the same prompt (specification, section 4).
 //!
-//! Reading order: `said` (what the client tells of the refusal) → here.
+//! Reading order: `refusal` (the client's report of the error) → here.
 
-mod said;
+mod refusal;
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::compactions::CompactionRequest;
 use crate::handle::SessionHandle;
 use crate::loaded::{LoadedSession, Recovering};
 use crate::service::SessionService;
-use said::shorter_answer;
+use refusal::shorter_answer;
 
 /// A step, and its description.
 type Step = (RecoveryStep, String);
@@ -32,57 +32,59 @@ impl SessionService {
         id: SessionId,
         request: api::RecoverRequest,
     ) -> Result<api::Recovered> {
-        let error = said::read(&request)?;
+        let error = refusal::read(&request)?;
         let handle = self.handle(id).await?;
         let hint = "append the messages that were sent, then report the provider's error";
         self.lock(&handle).await?.require_messages(hint)?;
-        let mut told = api::Recovered {
+        let mut response = api::Recovered {
             class: error.class,
             input_tokens: error.figures.input,
             output_tokens: error.figures.output,
             limit: error.figures.limit,
             ..api::Recovered::default()
         };
-        let (step, detail) = self.take_step(&handle, &request, &error, &mut told).await?;
-        (told.step, told.detail) = (step, detail);
-        told.retry = step != RecoveryStep::None;
-        metrics::counter!("bethink_recoveries_total", "class" => told.class.to_string(), "step" => told.step.to_string())
+        let (step, detail) = self.take_step(&handle, &request, &error, &mut response).await?;
+        (response.step, response.detail) = (step, detail);
+        response.retry = step != RecoveryStep::None;
+        metrics::counter!("bethink_recoveries_total", "class" => response.class.to_string(), "step" => response.step.to_string())
             .increment(1);
-        tracing::info!(session = %id, class = %told.class, step = %told.step, detail = %told.detail, "recover");
+        tracing::info!(session = %id, class = %response.class, step = %response.step, detail = %response.detail, "recover");
         let event = Event::Recovery {
-            class: told.class,
-            step: told.step,
-            detail: told.detail.clone(),
-            wait_ms: told.wait_ms,
-            max_tokens: told.max_tokens,
-            compaction: told.compaction.clone(),
+            class: response.class,
+            step: response.step,
+            detail: response.detail.clone(),
+            wait_ms: response.wait_ms,
+            max_tokens: response.max_tokens,
+            compaction: response.compaction.clone(),
         };
         self.cx.hub().publish(id, Seq::ZERO, &event);
-        Ok(told)
+        Ok(response)
     }
 
-    /// Takes a step and returns it with its detail; figures are added to `told`.
+    /// Takes a step and returns it with its description; figures are added to `response`.
     async fn take_step(
         &self,
         handle: &Arc<SessionHandle>,
         request: &api::RecoverRequest,
         error: &ModelError,
-        told: &mut api::Recovered,
+        response: &mut api::Recovered,
     ) -> Result<Step> {
         if request.heard {
             let detail = format!("the answer was interrupted after part of it was shown: {error}");
             return nothing(detail);
         }
         match error.class {
-            ErrorClass::Overflow => self.make_room(handle, error, told).await,
-            ErrorClass::OutputOverflow => self.shorten_answer(handle, request, error, told).await,
+            ErrorClass::Overflow => self.make_room(handle, error, response).await,
+            ErrorClass::OutputOverflow => {
+                self.shorten_answer(handle, request, error, response).await
+            }
             ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
                 if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
                     let detail = "leaving images and documents out".to_owned();
                     return Ok((RecoveryStep::StripMedia, detail));
                 }
                 if error.class == ErrorClass::RequestTooLarge {
-                    return self.make_room(handle, error, told).await;
+                    return self.make_room(handle, error, response).await;
                 }
                 nothing("no images or documents remain to leave out")
             }
@@ -98,7 +100,7 @@ impl SessionService {
                     Some(attempt) => attempt,
                     None => self.lock(handle).await?.repeats(),
                 };
-                Ok(wait(attempt, error, told))
+                Ok(wait(attempt, error, response))
             }
             _ => nothing(format!("retrying cannot help: {error}")),
         }
@@ -110,27 +112,27 @@ impl SessionService {
         handle: &Arc<SessionHandle>,
         request: &api::RecoverRequest,
         error: &ModelError,
-        told: &mut api::Recovered,
+        response: &mut api::Recovered,
     ) -> Result<Step> {
         match shorter_answer(error, request.max_tokens) {
             Some(fits) if self.lock(handle).await?.take(RecoveryStep::ShrinkOutput) => {
-                told.max_tokens = Some(fits);
+                response.max_tokens = Some(fits);
                 Ok((RecoveryStep::ShrinkOutput, format!("an answer of {fits} tokens fits")))
             }
             _ => match (error.figures.input, error.figures.limit) {
-                // The limit is on the answer only, so a shorter prompt would not help.
+                // The limit applies to the answer only, so a shorter prompt would not help.
                 (None, Some(most)) => nothing(format!("max_tokens must be {most} or less")),
-                _ => self.make_room(handle, error, told).await,
+                _ => self.make_room(handle, error, response).await,
             },
         }
     }
 
-    /// Staged collapses first, then one compaction that is told by how much the prompt was too long.
+    /// Commits staged spans, or else makes one compaction, which knows by how much the prompt was too long.
     async fn make_room(
         &self,
         handle: &Arc<SessionHandle>,
         error: &ModelError,
-        told: &mut api::Recovered,
+        response: &mut api::Recovered,
     ) -> Result<Step> {
         if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
             let detail = format!(
@@ -153,7 +155,7 @@ impl SessionService {
         };
         match Box::pin(self.compact_handle(handle, request)).await {
             Ok(done) => {
-                told.compaction = Some(done.id.to_string());
+                response.compaction = Some(done.id.to_string());
                 let (before, after) = (done.tokens_before, done.tokens_after);
                 let window = self.lock(handle).await?.state.model.context_window;
                 let smaller = error.figures.limit.filter(|limit| *limit < window);
@@ -166,7 +168,7 @@ impl SessionService {
             Err(refusal) if refusal.kind == ErrorKind::NotCompactable => {
                 nothing(format!("a compaction cannot help: {}", refusal.detail))
             }
-            // Not the prompt's fault, so it may be retried.
+            // The prompt is not the cause, so the step may be taken again.
             Err(refusal) => {
                 let recovering = &mut self.lock(handle).await?.recovering;
                 recovering.taken.retain(|step| *step != RecoveryStep::Compact);
@@ -175,8 +177,8 @@ impl SessionService {
         }
     }
 
-    /// Leaves one kind of block out of all messages so far; `false` if that was already done, or if the prompt
-    /// has none.
+    /// Leaves one kind of block out of all messages so far; returns `false` if that was already done or if the prompt
+    /// has no such block.
     async fn strip(
         &self,
         handle: &Arc<SessionHandle>,
@@ -197,13 +199,13 @@ impl SessionService {
     }
 }
 
-/// No step helps.
+/// Returns that no step helps.
 fn nothing(detail: impl Into<String>) -> Result<Step> {
     Ok((RecoveryStep::None, detail.into()))
 }
 
 impl LoadedSession {
-    /// Records a step; `false` if it was already taken for this prompt.
+    /// Records a step; returns `false` if it was already taken for this prompt.
     fn take(&mut self, step: RecoveryStep) -> bool {
         let answered = self.newest_answer();
         if self.recovering.after < answered {
@@ -225,7 +227,7 @@ impl LoadedSession {
         answers.next().map_or(Seq::ZERO, |entry| entry.message.seq)
     }
 
-    /// Counts the retries of an unchanged prompt, for clients that do not.
+    /// Counts the retries of an unchanged prompt, for clients that do not count them.
     fn repeats(&mut self) -> u32 {
         let newest = self.session.last_seq;
         let (of, tries) = self.recovering.repeated;
@@ -234,8 +236,8 @@ impl LoadedSession {
         tries
     }
 
-    /// The first message from which blocks are left out. Thinking is removed from the first edit on, because earlier
-    /// thinking is still bound to unchanged text; if no thinking follows an edit, the edit is not to blame.
+    /// Returns the first message from which blocks are left out. Thinking is left out from the first edit on, because
+    /// earlier thinking belongs to unchanged text; if no thinking follows an edit, the edit is not the cause.
     fn first_to_strip(&self, what: Stripped) -> Option<Seq> {
         let shown = view(&self.state.history, &self.state.decisions, self.state.view_options());
         let is_it = |block: &&PromptBlock| match what {
@@ -250,10 +252,10 @@ impl LoadedSession {
     }
 }
 
-/// Retry the same request after a wait, up to a limit.
-fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) -> Step {
+/// Advises to retry the same request after a wait, up to a limit.
+fn wait(attempt: u32, error: &ModelError, response: &mut api::Recovered) -> Step {
     if let Some(wait) = backoff(attempt.saturating_sub(1), error.retry_after) {
-        told.wait_ms = u64::try_from(wait.as_millis()).ok();
+        response.wait_ms = u64::try_from(wait.as_millis()).ok();
         return (RecoveryStep::Wait, format!("try again in {} s", wait.as_secs_f32().ceil()));
     }
     let detail = match error.retry_after.filter(|asked| *asked > LONGEST_ASKED_WAIT) {

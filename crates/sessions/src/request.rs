@@ -15,7 +15,7 @@ pub struct ClientParts {
     pub parts: Vec<api::SystemPart>,
     /// JSON array.
     pub tools: String,
-    /// Files that the session works on and its messages do not mention.
+    /// Files that the session works on although its messages do not mention them.
     pub touched: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl ClientParts {
     }
 }
 
-/// What the user is working on, if a request says so itself instead of the session.
+/// The user's current work, if the request describes it. Otherwise it is taken from the session.
 #[derive(Clone, Debug, Default)]
 pub struct RecallQuery {
     pub query: Option<String>,
@@ -53,11 +53,11 @@ impl RecallQuery {
 /// The point of a turn at which contributions are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A prompt begins. `reminds`: remind the model of todos and notes.
+    /// A prompt begins. If `reminds`, the model is reminded of todos and notes.
     Begin { reminds: bool },
-    /// The prompt is only inspected: collect system parts, but no reminders.
+    /// The prompt is only inspected: system parts are collected, but no reminders.
     Look,
-    /// The session was compacted within the turn: restore what the summary removed.
+    /// The session was compacted within the turn: content that the summary removed is restored.
     Compacted,
 }
 

@@ -1,4 +1,4 @@
-//! The handle of the sessions' service, and the ports by which others take part.
+//! The handle of the session service, and the ports through which other services take part.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -18,16 +18,16 @@ use crate::limits::SessionLimits;
 use crate::loaded::LoadedSession;
 use crate::request::PromptRequest;
 
-/// What happens in a session. Listeners are called at once, and neither wait nor fail.
+/// An event in a session. Listeners are called immediately, and must neither wait nor fail.
 #[derive(Debug)]
 pub enum SessionEvent<'a> {
-    /// Messages were committed. The state may not have them yet.
+    /// Messages were committed. The state may not have them.
     Appended {
         handle: &'a Arc<SessionHandle>,
         new: &'a [Arc<Message>],
         by_client: bool,
     },
-    /// The state has all messages; the notes continue from here.
+    /// The state has all messages.
     TakenIn {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
@@ -42,7 +42,7 @@ pub enum SessionEvent<'a> {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
     },
-    /// A decision was made, so prompts now differ from the history in another way.
+    /// A decision was made that changes later prompts.
     Decided {
         session: SessionId,
     },
@@ -54,7 +54,7 @@ pub enum SessionEvent<'a> {
 /// The future that a port returns.
 pub type Contributed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// What one service adds to a prompt.
+/// A service's addition to a prompt.
 #[derive(Default)]
 pub struct Contribution {
     pub system: ProjectTexts,
@@ -71,13 +71,12 @@ impl Debug for Contribution {
 
 /// A service that takes part in sessions: it adds to prompts, and keeps data that is deleted with the session.
 pub trait Contributor: Send + Sync + Debug + 'static {
-    /// What it adds to the requested prompt.
+    /// Returns the service's addition to the requested prompt.
     fn contribute<'a>(&'a self, _: PromptRequest<'a>) -> Contributed<'a, Contribution> {
         Box::pin(async { Ok(Contribution::default()) })
     }
 
-    /// A text that a compaction may use in place of messages, if this service has one. Waits for an update that
-    /// is under way.
+    /// Returns a text that a compaction may use in place of messages, if this service has one.
     fn summary<'a>(&'a self, _: &'a SessionRecord) -> Contributed<'a, Option<SessionNotes>> {
         Box::pin(async { Ok(None) })
     }
@@ -87,7 +86,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// A session was loaded; the service knows nothing about it yet.
+    /// Called when a session was loaded, before the service knows anything about it.
     fn loaded<'a>(&'a self, _: &'a SessionHandle, _: &'a LoadedSession) -> Contributed<'a, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -97,7 +96,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// The session is about to be deleted.
+    /// Removes the service's data of a session that is about to be deleted.
     fn removed(&self, _session: SessionId) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -146,7 +145,7 @@ impl SessionService {
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }
 
-    /// Connects one more listener, such as an entrance that is opened after the start.
+    /// Connects another listener, such as an entrance that is opened after the start.
     pub fn listen(&self, listener: Listener) {
         self.inner.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
@@ -164,7 +163,7 @@ impl SessionService {
         &self.cx
     }
 
-    /// Evicts unused sessions until the rest fits the budget.
+    /// Evicts unused sessions until the others fit the budget.
     pub fn trim(&self) {
         let budget = self.cx.settings().daemon.hot_bytes;
         self.inner.registry.trim(usize::try_from(budget).unwrap_or(usize::MAX));

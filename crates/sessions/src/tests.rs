@@ -1,4 +1,4 @@
-//! Sessions alone: a home to open them in, their turns, and a model beside them.
+//! Sessions without other services: a home for them, their turns, and a scripted model.
 
 pub(crate) mod home;
 mod model;

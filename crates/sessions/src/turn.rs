@@ -1,5 +1,5 @@
-//! A turn in a session: collects contributions, lets [`bethink_context::turn`] make the prompt, and stores its
-//! decisions before anyone gets it.
+//! A turn in a session: collects contributions, lets [`bethink_context::turn`] make the prompt, and stores its decisions
+//! before it hands out the prompt.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::handle::{SessionGuard, SessionHandle};
 use crate::loaded::LoadedSession;
 use crate::prefix::SentRequest;
 use crate::request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};
-use crate::service::{Contribution, SessionEvent, SessionService};
+use crate::service::{SessionEvent, SessionService};
 
 #[derive(Debug)]
 pub struct TurnRequest<'a> {
@@ -30,11 +30,11 @@ pub struct TurnRequest<'a> {
     pub inject: Inject,
     pub recall: RecallQuery,
     pub may_compact: bool,
-    /// Remind the model of todos and notes.
+    /// Whether the model is reminded of todos and notes.
     pub reminds: bool,
 }
 
-/// A prompt that may go out: its decisions are durable.
+/// A prompt that can be handed out, because its decisions are durable.
 #[derive(Debug)]
 pub struct ReadyPrompt {
     pub loaded: SessionGuard,
@@ -42,7 +42,7 @@ pub struct ReadyPrompt {
     pub around: SystemAndTools,
 }
 
-/// Callbacks of contributors for when the decisions are durable.
+/// Callbacks of contributors that run when the decisions are durable.
 type OnceKept = Vec<Box<dyn FnOnce() + Send>>;
 
 /// System parts, tools and reminders from contributors.
@@ -53,7 +53,7 @@ struct GatheredParts {
 }
 
 impl SessionService {
-    /// The next model call's body: `{system, messages, tools, report}`.
+    /// Returns the body of the next model call: `{system, messages, tools, report}`.
     pub async fn prompt(&self, id: SessionId, mut request: api::ContextRequest) -> Result<Bytes> {
         let may_compact = request.compact != Some(api::PromptCompaction::Never)
             && self.cx.settings().context.auto_compact;
@@ -77,7 +77,7 @@ impl SessionService {
         join(&system, &body.messages, &tools, &report)
     }
 
-    /// A prompt that fits, its decisions durable.
+    /// Makes a prompt that fits, and stores its decisions.
     pub async fn ready(
         &self,
         handle: &Arc<SessionHandle>,
@@ -95,7 +95,7 @@ impl SessionService {
             let inputs = self.inputs(&loaded, &around, reminders, asked.reminds);
             turn(&loaded.state, TurnInputs { collapse, ..inputs }, self.cx.now())
         };
-        // Spans that were not staged get their texts within the turn.
+        // Texts of spans that were not staged are written within the turn, which blocks the thread.
         let turn = match self.cx.settings().context.collapse {
             true => tokio::task::block_in_place(make),
             false => make(),
@@ -110,14 +110,14 @@ impl SessionService {
                 Policy::Held(reason) => turn.report.notices.push(reason),
                 Policy::Compact => {
                     self.keep(&mut loaded, &mut turn).await?;
-                    once_kept.drain(..).for_each(|told| told());
+                    once_kept.drain(..).for_each(|callback| callback());
                     (loaded, turn, around, once_kept) =
                         Box::pin(self.compact_in_turn(handle, loaded, turn, &asked)).await?;
                 }
             }
         }
         self.keep(&mut loaded, &mut turn).await?;
-        once_kept.into_iter().for_each(|told| told());
+        once_kept.into_iter().for_each(|callback| callback());
         if turn.report.tokens >= loaded.state.thresholds.blocking {
             return Err(overflow(&turn.report));
         }
@@ -137,12 +137,11 @@ impl SessionService {
         let (mut texts, mut reminders) = (ProjectTexts::default(), Vec::new());
         let mut once_kept = Vec::new();
         for contributor in self.contributors() {
-            let Contribution { system, reminders: more, once_kept: told } =
-                contributor.contribute(request).await?;
-            texts.instructions = texts.instructions.or(system.instructions);
-            texts.memory = texts.memory.or(system.memory);
-            reminders.extend(more);
-            once_kept.extend(told);
+            let contribution = contributor.contribute(request).await?;
+            texts.instructions = texts.instructions.or(contribution.system.instructions);
+            texts.memory = texts.memory.or(contribution.system.memory);
+            reminders.extend(contribution.reminders);
+            once_kept.extend(contribution.once_kept);
         }
         let around =
             SystemAndTools::new(&client.parts, client.tools.clone(), texts).map_err(|unknown| {
@@ -152,7 +151,7 @@ impl SessionService {
         Ok(GatheredParts { around, reminders, once_kept })
     }
 
-    /// Only the system parts and tools of a prompt that would begin now.
+    /// Returns the system parts and tools of a prompt that begins now.
     pub async fn around(
         &self,
         handle: &Arc<SessionHandle>,
@@ -166,7 +165,7 @@ impl SessionService {
         Ok(gathered.around)
     }
 
-    /// The inputs of every turn of this session, with collapse off.
+    /// Returns the inputs of a turn of this session, without collapse.
     fn inputs<'a>(
         &'a self,
         loaded: &LoadedSession,
@@ -220,8 +219,8 @@ impl SessionService {
         report
     }
 
-    /// The prompt of the session with `new` messages after the stored ones, without reminders at the end, and
-    /// the state that it was made from. Stores nothing.
+    /// Makes the prompt of the session with `new` messages after the stored ones, without reminders at the end. Returns
+    /// it with the state from which it was made. Stores nothing.
     pub fn foresee_with(
         &self,
         loaded: &LoadedSession,
@@ -242,23 +241,24 @@ impl SessionService {
     fn policy(&self, handle: &SessionHandle, loaded: &LoadedSession, tokens: u64) -> Policy {
         let due = self.compacts_at(&loaded.state.thresholds);
         let limits = &self.limits.compact;
-        let wish = policy::decide(tokens, &due, &loaded.breakers, limits, loaded.undone);
-        let busy = wish == Policy::Compact && handle.compacting.try_lock().is_err();
+        let policy = policy::decide(tokens, &due, &loaded.breakers, limits, loaded.undone);
+        let busy = policy == Policy::Compact && handle.compacting.try_lock().is_err();
         if busy && tokens < loaded.state.thresholds.blocking {
             // The compaction may be waiting for a model, and this prompt still fits.
             return Policy::Held(
-                "a compaction is under way; this prompt does without it".to_owned(),
+                "another compaction is running; this prompt does not wait for it".to_owned(),
             );
         }
-        wish
+        policy
     }
 
-    /// The thresholds at which this session compacts.
+    /// Returns the thresholds at which this session compacts.
     pub(crate) fn compacts_at(&self, thresholds: &Thresholds) -> Thresholds {
         compacts_at(thresholds, self.cx.settings().context.collapse)
     }
 
-    /// Compacts and continues the same turn. The session is not locked meanwhile, because a model may be writing.
+    /// Compacts and continues the same turn. The session is not locked during the compaction, because a model may be
+    /// writing.
     async fn compact_in_turn(
         &self,
         handle: &Arc<SessionHandle>,
@@ -296,7 +296,7 @@ impl SessionService {
         Ok((loaded, turn, around, once_kept))
     }
 
-    /// Diagnostics only; changes nothing.
+    /// Returns the report on the next prompt. Changes nothing.
     pub async fn report(&self, id: SessionId) -> Result<api::ContextReport> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
@@ -309,21 +309,21 @@ impl SessionService {
         let inputs = TurnInputs { collapse, ..self.inputs(&loaded, &around, Vec::new(), true) };
         let mut report =
             turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?.report;
-        // The next call's system and tools are unknown; assume that they do not change.
+        // The next call's system and tools are unknown; the report assumes that they do not change.
         let is_assumed =
             |by: &PromptChange| matches!(by, PromptChange::System | PromptChange::Tools);
         report.changed_by = report.changed_by.filter(|by| !is_assumed(by));
         Ok(report)
     }
 
-    /// Clears what the next prompt would clear.
+    /// Stores the decisions with which the next prompt would reduce the view.
     pub(crate) async fn keep_reductions(&self, loaded: &mut LoadedSession) -> Result<()> {
         let now = self.cx.now();
         let (decisions, records) = reductions(&loaded.state, &self.limits.stages, now);
         self.keep_decisions(loaded, decisions, &records, now).await
     }
 
-    /// Makes a turn's decisions durable, then the session's own.
+    /// Stores a turn's decisions, then applies them to the session.
     async fn keep(&self, loaded: &mut LoadedSession, turn: &mut Turn) -> Result<()> {
         let now = self.cx.now();
         if let Some(plan) = &turn.collapsed {
@@ -335,7 +335,7 @@ impl SessionService {
         Ok(())
     }
 
-    /// Makes new decisions durable, then the session's own.
+    /// Stores new decisions, then applies them to the session.
     pub async fn keep_decisions(
         &self,
         loaded: &mut LoadedSession,
@@ -360,12 +360,12 @@ impl SessionService {
         }
         let new = new_decisions(loaded, records, now)?;
         if records.iter().all(|record| matches!(record, Decision::Shown { .. })) {
-            // Do not wait for the watermark: the same history leads to the same decisions, and the session's
+            // The prompt does not wait for this record: the same history leads to the same decisions, and the session's
             // next append is committed after it.
             let store = self.cx.store_handle();
             self.cx.spawn(async move {
                 if let Err(error) = store.add_decisions(id, new).await {
-                    tracing::warn!(session = %id, %error, "could not write the watermark");
+                    tracing::warn!(session = %id, %error, "could not store which results were shown");
                 }
             });
             return Ok(());
@@ -390,13 +390,13 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
     }
 }
 
-/// System and tools as in a request that sets no breakpoints.
+/// Returns system and tools as in a request without breakpoints.
 pub fn sent_request(around: &SystemAndTools) -> SentRequest {
     let system = Bytes::from(system_json(&around.system));
     SentRequest { system, tools: Bytes::from(around.tools.clone()), marks: Vec::new() }
 }
 
-/// The prompt does not fit although nothing more can be left out; the error names its largest parts.
+/// The error for a prompt that does not fit although it cannot be reduced. It names the largest parts.
 fn overflow(report: &api::ContextReport) -> ServiceError {
     let parts = &report.parts;
     let mut largest = [
@@ -429,7 +429,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
     }
 }
 
-/// Joins the response from existing bytes.
+/// Joins existing bytes into the response.
 fn join(
     system: &[u8],
     messages: &[u8],

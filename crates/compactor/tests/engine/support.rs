@@ -6,7 +6,9 @@ use bethink_compactor::{
     CompactLimits, CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer,
     Restorable, Summarizer, Trigger, compact,
 };
-use bethink_context::{Decisions, Hints, History, HistoryEntry, Thresholds, ViewOptions, view};
+use bethink_context::{
+    Decisions, Hints, History, HistoryEntry, ViewOptions, view, window_thresholds,
+};
 use bethink_facts::Facts;
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, UnixMicros, ValidPrompt};

@@ -4,7 +4,7 @@ use bethink_context::collapse::{CollapseExtent, OpenSpan, open_spans};
 use bethink_context::collapse_stage::plan_collapse;
 use bethink_context::{
     CollapsePlan, CollapsePolicy, Collapsed, Decisions, Fill, History, StagedSpan, Thresholds,
-    drain_collapses,
+    drain_collapses, window_thresholds,
 };
 use bethink_transcript::Seq;
 
@@ -39,7 +39,7 @@ fn write(span: OpenSpan) -> StagedSpan {
         tokens: u32::try_from(span.tokens * 30 / 100).unwrap(),
         made_after: Seq::ZERO,
     };
-    StagedSpan { span, tokens_before: span.tokens }
+    StagedSpan { span, tokens_before: u64::from(span.tokens) }
 }
 
 fn staged(history: &History) -> Vec<StagedSpan> {

@@ -6,8 +6,8 @@ use bethink_context::collapse::{CollapseExtent, open_spans};
 use bethink_context::microcompact::MicrocompactLimits;
 use bethink_context::{
     Attachment, CollapsePolicy, Collapsed, Decision, Decisions, FixedTokens, History, Learner,
-    ProjectTexts, SessionState, StageLimits, StagedSpan, SystemAndTools, Thresholds, TodoList,
-    Turn, TurnInputs, ViewOptions, assemble, todos, turn,
+    ProjectTexts, SessionState, StageLimits, StagedSpan, SystemAndTools, TodoList, Turn,
+    TurnInputs, ViewOptions, assemble, todos, turn, window_thresholds,
 };
 use bethink_tokens::text_tokens;
 use bethink_transcript::{Seq, SessionId, UnixMicros, ValidPrompt};
@@ -149,7 +149,7 @@ fn staged(state: &SessionState) -> Vec<StagedSpan> {
             text,
             made_after: Seq::ZERO,
         };
-        StagedSpan { span, tokens_before: span.tokens }
+        StagedSpan { span, tokens_before: u64::from(span.tokens) }
     };
     found.iter().map(span).collect()
 }

@@ -24,7 +24,7 @@ use crate::service::SessionService;
 const COLLAPSE: &str = "collapse";
 
 impl SessionService {
-    /// Enqueues staging when the session has grown by half a span since the last time. Neither waits nor fails.
+    /// Enqueues staging if the session has grown by half a span since the last time. Neither waits nor fails.
     pub(crate) fn stage_if_due(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
@@ -57,7 +57,7 @@ impl SessionService {
         let id = job_session(job)?;
         match self.stage(id).await {
             Ok(staged) => Ok(json!({ "staged": staged })),
-            // Deleted since.
+            // The session was deleted meanwhile.
             Err(refusal) if refusal.kind == ErrorKind::NotFound => Ok(json!({ "staged": 0 })),
             Err(refusal) => {
                 tracing::warn!(session = %id, reason = %refusal.detail, "could not stage spans");
@@ -66,8 +66,8 @@ impl SessionService {
         }
     }
 
-    /// Writes a text for every old span that has none, and returns how many spans are staged now. The
-    /// session is locked only to read it and to store the texts.
+    /// Writes a text for every old span that has none, and returns how many were staged. The session is locked only to
+    /// read it and to store the texts.
     pub(crate) async fn stage(&self, id: SessionId) -> Result<usize> {
         let handle = self.handle(id).await?;
         let open = {
@@ -93,7 +93,6 @@ impl SessionService {
             let written = at_low_priority(move || write_span(&request)).await;
             match written.and_then(|text| text.map_err(ServiceError::internal)) {
                 Ok(text) => texts.push((id, span, text)),
-                // Leave the span as it is.
                 Err(refusal) => {
                     tracing::debug!(span = %id, reason = %refusal.detail, "could not summarize a span");
                 }
@@ -103,7 +102,7 @@ impl SessionService {
         let spans = texts.into_iter().filter_map(|(id, span, text)| staged_span(id, span, text));
         let mut rows: Vec<CollapseRecord> =
             spans.map(|span| row_of(&loaded, &span, self.cx.now())).collect();
-        // A prompt that could not wait may have written some of them in the meantime.
+        // A prompt that could not wait may have written some of them meanwhile.
         let free = |row: &CollapseRecord| {
             !loaded.spans.iter().any(|o| o.first_seq <= row.last_seq && row.first_seq <= o.last_seq)
         };
@@ -123,7 +122,7 @@ impl SessionService {
     }
 }
 
-/// How full the window is, from data in memory.
+/// Returns how full the window is, from data in memory.
 fn fill(loaded: &LoadedSession) -> Fill {
     let estimated = loaded.estimated();
     let tokens =

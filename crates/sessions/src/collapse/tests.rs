@@ -1,4 +1,4 @@
-//! Spans that are staged and drained, in a home of their own.
+//! Staging and committing of spans, in a separate home.
 
 use bethink_config::Settings;
 use bethink_transcript::{Seq, SessionId};
@@ -14,7 +14,7 @@ async fn open(directory: &tempfile::TempDir) -> SessionsHome {
     SessionsHome::open(settings).await
 }
 
-/// A session of ten rounds of about 600 tokens. The user spoke last, so that nothing is staged unasked.
+/// A session of ten rounds of about 600 tokens. The last message is the user's, so nothing is staged automatically.
 async fn session(home: &SessionsHome) -> SessionId {
     let mut messages = Vec::new();
     for n in 0..10 {
@@ -49,7 +49,7 @@ async fn an_overflow_drains_what_is_staged_once() {
     assert!(!sessions.drain(&mut loaded).await.unwrap(), "nothing is left");
     drop(loaded);
     assert!(states(&home, id).await.iter().all(|state| *state == "committed"));
-    // Loaded anew, the view is the same.
+    // After a reload, the view is the same.
     handle.unload().await;
     assert_eq!(sessions.lock(&handle).await.unwrap().state.decisions.spans(), shown);
     home.close().await;
@@ -79,7 +79,7 @@ async fn a_prompt_that_could_not_wait_comes_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_the_provider_refuses_any_span_is_better_than_none_and_looking_keeps_nothing() {
+async fn an_overflow_commits_even_one_span_and_a_report_stores_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let home = open(&directory).await;
     let id = session(&home).await;
@@ -91,7 +91,7 @@ async fn where_the_provider_refuses_any_span_is_better_than_none_and_looking_kee
         report.stages.iter().any(|stage| stage.stage == api::PromptStage::Collapse),
         "{report:?}"
     );
-    assert_eq!(states(&home, id).await, [""; 0], "looking changes nothing");
+    assert_eq!(states(&home, id).await, [""; 0], "a report changes nothing");
     sessions.stage(id).await.unwrap();
     let handle = sessions.handle(id).await.unwrap();
     let mut loaded = sessions.lock(&handle).await.unwrap();

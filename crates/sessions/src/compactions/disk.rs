@@ -1,4 +1,4 @@
-//! What a compaction reads from disk again: recently read files and the plan, only below the project.
+//! Files that a compaction reads from disk again: recently read files and the plan, only inside the project.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::kept_state::KeptState;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// A file larger than this is not read again after a compaction: it would not fit anyway.
+/// Maximum size of a file that is read again after a compaction, in bytes: a larger one would not fit.
 const MAX_RESTORED_FILE: u64 = 256 * 1024;
 
 impl SessionService {
@@ -27,7 +27,7 @@ impl SessionService {
         paths.extend(read.iter().map(|f| f.path.to_string()));
         let mut seen = std::collections::HashSet::new();
         paths.retain(|p| seen.insert(p.clone()));
-        // A few more than are restored, because some may still be visible in the tail or be gone.
+        // A few more than are restored, because some may be visible in the tail or deleted.
         paths.truncate(20);
         let plan = state.plan.clone();
         let limit = self.limits.compact.files + 6;
@@ -58,11 +58,11 @@ impl SessionService {
     }
 }
 
-/// Files in which a person may write how to compact; the first that says so is used.
+/// Files that may have instructions for compactions; the first that has them is used.
 const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
 
 impl SessionService {
-    /// The section "Compact instructions" of the project's instructions.
+    /// Reads the section "Compact instructions" of the project's instructions.
     pub(super) async fn compact_instructions(&self, loaded: &LoadedSession) -> Option<String> {
         let root = PathBuf::from(&loaded.session.project_dir);
         let read = move || {
@@ -75,7 +75,8 @@ impl SessionService {
     }
 }
 
-/// A regular UTF-8 file below `root`, without its content if that would not fit. Links that lead outside are refused.
+/// Reads a regular UTF-8 file inside `root`, without its content if that would not fit. Links that lead outside are
+/// refused.
 fn read_inside(root: &Path, path: &str) -> Option<Option<String>> {
     let root = root.canonicalize().ok()?;
     let path = root.join(path).canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! Level 2: a model writes the summary, as a continuation of the session's own prompt.
+//! Level 2: a model writes the summary as a continuation of the session's own prompt.
 
 use bethink_compactor::full::{self, FullInstruction, FullText};
 use bethink_compactor::limits::{SUMMARY_MAX_TOKENS, SUMMARY_PERCENT};
@@ -12,29 +12,30 @@ use super::CompactionRequest;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// A summary takes one turn; the second is for a model that calls a tool and is told not to.
+/// Maximum number of turns: one for the summary, and one after a model called a tool and was refused.
 const TURNS: u32 = 2;
 
-/// The request, and which messages the summary will cover.
+/// A request for a summary, and the newest message that the summary will cover.
 pub(crate) struct ModelSummaryRequest {
     request: ModelRequest,
     through: Seq,
 }
 
-/// What a model wrote.
-pub(crate) struct WrittenText {
+/// A model's summary, and the newest message that it covers.
+pub(crate) struct ModelSummary {
     pub(crate) text: FullText,
     pub(crate) through: Seq,
 }
 
-/// The share of this window that a summary may use.
-fn own_share(loaded: &LoadedSession) -> u64 {
+/// Returns the default size of a summary in this window, in tokens.
+fn default_summary_tokens(loaded: &LoadedSession) -> u64 {
     let room = loaded.state.thresholds.auto.saturating_sub(loaded.state.fixed.total());
     (room * SUMMARY_PERCENT / 100).min(SUMMARY_MAX_TOKENS)
 }
 
 impl SessionService {
-    /// The request for a summary; `None` if the compaction request, the settings or earlier failures rule it out.
+    /// Makes the request for a summary; returns `None` if the compaction request, the settings or earlier failures rule
+    /// it out.
     pub(crate) async fn full_request(
         &self,
         loaded: &LoadedSession,
@@ -63,7 +64,7 @@ impl SessionService {
         let instruction = full::instruction(&FullInstruction {
             focus: asked.focus.as_deref(),
             compact_instructions: self.compact_instructions(loaded).await.as_deref(),
-            summary_tokens: Some(asked.summary_tokens.unwrap_or_else(|| own_share(loaded))),
+            summary_tokens: asked.summary_tokens.or_else(|| Some(default_summary_tokens(loaded))),
         });
         let prefix = loaded.prefix()?.without_media();
         let through = prefix.through;
@@ -71,13 +72,13 @@ impl SessionService {
         Ok(Some(ModelSummaryRequest { request, through }))
     }
 
-    /// Requests the summary and reads the answer; errors are added to `tried`.
+    /// Sends the request and reads the answer; errors are added to `tried`.
     pub(crate) async fn write_full(
         &self,
         session: SessionId,
         asked: ModelSummaryRequest,
         tried: &mut Vec<String>,
-    ) -> Option<WrittenText> {
+    ) -> Option<ModelSummary> {
         let errand = Errand {
             session: Some(session),
             purpose: Purpose::Summary,
@@ -85,12 +86,12 @@ impl SessionService {
             tools: &[],
             turns: TURNS,
         };
-        let told = self.models.ask(errand).await;
-        tried.extend(told.tried.into_iter().map(|reason| format!("full: {reason}")));
-        let text = full::read(&told.ended.ok()?.text);
+        let answer = self.models.ask(errand).await;
+        tried.extend(answer.tried.into_iter().map(|reason| format!("full: {reason}")));
+        let text = full::read(&answer.ended.ok()?.text);
         self.models.judged(session, Purpose::Summary, text.is_ok());
         match text {
-            Ok(text) => Some(WrittenText { text, through: asked.through }),
+            Ok(text) => Some(ModelSummary { text, through: asked.through }),
             Err(fault) => {
                 let step = ModelStep::Refused { message: fault.to_string() };
                 self.models.tell_model(errand, step);

@@ -1,7 +1,7 @@
 //! One compaction: prepare → generate → commit. The session is either before it or after it.
 //!
-//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts
-//! continue, and new messages follow the summary. A session has one compaction at a time.
+//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts continue, and new
+//! messages follow the summary. Only one compaction of a session runs at a time.
 
 use std::sync::Arc;
 
@@ -18,18 +18,20 @@ use bethink_store::CompactionRecord;
 use uuid::Uuid;
 
 use super::CompactionRequest;
-use super::full::WrittenText;
+use super::full::ModelSummary;
 use crate::handle::SessionHandle;
 use crate::kept_state::KeptState;
 use crate::loaded::LoadedSession;
-use crate::record::{Proved, compaction_event, last_compaction, proved, told_once};
+use crate::record::{
+    MeasuredCompaction, compaction_event, last_compaction, measured, without_repeats,
+};
 use crate::service::{SessionEvent, SessionService};
 
-/// The material of each level, cheapest first; the embedded level needs none.
+/// The inputs of each level, cheapest first; the embedded level needs none.
 #[derive(Default)]
 struct Candidates<'a> {
     notes: Option<&'a SessionNotes>,
-    full: Option<&'a WrittenText>,
+    full: Option<&'a ModelSummary>,
     embedded: bool,
 }
 
@@ -40,8 +42,8 @@ impl SessionService {
         handle: &Arc<SessionHandle>,
         request: CompactionRequest,
     ) -> Result<CompactionRecord> {
-        let _one = handle.compacting.lock().await;
-        // Before the session is locked: the update that is waited for may need the session.
+        let _compacting = handle.compacting.lock().await;
+        // This comes before the session is locked, because an update of the notes may need the session.
         if request.takes_notes() {
             for contributor in self.contributors() {
                 contributor.settle(handle.id).await?;
@@ -63,7 +65,7 @@ impl SessionService {
                 embedded: request.allows(SummaryLevel::Embedded),
                 full: None,
             };
-            return self.climb(handle, &mut loaded, &request, candidates, tried).await;
+            return self.attempt_and_commit(handle, &mut loaded, &request, candidates, tried).await;
         };
         if notes.is_some() {
             let candidates = Candidates { notes: notes.as_ref(), ..Candidates::default() };
@@ -75,7 +77,7 @@ impl SessionService {
                 Err(failure) => return Err(self.failed(&mut loaded, &request, &failure)),
             }
         }
-        // Do not pay for a summary that would not be accepted.
+        // Without a model, this shows whether a summary could be accepted before the model is paid.
         let free = Candidates { embedded: true, ..Candidates::default() };
         if let Err(failure) = self.attempt(handle, &mut loaded, &request, free).await? {
             return Err(self.failed(&mut loaded, &request, &failure));
@@ -88,10 +90,10 @@ impl SessionService {
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         let candidates = Candidates { full: written.as_ref(), embedded: true, notes: None };
-        self.climb(handle, &mut loaded, &request, candidates, tried).await
+        self.attempt_and_commit(handle, &mut loaded, &request, candidates, tried).await
     }
 
-    async fn climb(
+    async fn attempt_and_commit(
         &self,
         handle: &SessionHandle,
         loaded: &mut LoadedSession,
@@ -105,22 +107,24 @@ impl SessionService {
         }
     }
 
-    /// Generates from the given candidates; changes nothing.
+    /// Generates a compaction from the given candidates. Changes nothing.
     async fn attempt(
         &self,
         handle: &SessionHandle,
         loaded: &mut LoadedSession,
         request: &CompactionRequest,
         candidates: Candidates<'_>,
-    ) -> Result<std::result::Result<(CompactionOutcome, Option<Proved>), CompactionFailure>> {
+    ) -> Result<
+        std::result::Result<(CompactionOutcome, Option<MeasuredCompaction>), CompactionFailure>,
+    > {
         let facts = self.facts_through(handle, loaded.session.last_seq, loaded.messages()).await?;
         let state = KeptState::parse(&loaded.session.state);
         let restorable = self.restorable(loaded, &state, &facts).await;
-        let proved = proved(loaded, &facts);
+        let previous = measured(loaded, &facts);
         let made = tokio::task::block_in_place(|| {
             self.generate(loaded, request, &facts, &restorable, &candidates)
         });
-        Ok(made.map(|outcome| (outcome, proved)))
+        Ok(made.map(|outcome| (outcome, previous)))
     }
 
     /// Drops what belongs to the old view, and keeps what later compactions need.
@@ -128,10 +132,10 @@ impl SessionService {
         &self,
         loaded: &mut LoadedSession,
         request: &CompactionRequest,
-        (outcome, proved): (CompactionOutcome, Option<Proved>),
+        (outcome, previous): (CompactionOutcome, Option<MeasuredCompaction>),
         tried: Vec<String>,
     ) -> Result<CompactionRecord> {
-        let done = self.compaction_row(loaded, request.trigger, &outcome, proved, tried)?;
+        let done = self.compaction_row(loaded, request.trigger, &outcome, previous, tried)?;
         self.add_compaction(done.clone()).await?;
         loaded.breakers.succeeded(request.trigger, &self.limits.compact);
         // Keep the smaller window that the provider named, or it would refuse the next prompt again.
@@ -146,7 +150,7 @@ impl SessionService {
         loaded.last_compaction = Some(done.clone());
         loaded.state.last_compaction = Some(last_compaction(&done)?);
         loaded.cache.watch().compacted();
-        // Show the list again: the calls that showed it have left the view.
+        // The calls that showed the list have left the view, so it is shown again.
         loaded.state.todos.changed = !loaded.state.todos.items.is_empty();
         metrics::counter!("bethink_compactions_total").increment(1);
         tracing::info!(
@@ -170,7 +174,7 @@ impl SessionService {
         refusal(failure)
     }
 
-    /// The notes, if the request allows a summary made from them.
+    /// Returns the notes, if the request allows a summary made from them.
     async fn notes_for(
         &self,
         loaded: &LoadedSession,
@@ -180,8 +184,7 @@ impl SessionService {
             return Ok(None);
         }
         let asked = request.level == Some(SummaryLevel::SessionMemory);
-        // A text of a contributor that may replace messages.
-        let kept = async {
+        let notes = async {
             for contributor in self.contributors() {
                 if let Some(notes) = contributor.summary(&loaded.session).await? {
                     return Ok(Some(notes));
@@ -189,7 +192,7 @@ impl SessionService {
             }
             Ok(None)
         };
-        match kept.await {
+        match notes.await {
             Ok(Some(notes)) => Ok(Some(notes)),
             Ok(None) if asked => {
                 Err(ServiceError::new(ErrorKind::NotCompactable, "the session has no notes yet")
@@ -197,7 +200,7 @@ impl SessionService {
             }
             Ok(None) => Ok(None),
             Err(refusal) if asked => Err(refusal),
-            // Fall through to the next level, which needs no notes.
+            // The next level needs no notes.
             Err(refusal) => {
                 tracing::warn!(session = %loaded.session.id, reason = %refusal.detail, "could not use the notes");
                 Ok(None)
@@ -259,20 +262,20 @@ impl SessionService {
     }
 }
 
-/// Whether another compaction was made between the prompt that requested this one and its turn.
+/// Returns the compaction that was made since the prompt requested this one, if there is one.
 fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<CompactionRecord> {
     let now = loaded.state.decisions.boundary.as_ref().map(|boundary| &boundary.id);
     let same = request.trigger != Trigger::Auto || now == request.seen.as_ref();
     loaded.last_compaction.clone().filter(|_| !same)
 }
 
-/// The session's thresholds, or those of the smaller window that the provider named. If it named no limit, the
-/// window is smaller than the refused prompt of `counted` tokens.
+/// Returns the session's thresholds, or those of the smaller window that the provider reported. If it reported no limit,
+/// the window is smaller than the refused prompt of `counted` tokens.
 fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thresholds {
-    let told = refused.map(|refused| {
+    let reported = refused.map(|refused| {
         refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))
     });
-    let smaller = told.map(|told| told.max(MIN_WINDOW)).filter(|told| *told < known.window);
+    let smaller = reported.map(|limit| limit.max(MIN_WINDOW)).filter(|limit| *limit < known.window);
     let output = known.window.saturating_sub(known.effective);
     smaller.and_then(|window| window_thresholds(window, output, 0.0).ok()).unwrap_or(*known)
 }
@@ -287,7 +290,7 @@ fn refusal(failure: &CompactionFailure) -> ServiceError {
     };
     let detail = match failure {
         CompactionFailure::Refused(reasons) => {
-            CompactionFailure::Refused(told_once(reasons.clone())).to_string()
+            CompactionFailure::Refused(without_repeats(reasons.clone())).to_string()
         }
         other => other.to_string(),
     };
@@ -299,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_tells_of_a_smaller_window() {
+    fn a_refusal_reports_a_smaller_window() {
         let known = window_thresholds(200_000, 8_000, 0.0).unwrap();
         let window = |figures: Figures| thresholds(&known, Some(figures), 150_000).window;
         let none = Figures::default();
@@ -307,7 +310,7 @@ mod tests {
         assert_eq!(window(Figures { limit: Some(32_000), ..none }), 32_000);
         assert_eq!(window(Figures { limit: Some(1_000_000), ..none }), 200_000);
         assert_eq!(window(Figures { over: Some(50_000), ..none }), 100_000);
-        assert_eq!(window(none), 150_000, "what was refused did not fit");
+        assert_eq!(window(none), 150_000, "the refused prompt did not fit");
         assert_eq!(window(Figures { over: Some(u64::MAX), ..none }), MIN_WINDOW);
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions in a home of their own: no feature takes part.
+//! Sessions in a separate home, without other services.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::collapse::CollapseJob;
 use crate::forks::ForkCheckJob;
 use crate::service::SessionService;
 
-/// Sessions in a home of their own, with a worker.
+/// Sessions in a separate home, with a worker.
 pub(crate) struct SessionsHome {
     pub(crate) cx: ServiceContext,
     pub(crate) sessions: SessionService,
@@ -49,7 +49,7 @@ impl SessionsHome {
         self.cx.store().close().await.unwrap();
     }
 
-    /// A new session with these messages.
+    /// Creates a session with these messages.
     pub(crate) async fn session(&self, messages: &[Value]) -> SessionId {
         let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
         let id = SessionId(self.sessions.create_session(request, None).await.unwrap().id);

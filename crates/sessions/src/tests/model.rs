@@ -217,7 +217,7 @@ async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
     model.called.notified().await;
     let prompt = home.sessions.prompt(id, api::ContextRequest::default());
     let body = tokio::time::timeout(Duration::from_secs(20), prompt).await.unwrap().unwrap();
-    assert!(std::str::from_utf8(&body).unwrap().contains("a compaction is under way"));
+    assert!(std::str::from_utf8(&body).unwrap().contains("another compaction is running"));
     home.cx.closing().cancel();
     home.close().await;
 }

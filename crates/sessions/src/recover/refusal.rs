@@ -1,4 +1,4 @@
-//! Reads a client's report of a refusal, and what its figures mean for the length of the answer.
+//! Reads a client's report of a refused prompt, and computes a shorter answer from its figures.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use bethink_model::{Figures, ModelError};
 use bethink_service::{Result, ServiceError};
 use serde_json::Value;
 
-/// The smallest answer worth requesting instead of compacting.
-const LEAST_OUTPUT: u64 = 1_024;
-/// Longer than any quota lasts.
-const MOST_SECONDS: f64 = 31.0 * 24.0 * 3_600.0;
+/// Minimum size of an answer that is worth requesting instead of compacting, in tokens.
+const MIN_OUTPUT: u64 = 1_024;
+/// Maximum wait in seconds: no quota lasts longer.
+const MAX_SECONDS: f64 = 31.0 * 24.0 * 3_600.0;
 
-/// The error in a request, or which of its fields is invalid.
+/// Reads the provider's error in a request; fails if one of the fields is invalid.
 pub(super) fn read(request: &api::RecoverRequest) -> Result<ModelError> {
     let body = match &request.error {
         Value::String(text) => text.clone(),
-        // Some providers put the object into an array.
+        // Some providers wrap the object in an array.
         Value::Object(_) | Value::Array(_) => request.error.to_string(),
         _ => {
             let detail = "must be the provider's JSON, or its text as a string";
@@ -41,20 +41,20 @@ pub(super) fn read(request: &api::RecoverRequest) -> Result<ModelError> {
 }
 
 fn wait(seconds: f64) -> Result<Duration> {
-    if (0.0..=MOST_SECONDS).contains(&seconds) {
+    if (0.0..=MAX_SECONDS).contains(&seconds) {
         return Ok(Duration::from_secs_f64(seconds));
     }
-    Err(ServiceError::invalid("retry_after", format!("must be 0 to {MOST_SECONDS} seconds")))
+    Err(ServiceError::invalid("retry_after", format!("must be 0 to {MAX_SECONDS} seconds")))
 }
 
-/// The lower output limit that helps, if any. If the error does not name the prompt's size, its limit applies
+/// Returns the lower output limit that helps, if any. If the error does not report the prompt's size, its limit applies
 /// to the answer only, however small it is.
 pub(super) fn shorter_answer(error: &ModelError, asked: Option<u64>) -> Option<u64> {
     let Figures { input, output, limit, .. } = error.figures;
     let asked = output.or(asked).unwrap_or(u64::MAX);
-    let least = if input.is_some() { LEAST_OUTPUT.min(asked) } else { 1 };
+    let min = if input.is_some() { MIN_OUTPUT.min(asked) } else { 1 };
     let free = limit?.checked_sub(input.unwrap_or(0))?;
-    (least..asked).contains(&free).then_some(free)
+    (min..asked).contains(&free).then_some(free)
 }
 
 #[cfg(test)]
@@ -75,20 +75,20 @@ mod tests {
                 None,
                 Some(21_041),
             ),
-            // Less room than an answer needs: the prompt has to give way.
+            // There is less room than an answer needs, so the prompt must be shorter.
             (
                 "input length and `max_tokens` exceed context limit: 199500 + 64000 > 200000",
                 None,
                 None,
             ),
-            // A limit of the answer alone.
+            // The limit applies to the answer only.
             (
                 "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-x",
                 None,
                 Some(64_000),
             ),
             ("max_tokens must be less than or equal to 512", Some(900), Some(512)),
-            // It asked for less than that already.
+            // The request already asked for less.
             ("max_tokens must be less than or equal to 512", Some(512), None),
             ("input length and `max_tokens` exceed context limit", Some(8_000), None),
         ] {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_is_refused_by_its_field() {
+    fn invalid_fields_are_refused() {
         let good = api::RecoverRequest { error: json!(""), ..Default::default() };
         let field = |request: api::RecoverRequest| read(&request).err().and_then(|e| e.field);
         assert_eq!(field(good.clone()), None);

@@ -1,4 +1,4 @@
-//! Collapsed spans as clients see them, and the messages behind one.
+//! Collapsed spans for clients, and the messages that they cover.
 
 use bethink_api as api;
 use bethink_search::MAX_HITS;
@@ -10,13 +10,13 @@ use crate::messages::stored_out;
 use crate::service::SessionService;
 
 impl SessionService {
-    /// In order of their messages, staged and committed.
+    /// Lists staged and committed spans, in the order of their messages.
     pub async fn collapses(&self, id: SessionId) -> Result<api::Collapses> {
         let rows = self.cx.store().collapses(id).await?;
         Ok(api::Collapses { collapses: rows.iter().map(out).collect() })
     }
 
-    /// The messages behind a span: all, those that a line of its text refers to, or those that match a query.
+    /// Returns the messages of a span: all, those to which a line of its text refers, or those that match a query.
     pub async fn expand_collapse(
         &self,
         id: SessionId,
@@ -32,7 +32,7 @@ impl SessionService {
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
 
-    /// The messages behind a text that replaces `first` to `last`.
+    /// Returns the messages that a text from `first` to `last` replaces.
     pub(crate) async fn expand_covered(
         &self,
         id: SessionId,
@@ -91,7 +91,7 @@ fn out(row: &CollapseRecord) -> api::Collapse {
     }
 }
 
-/// Message numbers in a line of a summary: `[41]`, or a bare number.
+/// Returns the message numbers in a line of a summary: `[41]`, or a bare number.
 fn marks(line: &str) -> Vec<Seq> {
     if let Ok(seq) = line.trim().parse() {
         return vec![Seq(seq)];
