@@ -1,6 +1,6 @@
 //! Memories without a model: only from the user's prose.
 //!
-//! High precision before recall: most turns teach nothing. A memory is the user's own sentence, so that its
+//! Precision matters more than recall, because most turns teach nothing. A memory is the user's own sentence, so its
 //! source can be checked.
 
 pub mod asked;
@@ -25,7 +25,7 @@ use teach::{TaughtSentence, Teachings, taught_by};
 pub use draft::STRATEGY;
 pub use gates::No;
 
-/// Most topics that one extraction writes: people teach a few things at a time.
+/// Maximum number of topics that one extraction writes: people teach a few things at a time.
 pub const MAX_WRITES: usize = 16;
 
 #[derive(Clone, Debug)]
@@ -37,16 +37,16 @@ pub struct KnownTopic {
     pub scope: Scope,
 }
 
-/// The input: new statements, and what is known already.
+/// The input of an extraction: new statements and existing topics.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtractionInput<'a> {
     /// The user's statements since the last extraction.
     pub said: &'a [RecordedStatement],
     pub known: &'a [KnownTopic],
-    /// What a person removed or refused.
+    /// Statements that a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
-    /// The current time, RFC 3339.
+    /// The current time in RFC 3339 format.
     pub time: &'a str,
 }
 
@@ -58,18 +58,19 @@ pub struct WrittenTopic {
     pub text: String,
     /// The user's own words.
     pub sentence: String,
+    /// The message that contains them.
     pub seq: Seq,
     pub rule: &'static str,
 }
 
-/// Why a lesson was not written.
+/// The reason why a lesson was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// A topic says it already.
+    /// A topic already says it.
     Known,
     /// A person removed or refused it.
     Refused,
-    /// Others were written first.
+    /// The maximum number of topics was written.
     TooMany,
     Gate(No),
 }
@@ -79,22 +80,22 @@ pub enum DropReason {
 pub struct Extraction {
     pub writes: Vec<WrittenTopic>,
     pub dropped: Vec<(Seq, String, DropReason)>,
-    /// The user asked to forget something, in these words.
+    /// The user's requests to forget something.
     pub forget: Vec<(Seq, String)>,
 }
 
-/// Finds what the statements teach that is not known yet.
+/// Finds what the statements teach that no topic says.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     let Teachings { taught, forget, declined } = taught_by(lookup.said);
-    let mut desk = Extractor::new(lookup);
+    let mut extractor = Extractor::new(lookup);
     for (seq, sentence, no) in declined {
-        desk.out.dropped.push((seq, sentence.to_owned(), DropReason::Gate(no)));
+        extractor.out.dropped.push((seq, sentence.to_owned(), DropReason::Gate(no)));
     }
     for taught in &taught {
-        desk.take(taught);
+        extractor.take(taught);
     }
-    desk.out.forget = forget.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
-    desk.out
+    extractor.out.forget = forget.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
+    extractor.out
 }
 
 /// The name of a topic to write, the hash of its current text, and the new text.
@@ -136,22 +137,22 @@ impl<'a> Extractor<'a> {
     }
 
     fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
-        // An explicit request is accepted even if it was removed before: the user changed their mind.
+        // An explicit request is accepted even if a person removed the statement before: the user changed their mind.
         if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
             return Some(DropReason::Refused);
         }
-        let stands = |known: &KnownTopic| {
+        let says_it = |known: &KnownTopic| {
             let topic = header::read(&known.text);
             let described = topic.header.description.unwrap_or_default();
             meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
         };
-        if self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(stands) {
+        if self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it) {
             return Some(DropReason::Known);
         }
         (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)
     }
 
-    /// A newer statement on the subject of a topic that an extraction wrote.
+    /// Adds the statement to a topic on the same subject, if an extraction wrote one.
     fn continued(
         &self,
         taught: &TaughtSentence<'_>,

@@ -1,10 +1,11 @@
-//! Removes what one session taught: its lines are removed, everyone else's stay.
+//! Removes the memories of one session: its lines are removed, all others stay.
 
 use bethink_memdir::header;
 
+/// A change of a topic by the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicStep {
-    /// The text before it; `None` if there was no file.
+    /// The text before the change; `None` if there was no file.
     pub before: Option<String>,
     pub after: String,
 }
@@ -12,15 +13,15 @@ pub struct TopicStep {
 /// How to change the topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
-    /// It has no text from the session any more.
+    /// The topic has no text from the session.
     Nothing,
-    /// Remove the file: it has no other text.
+    /// Remove the file, which has no other text.
     Removed { lines: Vec<String> },
-    /// The text without the session's lines. `whole`: exactly as before the session.
+    /// Write the text without the session's lines. If `whole`, it is exactly as before the session.
     Cut { text: String, lines: Vec<String>, whole: bool },
 }
 
-/// `now` is the current text; steps are oldest first.
+/// Decides how to remove the session's text. `now` is the current text; steps are oldest first.
 pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
         return ForgetOutcome::Nothing;
@@ -45,7 +46,7 @@ pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     }
 }
 
-/// Lines of the body that the session added and that are still there.
+/// Returns the lines of the body that the session added and that still exist.
 fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
     let mut brought: Vec<&str> = Vec::new();
     for step in steps {
@@ -53,15 +54,15 @@ fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
         let new = body_lines(&step.after).into_iter().filter(|line| !before.contains(line));
         brought.extend(new);
     }
-    let stand = body_lines(now).into_iter().filter(|line| brought.contains(line));
-    stand.map(str::to_owned).collect()
+    let left = body_lines(now).into_iter().filter(|line| brought.contains(line));
+    left.map(str::to_owned).collect()
 }
 
 fn body_lines(text: &str) -> Vec<&str> {
     header::read(text).body.lines().filter(|line| !line.trim().is_empty()).collect()
 }
 
-/// The text without these body lines, and without the blank lines that they leave behind.
+/// Removes lines from the body, and the blank lines that remain after them.
 fn without(now: &str, lines: &[String]) -> String {
     let body = header::read(now).body;
     let head = now.get(..now.len() - body.len()).unwrap_or_default();
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_of_the_session_alone_goes() {
+    fn a_topic_of_only_this_session_is_removed() {
         let lines = vec!["one".to_owned()];
         assert_eq!(
             forget(&topic("one\n"), &[step(None, "one\n")]),
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_there_before_comes_back() {
+    fn the_earlier_text_is_restored() {
         let steps =
             [step(Some("old\n"), "old\n\none\n"), step(Some("old\n\none\n"), "old\n\none\ntwo\n")];
         let lines = vec!["one".to_owned(), "two".to_owned()];
@@ -122,7 +123,7 @@ mod tests {
             (text, lines.join("|")),
             (topic("# Title\n\nby hand\n\nlater\n"), "one|two".to_owned())
         );
-        // The session had the last word, and still others wrote between its steps.
+        // The session wrote last, but others wrote between its changes.
         let now = topic("one\nby hand\ntwo\n");
         let expect = topic("by hand\n");
         let forgotten = forget(&now, &steps);
@@ -130,7 +131,7 @@ mod tests {
             matches!(&forgotten, ForgetOutcome::Cut { text, whole: false, .. } if *text == expect),
             "{forgotten:?}"
         );
-        // All that is left was the session's.
+        // Only the session's text is left.
         let now = topic("two\n");
         assert_eq!(forget(&now, &steps), ForgetOutcome::Removed { lines: vec!["two".to_owned()] });
         assert_eq!(forget(&topic("all new\n"), &steps), ForgetOutcome::Nothing);

@@ -1,8 +1,8 @@
 //! Finds what is worth remembering from a conversation.
 //!
-//! Owns extraction: by rules from the user's own sentences, or by a forked agent, with the exact table of what
-//! that agent may do and the copy of the memory that it works on. Leaves to the daemon when to run, all files,
-//! and notifications. Pure: texts come in, and texts to write go out.
+//! Owns extraction: by rules from the user's own sentences, or by a forked agent, with the exact table of the agent's
+//! permissions and the copy of the memory on which it works. The daemon decides when to run, and handles files and
+//! notifications. Pure: the input is texts, and the output is texts to write.
 //!
 //! Reading order: [`wrote`] (when there is nothing to do) → [`same`] → [`unwanted`](mod@unwanted) →
 //! [`embedded`] → [`model`] → [`forget`](mod@forget).

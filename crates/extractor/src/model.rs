@@ -1,8 +1,7 @@
-//! Memories by a forked agent: its instruction, its permissions, and the copy of the memory that it works on.
+//! Memories by a forked agent: its instruction, its permissions, and the copy of the memory on which it works.
 //!
-//! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; the daemon then writes the result
-//! like any other memory, compared by hash with the text that the agent had. So the permission table protects
-//! what may be learned, and the disk needs no protection from the agent.
+//! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; the daemon then writes the result like any
+//! other memory, if the files still have the texts that the agent was given.
 
 pub mod blocks;
 pub mod copy;
@@ -23,5 +22,5 @@ pub use tools::{ExtractionDesk, MemoryTool};
 
 /// Name of the strategy in its topics.
 pub const STRATEGY: &str = "model";
-/// Most turns of the model: reading, writing, and correcting what was refused (specification, section 7).
+/// Maximum number of turns: reading, writing, and correcting refused writes (specification, section 7).
 pub const TURNS: u32 = 5;

@@ -1,4 +1,4 @@
-//! Whether two statements say the same: by their content words, their numbers, and whether they deny.
+//! Compares the meaning of two statements by their content words, numbers and negations.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -6,22 +6,22 @@ use std::sync::LazyLock;
 use bethink_statement::{NEGATIONS, is_number, likeness};
 use serde::{Deserialize, Serialize};
 
-/// Least share of common words of equal statements.
+/// Minimum share of common words in statements with the same meaning.
 const SAME: f64 = 0.75;
-/// Least share of the shorter statement's words, without numbers, that statements on the same subject have in
-/// common: two rules for "generated files" are two rules.
+/// Minimum share of the shorter statement's words, without numbers, that statements on the same subject have in common.
+/// It is high because two rules for "generated files" are different rules.
 const ABOUT: f64 = 0.8;
 
-/// What a statement says, independent of order and form.
+/// The meaning of a statement, independent of word order and form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meaning {
-    /// Stems, without words that are in every statement.
+    /// Stems, without words that occur in statements of any subject.
     pub words: BTreeSet<String>,
-    /// Forbids or denies.
+    /// Whether the statement has a negation.
     pub negative: bool,
 }
 
-/// Words that mark a lesson but say nothing about its subject.
+/// Words that mark a lesson but are not about its subject.
 const TEACHING: &str = "always never now going forward henceforth future remember forget memory note keep mind prefer \
     want like make sure session every time ever user ask asked said told yes ok please reason";
 
@@ -44,7 +44,7 @@ impl Meaning {
         Self { words: words.chain(digits.map(str::to_owned)).collect(), negative }
     }
 
-    /// The same in other words.
+    /// Whether both have the same meaning.
     pub fn same(&self, other: &Self) -> bool {
         if self.words.is_empty() || self.negative != other.negative {
             return false;
@@ -52,7 +52,7 @@ impl Meaning {
         likeness(&self.words, &other.words) >= SAME && self.figures().eq(other.figures())
     }
 
-    /// Whether both are about the same subject: a newer statement, or the opposite.
+    /// Whether both are about the same subject. One may contradict the other.
     pub fn about(&self, other: &Self) -> bool {
         let named = |words: &BTreeSet<String>| -> BTreeSet<String> {
             words.iter().filter(|word| !is_number(word)).cloned().collect()
@@ -62,7 +62,7 @@ impl Meaning {
         shared >= 2 && shared as f64 >= ABOUT * own.len().min(others.len()) as f64
     }
 
-    /// Whether a part of the longer text says everything that this one says.
+    /// Whether a part of the text has the same meaning.
     pub fn within(&self, text: &str) -> bool {
         let parts = text.split(['\n', '.', '。']).map(str::trim).filter(|part| !part.is_empty());
         parts.map(Meaning::of).any(|part| self.same(&part))
@@ -78,8 +78,8 @@ fn terms(text: &str) -> impl Iterator<Item = String> {
     terms.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a word is common to all statements or all texts.
-pub(crate) fn says_nothing(word: &str) -> bool {
+/// Whether a word occurs in statements of any subject.
+pub(crate) fn is_common(word: &str) -> bool {
     terms(word).all(|term| IN_EVERY.contains(&term))
 }
 

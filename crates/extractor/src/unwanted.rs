@@ -1,7 +1,7 @@
-//! Finds what a person removed from learned topics, from their versions, so that it is not learned again.
+//! Finds the statements that a person removed from learned topics, in the topics' versions. They must not be learned
+//! again.
 //!
-//! A person does not have to say so explicitly: deleting a topic, removing a line from it, or restoring an
-//! earlier version is enough.
+//! Deleting a topic, removing a line from it, or restoring an earlier version is enough.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ pub enum By {
 #[derive(Clone, Debug)]
 pub struct Version {
     pub by: By,
-    /// `None`: the file was removed.
+    /// `None` if the file was removed.
     pub text: Option<String>,
 }
 
-/// Statements of one topic that extractions wrote and a person removed, oldest version first.
+/// Returns the statements of one topic that extractions wrote and a person removed. Versions are oldest first.
 pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
-    let mut learnt: BTreeMap<String, Meaning> = BTreeMap::new();
+    let mut learned: BTreeMap<String, Meaning> = BTreeMap::new();
     let mut out: BTreeMap<String, Meaning> = BTreeMap::new();
     let mut before: Vec<String> = Vec::new();
     for version in versions {
@@ -36,23 +36,23 @@ pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
         match version.by {
             By::Extraction => {
                 let new = lines.iter().filter(|line| !before.contains(line));
-                learnt.extend(new.map(|line| (line.clone(), Meaning::of(line))));
+                learned.extend(new.map(|line| (line.clone(), Meaning::of(line))));
             }
             By::Person => {
                 let gone = before.iter().filter(|line| !lines.contains(line));
-                let gone = gone.filter_map(|line| Some((line.clone(), learnt.get(line)?.clone())));
+                let gone = gone.filter_map(|line| Some((line.clone(), learned.get(line)?.clone())));
                 out.extend(gone);
             }
             By::Other => {}
         }
-        let stands = |meaning: &Meaning| lines.iter().any(|line| meaning.same(&Meaning::of(line)));
-        out.retain(|_, meaning| !stands(meaning));
+        let is_back = |meaning: &Meaning| lines.iter().any(|line| meaning.same(&Meaning::of(line)));
+        out.retain(|_, meaning| !is_back(meaning));
         before = lines;
     }
     out.into_values().filter(|meaning| !meaning.words.is_empty()).collect()
 }
 
-/// What a topic says: its description, and each line of its body without list and quotation marks.
+/// Returns the statements of a topic: its description, and each line of its body without list and quotation marks.
 pub fn statements(text: &str) -> Vec<String> {
     let topic = header::read(text);
     let body = topic.body.lines().map(plain).filter(|line| !line.is_empty() && !is_frame(line));
@@ -65,7 +65,7 @@ fn plain(line: &str) -> &str {
     line.trim().trim_start_matches(['>', '-', '*', '#', ' '])
 }
 
-/// Whether the line explains a statement.
+/// Whether the line only explains a statement.
 fn is_frame(line: &str) -> bool {
     line.starts_with("The user said so on ") || line.starts_with("How to apply:")
 }
@@ -89,17 +89,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_takes_out_is_unwanted() {
+    fn statements_that_a_person_removes_are_unwanted() {
         use By::{Extraction, Other, Person};
         check(&[(Extraction, Some(TOPIC))], false);
         check(&[(Extraction, Some(TOPIC)), (Person, None)], true);
         check(&[(Extraction, Some(TOPIC)), (Person, Some(OTHER))], true);
         check(&[(Person, Some(OTHER)), (Extraction, Some(TOPIC)), (Person, Some(OTHER))], true);
-        // It is there again, or in other words.
+        // The person wrote it again, perhaps in other words.
         check(&[(Extraction, Some(TOPIC)), (Person, None), (Person, Some(TOPIC))], false);
         let reworded = "Installs: always use pnpm for them.\n";
         check(&[(Extraction, Some(TOPIC)), (Person, Some(reworded))], false);
-        // Not a person's doing, or never learnt.
+        // A person did not remove it, or no extraction wrote it.
         check(&[(Extraction, Some(TOPIC)), (Other, None)], false);
         check(&[(Extraction, Some(TOPIC)), (Extraction, Some(OTHER))], false);
         check(&[(Person, Some(TOPIC)), (Person, None)], false);

@@ -1,19 +1,19 @@
-//! Whether the agent itself wrote memory in a turn: then there is nothing to extract from it.
+//! Detects whether the agent itself wrote memory in a turn. Such a turn needs no extraction.
 //!
-//! Decided only from the arguments of its calls, because a client's tools are only known while it is connected.
+//! Only the arguments of its calls are examined, because a client's tools are only known while it is connected.
 
 use std::collections::HashSet;
 
 use bethink_transcript::{BlockKind, Message, ToolUseId};
 use serde_json::{Map, Value};
 
-/// Names that clients' tools use for a path argument.
+/// Names of path arguments in clients' tools.
 pub(crate) const PATH: &[&str] =
     &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
-/// Names that they use for the written text.
+/// Names of arguments with the text to write.
 const TEXT: &str = "content contents file_text text new_string new_str newString replace new_text newText edits insert_text";
 pub(crate) const COMMAND: &[&str] = &["command", "cmd"];
-/// Signs of a command that writes to the files that it names.
+/// Parts of commands that write to files.
 const WRITES: [&str; 7] = [">", "tee ", "sed -i", "mv ", "cp ", "rm ", "touch "];
 
 /// Whether a tool call in these messages wrote into `dir`, according to its result.
@@ -34,7 +34,7 @@ pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &s
     calls.difference(&failed).next().is_some()
 }
 
-/// Whether a call's arguments name a file in `dir` and something to write there.
+/// Whether a call's arguments contain a file in `dir` and a text to write to it.
 pub fn may_write(input: &str, dir: &str) -> bool {
     if !input.contains(dir) {
         return false;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_writes_there_is_known_by_its_arguments() {
+    fn a_writing_call_is_recognized_by_its_arguments() {
         check(&json!({ "file_path": "/m/a.md", "content": "" }), true);
         check(
             &json!({ "path": "/m/a.md", "command": "str_replace", "old_str": "", "new_str": "" }),

@@ -57,7 +57,7 @@ pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Drea
         faults: Vec::new(),
     };
     let body = format!(
-        "> {statement}\n\nThe user said so on {day}. How to apply: hold to it without being asked, until the user says \
+        "> {statement}\n\nThe user said so on {day}. How to apply: follow it without being asked, until the user says \
          otherwise.\n"
     );
     DreamTopic { untouched: true, ..hand(name, &header::write(&head, &body)) }

@@ -3,30 +3,31 @@
 use super::table::TABLE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryWishKind {
-    /// The sentence itself is to be remembered.
+pub enum MemoryRequestKind {
+    /// Remember the sentence itself.
     Remember,
-    /// The sentence before it is to be remembered.
+    /// Remember the sentence before it.
     RememberBefore,
-    /// The sentences after it are to be remembered.
+    /// Remember the sentences after it.
     RememberAfter,
     Forget,
 }
 
-/// What a normalized sentence requests.
-pub fn wish(plain: &str, opens: bool) -> Option<MemoryWishKind> {
+/// Returns what a normalized sentence requests. `opens`: the sentence ends with a colon.
+pub fn memory_request(plain: &str, opens: bool) -> Option<MemoryRequestKind> {
     let wishes = &TABLE.wishes;
-    if wishes.forget.hold(plain) && !wishes.forget_task.hold(plain) {
-        return Some(MemoryWishKind::Forget);
+    if wishes.forget.match_any(plain) && !wishes.forget_task.match_any(plain) {
+        return Some(MemoryRequestKind::Forget);
     }
-    let is_recollection = wishes.recollection.hold(plain) && !wishes.statement.hold(plain);
-    if !wishes.remember.hold(plain) || is_recollection {
+    let is_recollection =
+        wishes.recollection.match_any(plain) && !wishes.statement.match_any(plain);
+    if !wishes.remember.match_any(plain) || is_recollection {
         return None;
     }
-    match (wishes.alone.hold(plain), opens) {
-        (true, true) => Some(MemoryWishKind::RememberAfter),
-        (true, false) => Some(MemoryWishKind::RememberBefore),
-        (false, _) => Some(MemoryWishKind::Remember),
+    match (wishes.alone.match_any(plain), opens) {
+        (true, true) => Some(MemoryRequestKind::RememberAfter),
+        (true, false) => Some(MemoryRequestKind::RememberBefore),
+        (false, _) => Some(MemoryRequestKind::Remember),
     }
 }
 
@@ -35,29 +36,29 @@ mod tests {
     use super::super::plain::plain;
     use super::*;
 
-    fn check(sentence: &str, expect: Option<MemoryWishKind>) {
-        assert_eq!(wish(&plain(sentence), sentence.ends_with(':')), expect, "{sentence}");
+    fn check(sentence: &str, expect: Option<MemoryRequestKind>) {
+        assert_eq!(memory_request(&plain(sentence), sentence.ends_with(':')), expect, "{sentence}");
     }
 
     #[test]
-    fn what_is_to_be_remembered_is_said_outright() {
-        check("Remember that we deploy on Mondays", Some(MemoryWishKind::Remember));
-        check("please remember to sign commits", Some(MemoryWishKind::Remember));
-        check("Remember: the demo is on Friday", Some(MemoryWishKind::Remember));
-        check("remember the deploy key is in the vault", Some(MemoryWishKind::Remember));
-        check("Merk dir, dass wir freitags nicht deployen", Some(MemoryWishKind::Remember));
-        check("souviens-toi que la démo est vendredi", Some(MemoryWishKind::Remember));
-        check("recuerda que el cliente usa IE11", Some(MemoryWishKind::Remember));
-        check("请记住我们用 pnpm", Some(MemoryWishKind::Remember));
-        check("remember this", Some(MemoryWishKind::RememberBefore));
-        check("Please save that to memory.", Some(MemoryWishKind::RememberBefore));
-        check("please remember!", Some(MemoryWishKind::RememberBefore));
-        check("Remember: use pnpm", Some(MemoryWishKind::Remember));
-        check("Remember this:", Some(MemoryWishKind::RememberAfter));
+    fn requests_to_remember_are_found() {
+        check("Remember that we deploy on Mondays", Some(MemoryRequestKind::Remember));
+        check("please remember to sign commits", Some(MemoryRequestKind::Remember));
+        check("Remember: the demo is on Friday", Some(MemoryRequestKind::Remember));
+        check("remember the deploy key is in the vault", Some(MemoryRequestKind::Remember));
+        check("Merk dir, dass wir freitags nicht deployen", Some(MemoryRequestKind::Remember));
+        check("souviens-toi que la démo est vendredi", Some(MemoryRequestKind::Remember));
+        check("recuerda que el cliente usa IE11", Some(MemoryRequestKind::Remember));
+        check("请记住我们用 pnpm", Some(MemoryRequestKind::Remember));
+        check("remember this", Some(MemoryRequestKind::RememberBefore));
+        check("Please save that to memory.", Some(MemoryRequestKind::RememberBefore));
+        check("please remember!", Some(MemoryRequestKind::RememberBefore));
+        check("Remember: use pnpm", Some(MemoryRequestKind::Remember));
+        check("Remember this:", Some(MemoryRequestKind::RememberAfter));
     }
 
     #[test]
-    fn a_feature_or_a_recollection_is_no_wish() {
+    fn a_feature_or_a_recollection_is_not_a_request() {
         check("remember the selected tab in local storage", None);
         check("remember the last position", None);
         check("remember me checkbox is broken", None);
@@ -69,10 +70,10 @@ mod tests {
     }
 
     #[test]
-    fn to_forget_is_told_apart() {
-        check("forget that I use tabs", Some(MemoryWishKind::Forget));
-        check("delete that memory", Some(MemoryWishKind::Forget));
-        check("forget what I said about pnpm", Some(MemoryWishKind::Forget));
+    fn requests_to_forget_are_found() {
+        check("forget that I use tabs", Some(MemoryRequestKind::Forget));
+        check("delete that memory", Some(MemoryRequestKind::Forget));
+        check("forget what I said about pnpm", Some(MemoryRequestKind::Forget));
         check("forget it", None);
         check("forget the tests for a moment", None);
         check("forget about it, just run it", None);

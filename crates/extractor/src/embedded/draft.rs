@@ -1,4 +1,4 @@
-//! The topic of one lesson: the user's own sentence, when it was said, and how to apply it.
+//! Writes the topic of one lesson: the user's own sentence, when they said it, and how to apply it.
 
 use bethink_memdir::header::{self, Header, HeaderChange, Unchangeable};
 use bethink_memdir::{Name, Source};
@@ -6,20 +6,20 @@ use bethink_transcript::text;
 
 use super::plain::plain;
 use super::teach::TaughtSentence;
-use crate::same::says_nothing;
+use crate::same::is_common;
 
-/// Name of the strategy in its topics.
+/// The strategy's name in its topics.
 pub const STRATEGY: &str = "embedded";
 const NAME_WORDS: usize = 6;
-/// Longest description, in characters: lint reports index lines above 200, link and title included.
+/// Maximum length of a description, in characters: lint reports index lines above 200 with link and title.
 const DESCRIPTION_CHARS: usize = 120;
 
 pub fn name(sentence: &str) -> Name {
     let plain = plain(sentence);
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let telling: Vec<&str> =
-        words.filter(|word| word.len() > 1 && !says_nothing(word)).take(NAME_WORDS).collect();
-    Name::suggest(&if telling.is_empty() { plain.clone() } else { telling.join(" ") })
+    let content: Vec<&str> =
+        words.filter(|word| word.len() > 1 && !is_common(word)).take(NAME_WORDS).collect();
+    Name::suggest(&if content.is_empty() { plain.clone() } else { content.join(" ") })
 }
 
 pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
@@ -58,13 +58,12 @@ pub fn continued(
     ];
     let text = header::with(text, &changes)?;
     let day = day(&source.time);
-    let said = format!(
-        "The user said so on {day}. Where it differs from what stands above, this is what counts."
-    );
+    let said =
+        format!("The user said so on {day}. If it contradicts the text above, follow this one.");
     Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
 }
 
-/// One line, no longer than is shown.
+/// Shortens a sentence to one line.
 pub fn description(sentence: &str) -> String {
     text::shorten_at_word(&text::one_line(sentence), DESCRIPTION_CHARS)
 }
@@ -74,7 +73,7 @@ fn quoted(sentence: &str) -> String {
     lines.join("\n")
 }
 
-/// The day of an RFC 3339 time.
+/// Returns the day of an RFC 3339 time.
 fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }

@@ -5,38 +5,39 @@ use bethink_memdir::unseen;
 use super::plain::QUOTED;
 use super::table::TABLE;
 
-/// Longest sentence: a longer one is an account whose lesson rules cannot find.
-const MOST_CHARS: usize = 400;
+/// Maximum length of a sentence, in characters: rules cannot find the lesson of a longer one.
+const MAX_CHARS: usize = 400;
 
-/// Why a sentence teaches nothing.
+/// The reason why a sentence teaches nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum No {
     Question,
-    /// Thinking aloud, a supposition, or a proposal.
+    /// It is thinking aloud, a supposition, or a proposal.
     Hedged,
-    /// About this moment, this change or this file.
+    /// It is about this moment, this change or this file.
     OfTheMoment,
-    /// Said by someone or something else.
+    /// It reports the words of someone or something else.
     Reported,
-    /// Contains a secret, which must not be stored.
+    /// It contains a secret, which must not be stored.
     Secret,
     TooLong,
+    /// It contains invisible characters.
     Hidden,
 }
 
-/// Rejects a sentence in any case. `sentence` is the original, `plain` its form by [`super::plain`].
+/// Rejects a sentence even if the user asks to remember it. `sentence` is the original, `plain` its normalized form.
 pub fn never(sentence: &str, plain: &str) -> Option<No> {
     let scanned = bethink_secrets::ScannedText { name: "", text: sentence };
     let mut words = sentence.split_whitespace();
-    let looks_so =
-        TABLE.gates.secret.hold(plain) || words.any(|word| has_login(word) || is_token(word));
-    if looks_so || !bethink_secrets::scan(&scanned).is_empty() {
+    let looks_secret =
+        TABLE.gates.secret.match_any(plain) || words.any(|word| has_login(word) || is_token(word));
+    if looks_secret || !bethink_secrets::scan(&scanned).is_empty() {
         return Some(No::Secret);
     }
     if !unseen::find(sentence).is_empty() {
         return Some(No::Hidden);
     }
-    (sentence.chars().count() > MOST_CHARS).then_some(No::TooLong)
+    (sentence.chars().count() > MAX_CHARS).then_some(No::TooLong)
 }
 
 /// Rejects a sentence unless the user asks to remember it.
@@ -50,11 +51,11 @@ pub fn unless_asked(plain: &str) -> Option<No> {
         (&gates.hedged, No::Hedged),
         (&gates.of_the_moment, No::OfTheMoment),
     ];
-    let found = reasons.into_iter().find(|(patterns, _)| patterns.hold(plain));
+    let found = reasons.into_iter().find(|(patterns, _)| patterns.match_any(plain));
     found.map(|(_, no)| no).or_else(|| plain.starts_with(QUOTED).then_some(No::Reported))
 }
 
-/// A polite but real request: "can you always …".
+/// Returns the request in a polite question such as "can you always …".
 pub fn without_politeness(plain: &str) -> Option<&str> {
     const ASKED: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
     const STANDING: [&str; 6] =
@@ -80,21 +81,21 @@ fn is_question(plain: &str) -> bool {
     }
 }
 
-/// A URL with a password, real or made up.
+/// Whether a word is a URL with a password, real or made up.
 fn has_login(word: &str) -> bool {
     let place = word.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or(rest));
     place.and_then(|place| place.rsplit_once('@')).is_some_and(|(login, _)| login.contains(':'))
 }
 
-/// A long token with letters of both cases and digits, not a word. Losing a name here costs nothing.
+/// Whether a word is a long token with letters of both cases and digits. Rejecting a long name does no harm.
 fn is_token(word: &str) -> bool {
-    const LEAST: usize = 24;
+    const MIN_BYTES: usize = 24;
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let has = |kind: fn(&u8) -> bool| word.as_bytes().iter().any(kind);
     let is_one = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+=".contains(&b));
     let is_mixed =
         has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
-    word.len() >= LEAST && is_one && is_mixed
+    word.len() >= MIN_BYTES && is_one && is_mixed
 }
 
 #[cfg(test)]
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_what_is_not_seen_are_never_taken() {
+    fn secrets_and_invisible_characters_are_never_accepted() {
         check("remember that the password is hunter2", Some(No::Secret));
         check("remember the key ghp_16C7e42F292c6912E7710c838347Ae178B4a", Some(No::Secret));
         check("remember: postgres://ada:x@db/prod", Some(No::Secret));
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_polite_request_is_one() {
+    fn a_polite_request_is_a_request() {
         assert_eq!(without_politeness("can you please always use tabs?"), Some("always use tabs"));
         assert_eq!(without_politeness("can you use tabs?"), None);
     }

@@ -2,12 +2,13 @@
 
 use super::table::TABLE;
 
-/// Placeholder for a quotation or code, which is not what the sentence says.
+/// Placeholder for a quotation or code, which is not the user's own statement.
 pub const QUOTED: char = '□';
 /// Placeholder for a URL.
 pub const LINK: char = '◊';
 
-/// Lower case, plain apostrophes and spaces; quotations, code and links masked; empty opening words left out.
+/// Normalizes a sentence: lower case, plain apostrophes and spaces, placeholders for quotations, code and links, and no
+/// filler words at the beginning.
 pub fn plain(sentence: &str) -> String {
     let masked = masked(sentence);
     let words: Vec<&str> = masked.split_whitespace().collect();
@@ -58,7 +59,7 @@ fn masked(sentence: &str) -> String {
     out
 }
 
-/// Length in bytes of the URL at the beginning.
+/// Returns the length in bytes of the URL at the beginning.
 fn link(text: &str) -> Option<usize> {
     if !text.starts_with("https://") && !text.starts_with("http://") {
         return None;
@@ -89,7 +90,7 @@ fn filler(words: &[&str]) -> Option<usize> {
     let first = bare(words.first()?);
     let second = words.get(1)?;
     match first.as_str() {
-        // Words of the sentence itself: "no emojis", "just use", "right now", "so that".
+        // These can belong to the sentence, as in "no emojis" and "right now", unless a punctuation mark follows.
         "no" | "note" | "right" | "good" | "great" | "important" | "again" | "si" | "sure" => {
             (first != *words.first()?).then_some(1)
         }
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_left_out() {
+    fn filler_words_are_removed() {
         check("Ok, please  ALWAYS use tabs", "always use tabs");
         check("By the way: I’m a doctor.", "i'm a doctor.");
         check("no, don't", "don't");

@@ -1,15 +1,16 @@
 //! Finds the prose that a person wrote in a message, sentence by sentence.
 //!
-//! Code, pastes, quotations, program output and text below headings are left out: copied text says nothing
-//! about the person. When in doubt, a line is left out.
+//! Code, pastes, quotations, program output and text below headings are left out, because copied text does not express
+//! the person's own views. When in doubt, a line is left out.
 
 use super::table::TABLE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence<'a> {
     pub text: &'a str,
-    /// Sentences of one paragraph or list item share it.
+    /// Number of the paragraph or list item.
     pub paragraph: usize,
+    /// Whether it is in a list item.
     pub item: bool,
 }
 
@@ -33,34 +34,34 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     reader.found
 }
 
-/// A line of so many bytes was wrapped rather than ended, where the next goes on in lower case.
+/// Minimum size of a wrapped line, in bytes: the next line continues it if it begins in lower case.
 const WRAPPED_BYTES: usize = 50;
-/// A line with this indentation is code.
+/// Minimum indentation of code, in columns.
 const CODE_INDENT: usize = 4;
-/// A line with this indentation outside a list was copied from a terminal.
+/// Minimum indentation of text that was copied from a terminal, in columns, outside a list.
 const PASTE_INDENT: usize = 2;
 
-/// Longer sentences are left out: nobody teaches in one, and the rules that follow need not be linear.
+/// Maximum size of a sentence, in bytes. Longer ones teach nothing, and the rules after this one may take quadratic time.
 const MAX_SENTENCE_BYTES: usize = 2_000;
 
 #[derive(Default)]
 struct SentenceReader<'a> {
     text: &'a str,
     found: Vec<Sentence<'a>>,
-    /// Size in bytes of the current paragraph.
+    /// The current paragraph, as a range of bytes.
     open: Option<std::ops::Range<usize>>,
     paragraphs: usize,
     in_fence: bool,
-    /// Where the closing tag of a block begins: lines up to it belong to the block.
+    /// Where the closing tag of a block begins. Lines up to it belong to the block.
     until: Option<usize>,
-    /// The paragraph is a list item, or follows one.
+    /// Whether the paragraph is a list item or follows one.
     in_list: bool,
-    /// A quotation of several paragraphs.
+    /// Whether the paragraph is part of a quotation of several paragraphs.
     in_quote: bool,
 }
 
 impl<'a> SentenceReader<'a> {
-    /// Reads a line; `false` if the rest of the message is not prose.
+    /// Reads a line; returns `false` if the rest of the message is not prose.
     fn line(&mut self, start: usize, line: &'a str) -> bool {
         let body = line.trim_start();
         let indent = line.len() - body.len();
@@ -76,7 +77,7 @@ impl<'a> SentenceReader<'a> {
             self.end_paragraph();
             return true;
         }
-        if is_heading(line) || is_said_by_somebody(body) {
+        if is_heading(line) || names_speaker(body) {
             return false;
         }
         let marker = list_marker(body);
@@ -94,7 +95,7 @@ impl<'a> SentenceReader<'a> {
 
     fn add(&mut self, start: usize, body: &'a str, marker: usize) {
         let end = start + body.len();
-        let goes_on = marker == 0
+        let continues = marker == 0
             && self.open.as_ref().is_some_and(|open| {
                 let before = self.text.get(open.clone()).unwrap_or_default();
                 let last = before.rsplit('\n').next().unwrap_or_default();
@@ -103,7 +104,7 @@ impl<'a> SentenceReader<'a> {
                     && body.starts_with(char::is_lowercase)
             });
         match &mut self.open {
-            Some(open) if goes_on => open.end = end,
+            Some(open) if continues => open.end = end,
             _ => {
                 let same_block = self.open.is_some() && marker == 0;
                 self.end_paragraph();
@@ -126,12 +127,12 @@ impl<'a> SentenceReader<'a> {
         self.found.extend(found);
     }
 
-    /// The part of a paragraph outside a quotation of several paragraphs.
+    /// Returns the part of a paragraph outside a quotation of several paragraphs.
     fn unquoted(&mut self, text: &'a str) -> &'a str {
         let marks: Vec<usize> = quotation_marks(text).collect();
         if self.in_quote {
             self.in_quote = marks.len().is_multiple_of(2);
-            // Text after its end is left out too: it continues the quotation.
+            // Text after the quotation is left out, too, because it continues the same sentence.
             return "";
         }
         match marks.last() {
@@ -163,7 +164,7 @@ impl<'a> SentenceReader<'a> {
     }
 }
 
-/// Straight quotation marks, except those for inches.
+/// Returns the offsets of straight quotation marks, except those for inches.
 fn quotation_marks(text: &str) -> impl Iterator<Item = usize> {
     let is_inch = |at: usize| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
@@ -178,8 +179,8 @@ fn is_heading(line: &str) -> bool {
     (1..=6).contains(&level) && rest.starts_with(' ')
 }
 
-/// `Human:`, `User:`, `Assistant:`: the rest of the message is a pasted conversation.
-fn is_said_by_somebody(body: &str) -> bool {
+/// Whether a line begins with `Human:`, `User:` or `Assistant:`. The rest of such a message is a pasted conversation.
+fn names_speaker(body: &str) -> bool {
     let name = body.trim_start_matches(['*', '_', '[', '#', ' ']);
     TABLE.speakers.iter().any(|speaker| {
         let rest = name.get(speaker.len()..).filter(|_| {
@@ -189,7 +190,7 @@ fn is_said_by_somebody(body: &str) -> bool {
     })
 }
 
-/// Bytes of `- `, `* `, `3. ` or `3) ` at the beginning.
+/// Returns the length of `- `, `* `, `3. ` or `3) ` at the beginning, in bytes.
 fn list_marker(body: &str) -> usize {
     let digits = body.bytes().take_while(u8::is_ascii_digit).count();
     let rest = body.get(digits..).unwrap_or_default();
@@ -203,7 +204,7 @@ fn list_marker(body: &str) -> usize {
     if spaces == 0 { 0 } else { digits + sign + spaces }
 }
 
-/// Output that people paste: logs, diffs, stack traces, prompts, tables, code.
+/// Whether a line is pasted output: a log, diff, stack trace, prompt, table, or code.
 fn is_machine_made(body: &str) -> bool {
     let begins = |text: &str, list: &[String]| list.iter().any(|start| text.starts_with(start));
     begins(body, &TABLE.pasted_beginnings)
@@ -213,7 +214,7 @@ fn is_machine_made(body: &str) -> bool {
         || is_mostly_signs(body)
 }
 
-/// `2026-11-22T…` or `[2026-11-22 …`.
+/// Whether a line begins like `2026-11-22T…` or `[2026-11-22 …`.
 fn begins_with_date(body: &str) -> bool {
     let bytes = body.trim_start_matches('[').as_bytes();
     let digits = |range: std::ops::Range<usize>| {
@@ -222,7 +223,7 @@ fn begins_with_date(body: &str) -> bool {
     digits(0..4) && bytes.get(4) == Some(&b'-') && digits(5..7) && bytes.get(7) == Some(&b'-')
 }
 
-/// Whether at least a quarter of it is neither letters nor word separators.
+/// Whether at least a quarter of the characters are neither letters nor punctuation.
 fn is_mostly_signs(body: &str) -> bool {
     let signs = body.chars().filter(|c| {
         !c.is_alphanumeric() && !c.is_whitespace() && !".,;:!?'\"’“”()-/`、。，！？".contains(*c)
@@ -264,7 +265,7 @@ fn split(paragraph: &str) -> Vec<&str> {
     found
 }
 
-/// People don't always begin in upper case: only what follows an abbreviation may go on, see there.
+/// Whether a sentence may begin here. People do not always begin in upper case, so case does not matter.
 fn begins_sentence(rest: &str) -> bool {
     rest.trim_start().starts_with(|c: char| !matches!(c, ',' | ';' | ')'))
 }
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_copied_is_no_prose() {
+    fn copied_text_is_not_prose() {
         check("look:\n```\nAlways use tabs.\n```\ndone", &["look:", "done"]);
         check("```\nAlways use tabs.", &[]);
         check("> Always use tabs.\nno", &["no"]);
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotation_is_not_taken_apart() {
+    fn a_quotation_is_not_split() {
         check(
             "he wrote \"Use tabs. Never spaces.\" ok. Right",
             &["he wrote \"Use tabs. Never spaces.\" ok.", "Right"],

@@ -1,6 +1,6 @@
-//! The words and patterns of `table.toml`, and which of its rules match a sentence.
+//! The words and patterns of `table.toml`, and the search for a rule that matches a sentence.
 //!
-//! Sentences that no rule matches are left to a person or a model: a wrong memory costs more than a missing one.
+//! Sentences without a matching rule are left to a person or a model: a wrong memory costs more than a missing one.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,16 +9,16 @@ use bethink_memdir::MemoryKind;
 use regex::{RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
-/// Limits the cache of a pattern's automaton states. By default, the library keeps up to 2 MiB per pattern and
-/// thread, too much for a hundred patterns, and a sentence visits few states.
+/// Maximum size of the cache of a pattern's automaton states, in bytes. The library's default of 2 MiB per pattern and
+/// thread is too much for a hundred patterns, and a sentence visits few states.
 const CACHE_BYTES: usize = 32 << 10;
 
-/// Parsed at first use. The file is compiled in and a test parses it too, so this always succeeds.
+/// Parsed at first use. The file is compiled into the program and a test parses it, so this always succeeds.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read(SOURCE).unwrap_or_default());
 
 const SOURCE: &str = include_str!("table.toml");
 
-/// The file explains each list and pattern.
+/// The content of `table.toml`, which explains each list and pattern.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Table {
     pub(super) gates: Gates,
@@ -52,7 +52,7 @@ pub(super) struct Wishes {
     pub(super) forget_task: Patterns,
 }
 
-/// What makes a sentence a lesson.
+/// A rule that makes a sentence a lesson.
 #[derive(Debug, Deserialize)]
 pub(super) struct TeachRule {
     pub(super) name: String,
@@ -82,12 +82,12 @@ impl TryFrom<Vec<String>> for Patterns {
 }
 
 impl Patterns {
-    pub(super) fn hold(&self, plain: &str) -> bool {
+    pub(super) fn match_any(&self, plain: &str) -> bool {
         self.0.is_match(plain)
     }
 }
 
-/// The kind of memory, which decides how it says to be applied.
+/// The kind of lesson, which decides how to apply it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lesson {
@@ -95,7 +95,7 @@ pub enum Lesson {
     Standing,
     Preference,
     Person,
-    /// Another person, and their responsibility.
+    /// Another person and their responsibility.
     People,
     Convention,
     Decision,
@@ -117,15 +117,15 @@ impl Lesson {
         }
     }
 
-    /// How later readers should apply the memory.
+    /// Returns how later readers should apply the memory.
     pub(super) fn apply(self) -> &'static str {
         TABLE.apply.get(&self).map_or("", String::as_str)
     }
 }
 
-/// The first rule that matches a normalized sentence.
+/// Returns the first rule that matches a normalized sentence.
 pub(super) fn rule_for(plain: &str) -> Option<&'static TeachRule> {
-    TABLE.rules.iter().find(|rule| rule.when.hold(plain) && !rule.but.hold(plain))
+    TABLE.rules.iter().find(|rule| rule.when.match_any(plain) && !rule.but.match_any(plain))
 }
 
 fn read(source: &str) -> Result<Table, toml::de::Error> {

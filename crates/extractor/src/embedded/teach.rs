@@ -1,17 +1,17 @@
-//! Finds what the user's statements teach: each sentence on its own, and requests about other sentences.
+//! Finds the lessons in the user's statements: sentences that teach something, and requests about other sentences.
 
 use bethink_facts::{RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
 
-use super::asked::{MemoryWishKind, wish};
+use super::asked::{MemoryRequestKind, memory_request};
 use super::gates::{self, No};
 use super::plain::{links, plain};
 use super::prose::{Sentence, sentences};
 use super::table::{Lesson, TABLE, rule_for};
 use crate::same::Meaning;
 
-/// A message with more sentences is a pasted document, from which only explicit requests are used.
-const MOST_SENTENCES: usize = 30;
+/// Maximum number of sentences in a message. A longer one is a pasted document, of which only explicit requests are used.
+const MAX_SENTENCES: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaughtSentence<'a> {
@@ -20,7 +20,7 @@ pub struct TaughtSentence<'a> {
     pub sentence: &'a str,
     pub lesson: Lesson,
     pub rule: &'static str,
-    /// The user asked for it to be remembered.
+    /// Whether the user asked for it to be remembered.
     pub asked: bool,
 }
 
@@ -36,40 +36,41 @@ pub struct Teachings<'a> {
 pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a RecordedStatement>) -> Teachings<'a> {
     let mut found = Teachings::default();
     for said in said.into_iter().filter(|said| said.kind != SaidKind::Handover) {
-        TeachListener { said, found: &mut found, following: None, before: None }.listen();
+        StatementReader { said, found: &mut found, following: None, before: None }.read();
     }
     found
 }
 
-/// Sentences to remember because an earlier one said so.
+/// The following sentences are to be remembered, because an earlier one requested it.
 #[derive(Clone, Copy, Default)]
 struct Following {
-    /// The items below the paragraph have begun.
+    /// Whether a list item was read.
     items: bool,
     paragraph: Option<usize>,
 }
 
-struct TeachListener<'f, 'a> {
+struct StatementReader<'f, 'a> {
     said: &'a RecordedStatement,
     found: &'f mut Teachings<'a>,
     following: Option<Following>,
     before: Option<Sentence<'a>>,
 }
 
-impl<'a> TeachListener<'_, 'a> {
-    fn listen(mut self) {
+impl<'a> StatementReader<'_, 'a> {
+    fn read(mut self) {
         let text: &'a str = &self.said.text;
         let sentences = sentences(text);
-        let is_document = sentences.len() > MOST_SENTENCES;
+        let is_document = sentences.len() > MAX_SENTENCES;
         for sentence in sentences {
             let plain = plain(sentence.text);
             if plain.is_empty() {
                 continue;
             }
             let plain = gates::without_politeness(&plain).unwrap_or(&plain);
-            if !self.wished(sentence, plain) && !self.continued(sentence, plain) && !is_document {
-                if sentence.opens() && !goes_on_in_prose(plain) {
-                    // The text that follows was copied, or is a list of tasks.
+            if !self.requested(sentence, plain) && !self.continued(sentence, plain) && !is_document
+            {
+                if sentence.opens() && !opens_own_list(plain) {
+                    // The text after it was copied, or is a list of tasks.
                     return;
                 }
                 self.judge(sentence, plain);
@@ -78,20 +79,20 @@ impl<'a> TeachListener<'_, 'a> {
         }
     }
 
-    /// Whether it is an explicit instruction.
-    fn wished(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
+    /// Handles an explicit request; returns whether the sentence is one.
+    fn requested(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
         // A list of standing orders follows.
-        if TABLE.wishes.opens_rules.hold(plain) {
+        if TABLE.wishes.opens_rules.match_any(plain) {
             self.following = Some(Following::default());
             return true;
         }
-        let Some(wish) = wish(plain, sentence.opens()) else { return false };
-        match wish {
-            MemoryWishKind::Forget => self.found.forget.push((self.said.seq, sentence.text)),
-            MemoryWishKind::Remember if plain.ends_with('?') => return false,
-            MemoryWishKind::Remember => self.take_asked(sentence, plain),
-            MemoryWishKind::RememberAfter => self.following = Some(Following::default()),
-            MemoryWishKind::RememberBefore => {
+        let Some(request) = memory_request(plain, sentence.opens()) else { return false };
+        match request {
+            MemoryRequestKind::Forget => self.found.forget.push((self.said.seq, sentence.text)),
+            MemoryRequestKind::Remember if plain.ends_with('?') => return false,
+            MemoryRequestKind::Remember => self.take_asked(sentence, plain),
+            MemoryRequestKind::RememberAfter => self.following = Some(Following::default()),
+            MemoryRequestKind::RememberBefore => {
                 if let Some(before) = self.before {
                     self.take_asked(before, &super::plain::plain(before.text));
                 }
@@ -100,7 +101,7 @@ impl<'a> TeachListener<'_, 'a> {
         true
     }
 
-    /// Whether an earlier sentence requested this one.
+    /// Handles a sentence that an earlier one requested; returns whether it is one.
     fn continued(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
         let Some(Following { items, paragraph }) = &mut self.following else { return false };
         let own = *paragraph.get_or_insert(sentence.paragraph);
@@ -133,7 +134,7 @@ impl<'a> TeachListener<'_, 'a> {
             return;
         }
         if rule.name == "I prefer" && self.said.question.is_some() {
-            // A choice among offered options, which says nothing about later ones.
+            // It is a choice among offered options, which says nothing about later choices.
             return;
         }
         if Meaning::of(sentence.text).words.len() >= rule.least_words {
@@ -144,7 +145,7 @@ impl<'a> TeachListener<'_, 'a> {
     fn push(&mut self, sentence: Sentence<'a>, lesson: Lesson, rule: &'static str, asked: bool) {
         let taught =
             TaughtSentence { seq: self.said.seq, sentence: sentence.text, lesson, rule, asked };
-        // "Remember that", after a sentence that was accepted anyway.
+        // "Remember that" may follow a sentence that was already accepted.
         let double = |known: &&mut TaughtSentence<'_>| {
             known.seq == taught.seq && known.sentence == taught.sentence
         };
@@ -155,22 +156,22 @@ impl<'a> TeachListener<'_, 'a> {
     }
 }
 
-/// After a colon: the user's own list, not a list of tasks.
-fn goes_on_in_prose(plain: &str) -> bool {
+/// Whether a sentence with a colon opens the user's own list, not a list of tasks.
+fn opens_own_list(plain: &str) -> bool {
     let holds = |words: &str| words.split(' ').any(|word| plain.contains(word));
     holds("rules notes preferences conventions guidelines reminders things points wishes")
         && !holds("says said following feedback comment error output")
         && !plain.contains("these points")
 }
 
-/// The text to remember, without the words that request it.
+/// Returns the text to remember, without the words that request it.
 fn without_asking(plain: &str) -> &str {
     let rest = plain.split_once([' ', ',', ':']).map_or(plain, |(_, rest)| rest).trim_start();
     let fillers = ["that ", "to ", "this: ", "dir, dass ", "dir dass ", "que ", "dass "];
     fillers.iter().find_map(|filler| rest.strip_prefix(filler)).unwrap_or(rest)
 }
 
-/// The kind of a statement that no rule matches.
+/// Guesses the kind of a statement without a matching rule.
 fn looks_like(sentence: &str, plain: &str) -> Lesson {
     let rest = without_asking(plain);
     let begins = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));

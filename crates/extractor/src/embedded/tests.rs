@@ -75,7 +75,7 @@ fn a_topic_says_who_said_what_when_and_what_follows() {
     let expect = "---\nname: use-pnpm-installs\ndescription: From now on, use pnpm for installs.\ntype: feedback\n\
         modified: 2026-11-22T10:00:00Z\nsource:\n  session: s1\n  messages: [2]\n  strategy: embedded\n  \
         time: 2026-11-22T10:00:00Z\n---\n\n> From now on, use pnpm for installs.\n\nThe user said so on 2026-11-22. \
-        How to apply: hold to it without being asked, until the user says otherwise.\n";
+        How to apply: follow it without being asked, until the user says otherwise.\n";
     let plain = written.text.replace(['"', '\''], "");
     assert_eq!(plain, expect);
 }

@@ -1,15 +1,15 @@
-//! Topics as text, `<memory file="fog.md">…</memory>`, for sessions whose client has no tool that writes files:
-//! a fork cannot be given one.
+//! Topics as text, `<memory file="fog.md">…</memory>`, for sessions whose client has no tool that writes files. A fork
+//! cannot get tools that its session does not have.
 
 use super::shape::FileCall;
 use super::table::Table;
 
 const OPEN: &str = "<memory file=\"";
 const CLOSE: &str = "</memory>";
-/// Most blocks of an answer that are read; more topics are refused anyway.
-const MOST: usize = 64;
+/// Maximum number of blocks that are read in an answer; more topics are refused anyway.
+const MAX_BLOCKS: usize = 64;
 
-/// The writes in an answer, in order. An incomplete block is skipped and never extends into the next.
+/// Returns the writes in an answer, in order. An incomplete block is skipped and never extends into the next.
 pub fn asks(reply: &str, table: &Table) -> Vec<FileCall> {
     let blocks = reply.split(OPEN).skip(1).filter_map(|block| {
         let (file, rest) = block.split_once("\">")?;
@@ -17,14 +17,14 @@ pub fn asks(reply: &str, table: &Table) -> Vec<FileCall> {
         if file.contains(['\n', '<', '>']) {
             return None;
         }
-        // A bare name is a file in the directory.
+        // A path without a directory is a file in the memory directory.
         let is_path = file.starts_with('/');
         let path = if is_path { file.to_owned() } else { format!("{}/{file}", table.dir) };
         let text = text.replace("\r\n", "\n");
         let text = text.strip_prefix('\n').unwrap_or(&text).to_owned();
         Some(FileCall::Write { path, text })
     });
-    blocks.take(MOST).collect()
+    blocks.take(MAX_BLOCKS).collect()
 }
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_read_as_they_stand() {
+    fn text_in_blocks_is_unchanged() {
         let table = Table { dir: "/m".to_owned(), proposals: false };
         let write = |path: &str, text: &str| FileCall::Write {
             path: path.to_owned(),
@@ -43,8 +43,8 @@ mod tests {
         assert_eq!(asks(reply, &table), expect);
         let broken = "<memory file=\"a.md\">x <memory file=\"b.md\">y</memory><memory>z</memory><memory file=\"c.md";
         assert_eq!(asks(broken, &table), [write("/m/b.md", "y")]);
-        assert_eq!(asks(&"<memory file=\"a.md\">x</memory>".repeat(500), &table).len(), MOST);
-        // Where it leads is for the table to say.
+        assert_eq!(asks(&"<memory file=\"a.md\">x</memory>".repeat(500), &table).len(), MAX_BLOCKS);
+        // The table refuses paths outside the directory.
         let outside = asks("<memory file=\"../x.md\">x</memory>", &table).remove(0);
         assert!(table.judge(outside).is_err());
     }

@@ -1,4 +1,4 @@
-//! The copy of the memory that an agent reads and writes, and the rules for writes.
+//! The copy of the memory that an agent reads and writes, and the rules for its writes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use crate::same::Meaning;
 
 mod search;
 
-/// Most topics that one extraction may change: a conversation teaches a few things.
+/// Maximum number of topics that one extraction may change: a conversation teaches a few things.
 pub const MAX_TOPICS: usize = 12;
-/// Largest topic, in bytes: four times what a recalled memory shows.
+/// Maximum size of a topic, in bytes: four times the size of a recalled memory in a prompt.
 pub const MAX_TOPIC_BYTES: usize = 16 * 1024;
-/// Longest description, in characters: lint reports index lines above 200, link and title included.
+/// Maximum length of a description, in characters: lint reports index lines above 200 with link and title.
 const DESCRIPTION_CHARS: usize = 180;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Changed {
     pub text: String,
 }
 
-/// Why a write was refused. The copy is unchanged.
+/// The reason why a write was refused. The copy is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedWrite {
     #[error("file not found")]
@@ -71,7 +71,7 @@ pub enum RefusedWrite {
     NoKind,
     #[error("a topic cannot be emptied here; leave its content as it is")]
     Emptied,
-    #[error("the text contains a secret: {0}; say where the secret is kept instead")]
+    #[error("the text contains a secret: {0}; write where the secret is stored instead")]
     Secret(String),
     #[error("the text contains invisible characters: {0}")]
     Hidden(String),
@@ -114,17 +114,17 @@ impl MemoryCopy {
         text.filter(|text| !text.is_empty()).ok_or(RefusedWrite::Missing)
     }
 
-    /// Writes a whole topic; the answer is for the model.
+    /// Writes a whole topic. The result is a message to the model.
     pub fn write(&mut self, spot: &MemorySpot, text: &str) -> Result<String, RefusedWrite> {
         let text = text.replace("\r\n", "\n");
         let name = spot.topic().ok_or(RefusedWrite::NoTopic)?;
         self.check(spot, name, &text)?;
-        let told = if self.files.contains_key(spot) { "changed" } else { "written" };
+        let verb = if self.files.contains_key(spot) { "changed" } else { "written" };
         self.files.entry(spot.clone()).or_default().now = text;
-        Ok(format!("{} was {told}.", name.file()))
+        Ok(format!("{} was {verb}.", name.file()))
     }
 
-    /// Replaces `old`, which must occur once, with `new`, or each occurrence with `all`.
+    /// Replaces `old`, which must occur once, with `new`, or each occurrence if `all`.
     pub fn edit(
         &mut self,
         spot: &MemorySpot,
@@ -150,32 +150,33 @@ impl MemoryCopy {
         self.write(spot, &text)
     }
 
-    /// Private topics that differ from what the agent was given, with their source added.
+    /// Returns the private topics that the agent changed, with their source added.
     pub fn changed(&self, source: &Source) -> Vec<Changed> {
         self.stamped(source, |spot| matches!(spot, MemorySpot::Topic(_)))
     }
 
-    /// The same for topics that the agent proposes to the team.
+    /// Returns the topics that the agent proposes to the team, with their source added.
     pub fn proposed(&self, source: &Source) -> Vec<Changed> {
         self.stamped(source, |spot| matches!(spot, MemorySpot::TeamTopic(_)))
     }
 
-    fn stamped(&self, source: &Source, is_meant: fn(&MemorySpot) -> bool) -> Vec<Changed> {
+    fn stamped(&self, source: &Source, is_wanted: fn(&MemorySpot) -> bool) -> Vec<Changed> {
         let changes = [HeaderChange::Modified(&source.time), HeaderChange::Source(source)];
-        let files = self.files.iter().filter(|(spot, file)| is_meant(spot) && file.is_changed());
+        let files = self.files.iter().filter(|(spot, file)| is_wanted(spot) && file.is_changed());
         let stamped = files.filter_map(|(spot, file)| {
             Some(Changed {
                 name: spot.topic()?.clone(),
                 over: file.before.as_ref().map(|text| Hash::of(text.as_bytes())),
-                // Front matter that no key can be added to stays as a person wrote it.
+                // If no key can be added to a person's front matter, it stays unchanged.
                 text: header::with(&file.now, &changes).unwrap_or_else(|_| file.now.clone()),
             })
         });
         stamped.collect()
     }
 
-    /// One line per topic with name, type and description; topics that share words with `about` come first.
-    pub fn manifest(&self, most: usize, about: &Meaning) -> String {
+    /// Lists up to `max_rows` topics, one per line, with name, type and description. Topics that share words with `about`
+    /// come first.
+    pub fn manifest(&self, max_rows: usize, about: &Meaning) -> String {
         let row = |(spot, entry): (&MemorySpot, &CopiedTopic)| {
             let topic = header::read(&entry.now);
             let kind = topic.header.kind.map_or_else(String::new, |kind| format!(" [{kind}]"));
@@ -185,12 +186,12 @@ impl MemoryCopy {
         };
         let topics = self.files.iter().filter(|(spot, _)| spot.topic().is_some());
         let mut rows: Vec<String> = topics.map(row).collect();
-        let left = rows.len().saturating_sub(most);
+        let left = rows.len().saturating_sub(max_rows);
         if left > 0 {
             rows.sort_by_cached_key(|row| {
                 Reverse(Meaning::of(row).words.intersection(&about.words).count())
             });
-            rows.truncate(most);
+            rows.truncate(max_rows);
             rows.push(format!("- and {left} more: list the directory to see them"));
         }
         rows.join("\n")
@@ -221,7 +222,7 @@ impl MemoryCopy {
         self.is_wanted(text, before)
     }
 
-    /// Refuses what a person removed or refused before, even in other words.
+    /// Refuses statements that a person removed or refused before, even in other words.
     fn is_wanted(&self, text: &str, before: &str) -> Result<(), RefusedWrite> {
         let topic = header::read(text);
         let described = topic.header.description.unwrap_or_default();
@@ -236,7 +237,7 @@ impl MemoryCopy {
     }
 }
 
-/// Checks the form of a topic, unless a person wrote it in another form.
+/// Checks the form of a topic. A form that a person wrote is accepted.
 fn is_topic(text: &str, before: &str) -> Result<(), RefusedWrite> {
     let (head, was) = (header::read(text), header::read(before).header);
     if head.body.trim().is_empty() && head.header.description.is_none() {
@@ -258,7 +259,7 @@ fn is_topic(text: &str, before: &str) -> Result<(), RefusedWrite> {
     if lost { Err(RefusedWrite::NoKind) } else { Ok(()) }
 }
 
-/// Refuses secrets and hidden characters, except those that a person left there.
+/// Refuses secrets and invisible characters, except those that the text had before.
 fn is_clean(name: &Name, text: &str, before: &str) -> Result<(), RefusedWrite> {
     let scan =
         |text| bethink_secrets::scan(&bethink_secrets::ScannedText { name: name.as_str(), text });

@@ -1,9 +1,9 @@
-//! The prompt of an extraction: what to learn from the conversation, and how to write memories.
+//! The prompt of an extraction: what to remember from the conversation, and how to write it.
 
 use super::shape::Toolset;
 use super::table::Table;
 
-/// Rows of the manifest (specification, section 7).
+/// Maximum number of rows in the manifest (specification, section 7).
 pub const MANIFEST_ROWS: usize = 200;
 
 /// The end of an extraction's prompt.
@@ -13,7 +13,7 @@ pub struct ExtractionInstruction<'a> {
     pub tools: &'a Toolset,
     /// One row per known topic, see [`super::MemoryCopy::manifest`].
     pub manifest: &'a str,
-    /// Messages of the user since the last extraction.
+    /// Number of the user's messages since the last extraction.
     pub new_messages: usize,
     pub day: &'a str,
 }
@@ -50,24 +50,24 @@ impl ExtractionInstruction<'_> {
         format!(
             "{WHAT}\n\n{newest}Today is {}. The memory directory is {dir}.{team}\n\n{known}\n\n{FORM}\n\n{}\n",
             self.day,
-            self.way()
+            self.how_to_write()
         )
     }
 
-    fn way(&self) -> String {
+    fn how_to_write(&self) -> String {
         let dir = &self.table.dir;
         let Some((tool, path, text)) = self.tools.writer() else {
             return format!(
                 "How to write: you cannot call a tool now; every call is refused. Answer with whole topics in this form, one \
-                 after the other, or say in one sentence that nothing was taught:\n\n<memory file=\"short-name.md\">\n---\n…\n\
-                 </memory>\n\nEach topic is written to {dir}."
+                 after the other, or say in one sentence that there is nothing to remember:\n\n\
+                 <memory file=\"short-name.md\">\n---\n…\n</memory>\n\nEach topic is written to {dir}."
             );
         };
         format!(
             "How to write: call `{}` with the full path in `{path}`, such as `{dir}/short-name.md`, and the whole topic in \
-             `{text}`. Batch your calls: read every topic you may have to change in one response, then make every write in the \
-             next; you only get a few turns. You may call only these tools, and only on files in {dir}: {}. Every other call is \
-             refused, and so is every command that does more than list files. Stop when everything is written.",
+             `{text}`. You only get a few turns, so batch your calls: read every topic that you may have to change in one \
+             response, then make every write in the next. Call only these tools, and only on files in {dir}: {}. Every other \
+             call is refused, and so is every command that does more than list files. Stop when everything is written.",
             tool.name,
             self.tools.names().join(", "),
         )

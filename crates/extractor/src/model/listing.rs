@@ -1,7 +1,7 @@
-//! The only shell commands of an extraction: listings that can do nothing else.
+//! The only shell commands that an extraction may use: those that list files.
 //!
-//! No command is run. A command is parsed strictly and answered from the copy; anything that is not fully
-//! understood is refused.
+//! No command is run. A command is parsed strictly and answered from the copy; a command that is not fully understood is
+//! refused.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
@@ -11,16 +11,16 @@ pub struct Listing {
     pub pattern: Option<String>,
 }
 
-/// Longest command that is parsed, in characters: a path and a few flags.
-const MOST_CHARS: usize = 2_000;
+/// Maximum length of a command, in characters: enough for a path and a few flags.
+const MAX_CHARS: usize = 2_000;
 
-/// `ls [-flags] [DIR]` or `find DIR [-type f] [-name PATTERN] [-maxdepth N]`.
+/// Parses `ls [-flags] [DIR]` or `find DIR [-type f] [-name PATTERN] [-maxdepth N]`.
 pub fn parse(command: &str) -> Result<Listing, String> {
     let why = || {
         "only the commands `ls DIR` and `find DIR -name PATTERN` are allowed here, with nothing added"
             .to_owned()
     };
-    if command.chars().count() > MOST_CHARS {
+    if command.chars().count() > MAX_CHARS {
         return Err(why());
     }
     let words = words(command).ok_or_else(why)?;
@@ -64,7 +64,7 @@ fn find(arguments: &[String]) -> Option<Listing> {
     Some(Listing { path: Some(path.clone()), pattern })
 }
 
-/// Words between spaces, or in quotes that a shell would not expand; `None` if the command might do more.
+/// Splits a command at spaces, with quotes that a shell would not expand; returns `None` if the command might do more.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = command.trim_matches(' ');
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_could_do_more_is_refused() {
+    fn other_commands_are_refused() {
         for command in [
             "",
             "cat /m/a.md",

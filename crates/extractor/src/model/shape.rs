@@ -1,4 +1,4 @@
-//! The session's own tools: a fork repeats them byte for byte, so an extraction works with what the client has.
+//! The session's own tools. A fork repeats them byte for byte, so an extraction works with the client's tools.
 //!
 //! A tool is recognized by its arguments, and by its name if they are ambiguous. Unknown tools are never called.
 
@@ -14,24 +14,19 @@ const PATTERN: &[&str] = &["pattern", "query", "regex", "glob_pattern"];
 /// Prefix of the type of a provider's own editor, which has no schema.
 const BUILT_IN: &str = "text_editor_";
 
-/// What a tool does, with the names of its arguments. `Editor` is a provider's own tool, which views, creates
-/// and replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Deed {
-    Read { path: String },
-    Write { path: String, text: String },
+enum ToolShape {
+    /// A tool for one kind of call. Each value is the name of the argument that has it.
+    Call(FileCall),
     Edit(EditShape),
-    Grep { pattern: String, directory: Option<String> },
-    Glob { pattern: String, directory: Option<String> },
-    List { directory: Option<String> },
-    Shell { command: String },
+    /// A provider's own tool, which views, creates and replaces.
     Editor,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientTool {
     pub name: String,
-    deed: Deed,
+    shape: ToolShape,
 }
 
 /// A tool call in a form that is the same for all clients.
@@ -61,16 +56,16 @@ impl Toolset {
         Self { tools: tools.collect() }
     }
 
-    /// Whether there is a tool to write topics; otherwise they are written as text.
+    /// Whether a tool can write topics; otherwise the model writes them as text.
     pub fn writes(&self) -> bool {
         self.writer().is_some()
     }
 
-    /// The tool that writes topics, with the names of its path and text arguments.
+    /// Returns the tool that writes topics, with the names of its path and text arguments.
     pub fn writer(&self) -> Option<(&ClientTool, &str, &str)> {
-        self.tools.iter().find_map(|tool| match &tool.deed {
-            Deed::Write { path, text } => Some((tool, path.as_str(), text.as_str())),
-            Deed::Editor => Some((tool, "path", "file_text")),
+        self.tools.iter().find_map(|tool| match &tool.shape {
+            ToolShape::Call(FileCall::Write { path, text }) => Some((tool, &**path, &**text)),
+            ToolShape::Editor => Some((tool, "path", "file_text")),
             _ => None,
         })
     }
@@ -84,18 +79,19 @@ impl ClientTool {
     fn of(tool: &Value, edit: Option<&EditShape>) -> Option<Self> {
         let name = tool.get("name")?.as_str()?.to_owned();
         if tool.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with(BUILT_IN)) {
-            return Some(Self { name, deed: Deed::Editor });
+            return Some(Self { name, shape: ToolShape::Editor });
         }
         if let Some(edit) = edit.filter(|edit| edit.tool == name) {
-            return Some(Self { name, deed: Deed::Edit(edit.clone()) });
+            return Some(Self { name, shape: ToolShape::Edit(edit.clone()) });
         }
         let properties = tool.get("input_schema")?.get("properties")?.as_object()?;
-        let deed = deed(&name.to_lowercase(), properties)?;
-        Some(Self { name, deed })
+        let shape = ToolShape::Call(arguments_of(&name.to_lowercase(), properties)?);
+        Some(Self { name, shape })
     }
 
+    /// Reads the input of a call.
     pub fn ask(&self, input: &str) -> Result<FileCall, String> {
-        if let Deed::Edit(shape) = &self.deed {
+        if let ToolShape::Edit(shape) = &self.shape {
             let EditCall { path, old, new, replace_all } = EditCall::from_json(shape, input)?;
             return Ok(FileCall::Edit { path, old, new, all: replace_all });
         }
@@ -106,31 +102,34 @@ impl ClientTool {
             Some(_) => Err(format!("the argument {name:?} must be a string")),
             None => Err(format!("the argument {name:?} is missing")),
         };
-        let place = |name: &Option<String>| match name {
+        let optional = |name: &Option<String>| match name {
             Some(name) if input.get(name).is_some_and(|value| !value.is_null()) => {
                 text(name).map(Some)
             }
             _ => Ok(None),
         };
-        match &self.deed {
-            Deed::Read { path } => Ok(FileCall::Read { path: text(path)? }),
-            Deed::Write { path, text: content } => {
-                Ok(FileCall::Write { path: text(path)?, text: text(content)? })
+        let ToolShape::Call(names) = &self.shape else { return editor(&text) };
+        Ok(match names {
+            FileCall::Read { path } => FileCall::Read { path: text(path)? },
+            FileCall::Write { path, text: content } => {
+                FileCall::Write { path: text(path)?, text: text(content)? }
             }
-            Deed::Grep { pattern, directory } => {
-                Ok(FileCall::Grep { pattern: text(pattern)?, path: place(directory)? })
+            FileCall::Edit { path, old, new, all } => {
+                FileCall::Edit { path: text(path)?, old: text(old)?, new: text(new)?, all: *all }
             }
-            Deed::Glob { pattern, directory } => {
-                Ok(FileCall::Glob { pattern: text(pattern)?, path: place(directory)? })
+            FileCall::Grep { pattern, path } => {
+                FileCall::Grep { pattern: text(pattern)?, path: optional(path)? }
             }
-            Deed::List { directory } => Ok(FileCall::List { path: place(directory)? }),
-            Deed::Shell { command } => Ok(FileCall::Shell { command: text(command)? }),
-            Deed::Editor | Deed::Edit(_) => editor(&text),
-        }
+            FileCall::Glob { pattern, path } => {
+                FileCall::Glob { pattern: text(pattern)?, path: optional(path)? }
+            }
+            FileCall::List { path } => FileCall::List { path: optional(path)? },
+            FileCall::Shell { command } => FileCall::Shell { command: text(command)? },
+        })
     }
 }
 
-/// A provider's own editor is one tool with several commands.
+/// Reads a call of a provider's own editor, which is one tool with several commands.
 fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<FileCall, String> {
     let path = text("path")?;
     match text("command")?.as_str() {
@@ -143,7 +142,8 @@ fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<FileCall, Str
     }
 }
 
-fn deed(name: &str, properties: &Map<String, Value>) -> Option<Deed> {
+/// Recognizes a tool; each value of the result is the name of the argument that has it.
+fn arguments_of(name: &str, properties: &Map<String, Value>) -> Option<FileCall> {
     let named = |names: &[&str]| {
         let name = names.iter().find(|name| properties.contains_key(**name))?;
         Some((*name).to_owned())
@@ -151,25 +151,25 @@ fn deed(name: &str, properties: &Map<String, Value>) -> Option<Deed> {
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
     let (path, text) = (named(PATH), named(TEXT));
     if let (Some(path), Some(text), true) = (&path, text, says(&["write", "create", "save"])) {
-        return Some(Deed::Write { path: path.clone(), text });
+        return Some(FileCall::Write { path: path.clone(), text });
     }
     if let (Some(command), true) =
         (named(COMMAND), says(&["bash", "shell", "terminal", "command", "exec"]))
     {
-        return Some(Deed::Shell { command });
+        return Some(FileCall::Shell { command });
     }
     if let Some(pattern) = named(PATTERN) {
-        let directory = named(DIRECTORY);
+        let path = named(DIRECTORY);
         if says(&["glob", "find_file", "file_search"]) {
-            return Some(Deed::Glob { pattern, directory });
+            return Some(FileCall::Glob { pattern, path });
         }
         let is_grep = says(&["grep", "ripgrep", "search_files", "search_text"]);
-        return is_grep.then_some(Deed::Grep { pattern, directory });
+        return is_grep.then_some(FileCall::Grep { pattern, path });
     }
     if says(&["list", "ls"]) && !says(&["false", "else", "tool", "skill", "task", "agent"]) {
-        return Some(Deed::List { directory: Some(named(DIRECTORY)?) });
+        return Some(FileCall::List { path: Some(named(DIRECTORY)?) });
     }
-    path.filter(|_| says(&["read", "view", "open", "cat"])).map(|path| Deed::Read { path })
+    path.filter(|_| says(&["read", "view", "open", "cat"])).map(|path| FileCall::Read { path })
 }
 
 #[cfg(test)]
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_no_tool() {
+    fn unknown_tools_are_ignored() {
         let others = [
             tool("WebFetch", &["url", "prompt"]),
             tool("Task", &["prompt"]),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_told() {
+    fn wrong_arguments_are_reported() {
         let tools = set(&[tool("Write", &["file_path", "content"])]);
         let ask = |input: &str| tools.tools[0].ask(input).unwrap_err();
         assert_eq!(ask(r#"{"file_path":"/m/a.md"}"#), "the argument \"content\" is missing");

@@ -1,15 +1,15 @@
-//! Maps a path from a model to a file in the memory directory, or says why it is not one.
+//! Maps a path from a model to a file in the memory directory.
 //!
-//! Only one spelling of each path is accepted: the directory as the model was given it, `/`, and a plain name.
-//! All others are refused without interpretation, because interpreting paths is how escapes happen.
+//! Only one spelling of each path is accepted: the directory that the model was given, `/`, and a plain name. All others
+//! are refused, because resolving them could let a model reach other files.
 
 use bethink_memdir::Name;
 use bethink_memdir::name::{INDEX, TEAM};
 
-/// Longest part of a path, in characters, that a refusal quotes back.
+/// Maximum length of a quotation in a refusal, in characters.
 const QUOTED_CHARS: usize = 120;
 
-/// A place in a project's memory. Their order is that of a listing: indexes before topics, ours before the team's.
+/// A place in a project's memory. The order is that of a listing: indexes before topics, private before team.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemorySpot {
     Directory,
@@ -21,7 +21,7 @@ pub enum MemorySpot {
 }
 
 impl MemorySpot {
-    /// `path` within `dir`, which is absolute and without a `/` at its end.
+    /// Parses a path inside `dir`, which is absolute and has no `/` at its end.
     pub fn parse(dir: &str, path: &str) -> Result<Self, String> {
         let outside =
             || format!("only full paths of files in {dir} are allowed, not {:?}", shown(path));
@@ -59,7 +59,7 @@ impl MemorySpot {
         }
     }
 
-    /// Relative to the directory.
+    /// Returns the path relative to the directory.
     pub(super) fn path(&self) -> String {
         match self {
             MemorySpot::Directory => String::new(),

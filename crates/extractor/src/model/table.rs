@@ -1,4 +1,4 @@
-//! What an extraction may do: the permission table of the specification, section 7, as code.
+//! The permissions of an extraction: the table of the specification, section 7, as code.
 //!
 //! | call | the directory | its index | a topic | the team's topics | anything else |
 //! |---|---|---|---|---|---|
@@ -19,8 +19,8 @@ pub struct Table {
     pub proposals: bool,
 }
 
-/// An allowed call, with its paths resolved. `Grep` finds lines that match a pattern, below a place; `List`
-/// finds names that match one, or all of them.
+/// An allowed call with resolved paths. `Grep` finds lines that match a pattern; `List` finds names that match one, or
+/// all names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
     Read(MemorySpot),
@@ -31,7 +31,7 @@ pub enum Allowed {
 }
 
 impl Table {
-    /// The decision on one call; the reason is for the model.
+    /// Decides on one call. The reason of a refusal is a message to the model.
     pub fn judge(&self, ask: FileCall) -> Result<Allowed, String> {
         Ok(match ask {
             FileCall::Read { path } => Allowed::Read(self.readable(&path)?),
@@ -76,13 +76,13 @@ impl Table {
         }
     }
 
-    /// Without a path, a client means its working directory, which must not be searched here.
+    /// Requires a path: without one, a client's tool would search its working directory.
     fn below(&self, path: Option<String>) -> Result<MemorySpot, String> {
         let path = path.ok_or_else(|| format!("the path is missing; use {}", self.dir))?;
         MemorySpot::parse(&self.dir, &path)
     }
 
-    /// The pattern relative to the memory directory; it may not lead outside.
+    /// Makes the pattern relative to the memory directory; it must not lead outside.
     fn within(&self, pattern: &str) -> Result<String, String> {
         let relative =
             pattern.strip_prefix(&self.dir).map_or(pattern, |rest| rest.trim_start_matches('/'));
@@ -127,7 +127,7 @@ mod tests {
         ]
     }
 
-    /// What is allowed of all the calls on a path.
+    /// Checks which of all calls on a path are allowed.
     fn check(proposals: bool, path: &str, expect: &[&str]) {
         let table = Table { dir: DIR.to_owned(), proposals };
         let asks = asks(path).into_iter();

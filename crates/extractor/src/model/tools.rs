@@ -1,4 +1,4 @@
-//! The client's tools as an extraction calls them: checked against the table, run on the copy.
+//! The client's tools in an extraction: calls are checked against the table and run on the copy.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

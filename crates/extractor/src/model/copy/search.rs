@@ -1,16 +1,16 @@
-//! Searches the copy, as a client's search tools do.
+//! Searches the copy like a client's search tools.
 
 use regex::{Regex, RegexBuilder};
 
 use super::MemoryCopy;
 use crate::model::spot::MemorySpot;
 
-/// Largest compiled pattern: searching takes linear time, but compiling does not.
+/// Maximum size of a compiled pattern, in bytes: searching takes linear time, but compiling does not.
 const PATTERN_BYTES: usize = 256 * 1024;
-const MOST_LINES: usize = 200;
+const MAX_LINES: usize = 200;
 
 impl MemoryCopy {
-    /// `file:line` of each line below `below` that matches `pattern`.
+    /// Lists the lines below `below` that match `pattern`, as `file:number:line`.
     pub fn grep(&self, dir: &str, pattern: &str, below: &MemorySpot) -> Result<String, String> {
         let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
         let pattern = built.or_else(|_| Regex::new(&regex::escape(pattern)));
@@ -20,10 +20,10 @@ impl MemoryCopy {
             let lines = text.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
             found.extend(lines.map(|(at, line)| format!("{dir}/{file}:{}:{line}", at + 1)));
         }
-        Ok(told(found))
+        Ok(listing(found))
     }
 
-    /// Paths below `below` whose names match `pattern`, or all of them.
+    /// Lists the paths below `below` that match `pattern`, or all paths.
     pub fn list(
         &self,
         dir: &str,
@@ -35,12 +35,12 @@ impl MemoryCopy {
                 wildcards(pattern).ok_or("the pattern is not valid: use only * and ? as wildcards")
             })
             .transpose()?;
-        let looks = |file: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(file));
-        let found = self.files(below).into_iter().filter(|(file, _)| looks(file));
-        Ok(told(found.map(|(file, _)| format!("{dir}/{file}")).collect()))
+        let matches = |file: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(file));
+        let found = self.files(below).into_iter().filter(|(file, _)| matches(file));
+        Ok(listing(found.map(|(file, _)| format!("{dir}/{file}")).collect()))
     }
 
-    /// Files below a place, relative to the directory, with their texts.
+    /// Returns the files below a place, relative to the directory, with their texts.
     fn files(&self, below: &MemorySpot) -> Vec<(String, &str)> {
         let is_below = |spot: &MemorySpot| match below {
             MemorySpot::Directory => true,
@@ -54,19 +54,19 @@ impl MemoryCopy {
     }
 }
 
-fn told(mut found: Vec<String>) -> String {
+fn listing(mut found: Vec<String>) -> String {
     if found.is_empty() {
         return "No matches.".to_owned();
     }
-    let left = found.len().saturating_sub(MOST_LINES);
-    found.truncate(MOST_LINES);
+    let left = found.len().saturating_sub(MAX_LINES);
+    found.truncate(MAX_LINES);
     if left > 0 {
         found.push(format!("and {left} more"));
     }
     found.join("\n")
 }
 
-/// `*` within a part of a path, `**` over several.
+/// Compiles wildcards: `*` matches within a part of a path, `**` over several parts.
 fn wildcards(pattern: &str) -> Option<Regex> {
     let mut out = String::from("^");
     let mut rest = pattern;
