@@ -67,7 +67,9 @@ pub fn arrange(shown: impl IntoIterator<Item = ShownEntry>) -> (Vec<PromptMessag
 #[derive(Default)]
 struct ArrangedTurn {
     ids: Vec<AssistantMessageId>,
+    /// The blocks of the assistant message.
     speech: Vec<PromptBlock>,
+    /// The blocks of the user message: first the results, then the rest.
     results: Vec<PromptBlock>,
     rest: Vec<PromptBlock>,
     /// The user has said something, so later chunks of the assistant's message do not belong here.

@@ -17,19 +17,21 @@ pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<us
         spans.observe(i, message);
         count = i + 1;
     }
-    spans.open_places(count)
+    spans.cut_points(count)
 }
 
-/// Finds ranges that must not be cut.
+/// Finds the ranges that must stay whole.
 #[derive(Default)]
 struct Spans<'a> {
     calls: HashMap<&'a ToolUseId, usize>,
     chunks: HashMap<&'a AssistantMessageId, usize>,
     waiting: HashMap<&'a ToolUseId, usize>,
+    /// The last message in which the user said something, and did not only return results.
     last_speech: Option<usize>,
     /// Where the newest assistant message begins, and its id.
     newest: Option<(usize, Option<&'a AssistantMessageId>)>,
-    stretches: Vec<(usize, usize)>,
+    /// First and last message of each range.
+    whole: Vec<(usize, usize)>,
 }
 
 impl<'a> Spans<'a> {
@@ -39,7 +41,7 @@ impl<'a> Spans<'a> {
             // new message (see `arrange`).
             match self.chunks.get(id) {
                 Some(&first) if self.last_speech.is_none_or(|spoke| spoke < first) => {
-                    self.stretches.push((first, i));
+                    self.whole.push((first, i));
                 }
                 _ => {
                     self.chunks.insert(id, i);
@@ -62,7 +64,7 @@ impl<'a> Spans<'a> {
         let only_results = !message.blocks.is_empty() && message.blocks.iter().all(is_result);
         for (id, _, _) in message.tool_results() {
             if let Some(called) = self.waiting.remove(id) {
-                self.stretches.push((called, i));
+                self.whole.push((called, i));
             }
         }
         if message.role == Role::User && !only_results {
@@ -70,14 +72,14 @@ impl<'a> Spans<'a> {
         }
     }
 
-    fn open_places(&self, count: usize) -> Vec<usize> {
+    fn cut_points(&self, count: usize) -> Vec<usize> {
         let mut open = vec![true; count + 1];
         let mut block = |first: usize, last: usize| {
             for place in open.iter_mut().take(last + 1).skip(first + 1) {
                 *place = false;
             }
         };
-        for &(first, last) in &self.stretches {
+        for &(first, last) in &self.whole {
             block(first, last);
         }
         // A call without a result is still running if neither side has said anything since.

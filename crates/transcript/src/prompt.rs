@@ -76,12 +76,10 @@ pub struct PromptBlock {
 impl PromptBlock {
     /// A text that the daemon adds after message `after`.
     pub fn written(text: &str, after: Seq, tokens: u32) -> Self {
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
         Self {
             json: json::text_block(text),
             kind: BlockKind::Text,
-            origin: Origin::Written { after, hash: hasher.finish() },
+            origin: Origin::Written { after, hash: hash_of(text) },
             tokens,
             media: 0,
             blank: text.chars().all(is_white),
@@ -90,26 +88,27 @@ impl PromptBlock {
 
     /// The text of a collapsed span, from message `first` on.
     pub fn span(text: &str, first: Seq, tokens: u32) -> Self {
-        let mut block = Self::written(text, first, tokens);
-        if let Origin::Written { hash, .. } = block.origin {
-            block.origin = Origin::Span { first, hash };
-        }
-        block
+        let origin = Origin::Span { first, hash: hash_of(text) };
+        Self { origin, ..Self::written(text, first, tokens) }
     }
 
     /// A block of a model's answer that becomes part of a prompt.
     pub fn answered(block: &Block, after: Seq, tokens: u32) -> Self {
-        let mut hasher = DefaultHasher::new();
-        block.json.hash(&mut hasher);
         Self {
             json: block.json.clone(),
             kind: block.kind.clone(),
-            origin: Origin::Written { after, hash: hasher.finish() },
+            origin: Origin::Written { after, hash: hash_of(&block.json) },
             tokens,
             media: block.media,
             blank: block.kind == BlockKind::Text && block.text().chars().all(is_white),
         }
     }
+}
+
+fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A stored message or a text from the daemon, before it is arranged.

@@ -74,7 +74,7 @@ pub fn title(prompt: &str) -> Option<String> {
     Some(shorten_at_word(&title, TITLE_CHARS)).filter(|title| !title.is_empty())
 }
 
-/// What follows the element that `text` begins with: clients put what they know of the machine into such.
+/// What follows the element that `text` begins with. Clients put facts about the machine into such elements.
 fn after_element(text: &str) -> Option<&str> {
     let name = text.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
