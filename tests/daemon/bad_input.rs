@@ -1,11 +1,11 @@
-//! What comes from outside is refused by name, and the daemon goes on serving.
+//! Bad input is refused with the name of what is wrong, and the daemon continues to work.
 
 use bethink_harness::{Answer, Daemon, Home, Request, http, kill_loop, prompt, say};
 use serde_json::{Value, json};
 
 use crate::routes;
 
-/// The daemon with one session that must come through unharmed.
+/// A daemon with one session, which must stay unchanged.
 struct Bench {
     daemon: Daemon,
     session: String,
@@ -24,7 +24,7 @@ impl Bench {
         self.daemon.client().must(&Request::new("POST", &path).bytes("application/json", body))
     }
 
-    /// Nothing was stored, nothing broke.
+    /// Checks that nothing was stored and nothing broke.
     #[track_caller]
     fn unharmed(&self) {
         assert_eq!(kill_loop::stored(&mut self.daemon.client(), &self.session).len(), 4);
@@ -32,7 +32,7 @@ impl Bench {
     }
 }
 
-/// Bodies that no route takes.
+/// Bodies that no route accepts.
 fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("null", b"null".to_vec()),
@@ -342,7 +342,7 @@ fn wrong_types_and_methods_are_told_as_problems() {
     let mut client = bench.daemon.client();
     let path = format!("/v1/sessions/{}/messages", bench.session);
     let body = json!({"messages": [say::user("x")]}).to_string();
-    // A page can send these across origins without asking.
+    // A web page can send these types to other origins without asking first.
     for kind in ["text/plain", "application/x-www-form-urlencoded"] {
         let answer = client.must(&Request::new("POST", &path).bytes(kind, body.as_bytes()));
         assert_eq!(answer.status, 415, "{kind}: {}", answer.brief());

@@ -8,7 +8,7 @@ use bethink_harness::disk::Disk;
 use bethink_harness::{Daemon, Home, kill_loop, say};
 use serde_json::json;
 
-/// Room for a daemon that has hardly begun.
+/// Enough space for a new daemon only.
 const SMALL_KIB: u64 = 4 * 1024;
 
 fn skips(what: &str) {
@@ -89,7 +89,7 @@ fn a_disk_that_turns_read_only_refuses_writes_and_goes_on_reading() {
     let daemon = Home::at(&disk.path().join("home")).start();
     let session = daemon.session(200_000);
     daemon.append(&session, &[say::user("before")]);
-    // A file held open for writing forbids the remount on some kernels.
+    // Some kernels do not allow the remount while a file is open for writing.
     if !disk.remount("ro") {
         return skips("a disk that turns read-only under an open database");
     }
@@ -149,7 +149,7 @@ fn a_file_that_is_no_database_is_copied_aside_and_the_daemon_serves() {
     assert!(aside, "the damaged file is kept: {:?}", files(daemon.home.path()));
 }
 
-/// Serves, and says in /health what happened to the file.
+/// Checks that the daemon works, and that `/health` reports the damage.
 fn tells_of_damage(daemon: &Daemon) {
     let health = daemon.client().get("/health").ok();
     assert_eq!(health["status"], "degraded", "{health}");

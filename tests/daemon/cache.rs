@@ -1,9 +1,9 @@
-//! The provider's prompt cache, watched; and thinking that holds for one prompt only.
+//! The watch of the provider's prompt cache, and thinking that is only valid in one prompt.
 
 use bethink_harness::{Daemon, Home, prompt, say};
 use serde_json::{Value, json};
 
-/// An answer whose prompt had `read` tokens from the cache and wrote `written` to it, `minute` minutes in.
+/// An answer at `minute`; its prompt read `read` tokens from the cache and wrote `written` tokens to it.
 fn answer(minute: u64, read: u64, written: u64) -> Value {
     let mut message = say::assistant("done");
     message["usage"] = json!({ "input_tokens": 4, "output_tokens": 9,
@@ -64,13 +64,13 @@ fn a_break_is_told_with_its_cause() {
     let cache = w.cache();
     assert_eq!(cache["breaks"], 1, "{cache}");
     assert!(cache["last"]["at"].as_str().unwrap().starts_with("2026-03-01T10:02:00"), "{cache}");
-    // Idle: seven minutes of the five.
+    // Seven minutes without a call; the cache lasts five.
     w.told(9, 0, 32_000);
     assert_eq!(events.next_of("cache").json()["cause"], "idle");
     w.prompt(&json!({ "system": system("be long")["system"], "tools": [{ "name": "Read" }] }));
     w.told(10, 0, 33_000);
     assert_eq!(events.next_of("cache").json()["cause"], "tools");
-    // The session's model is changed by its client; the state is loaded anew, the watch goes on.
+    // The client changes the session's model. The state is loaded again, but the watch continues.
     let model = json!({ "model": { "name": "another", "context_window": 200_000 } });
     w.daemon.client().patch(&w.path(""), &model).ok();
     w.told(11, 0, 34_000);
@@ -109,7 +109,7 @@ fn what_a_restart_finds_is_compared_with_and_not_told() {
     assert_eq!(w.cache()["breaks"], 1);
 }
 
-/// Thinking left in the prompt of a session with this model after a compaction, and the first edit.
+/// How many thinking blocks are left after a compaction with this model, and `first_edited` of the report.
 fn after_compaction(model: &Value) -> (usize, Value) {
     let daemon = Daemon::fresh();
     let body = json!({ "project_dir": "/proj/garden", "model": model });

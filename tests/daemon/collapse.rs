@@ -1,10 +1,11 @@
-//! Context collapse: texts prepared in the background, used when the window fills up, and nothing lost.
+//! Context collapse: texts are prepared in the background and used when the window fills up; nothing is lost.
 
 use bethink_harness::wait::PATIENCE;
 use bethink_harness::{Daemon, Home, prompt, say, until};
 use serde_json::{Value, json};
 
-/// Effective 52,000: committed from 46,800 on, written at once from 49,400 on, blocked from 49,637 on.
+/// The effective window is 52,000: spans are committed from 46,800 on, written at once from 49,400 on, and
+/// prompts are blocked from 49,637 on.
 const WINDOW: u64 = 60_000;
 const EFFECTIVE: u64 = 52_000;
 
@@ -29,13 +30,13 @@ fn in_state(spans: &[Value], state: &str) -> usize {
     spans.iter().filter(|span| span["state"] == state).count()
 }
 
-/// The report of a prompt in which the stage did something.
+/// The report of the stage, if it changed this prompt.
 fn collapsed(answer: &Value) -> Option<Value> {
     let stages = answer["report"]["stages"].as_array().unwrap();
     stages.iter().find(|stage| stage["stage"] == "collapse").cloned()
 }
 
-/// Works through turns from `from` on, until a prompt is collapsed; the turn, and that prompt.
+/// Adds turns until a prompt is collapsed; returns the last turn and that prompt.
 fn until_collapsed(daemon: &Daemon, session: &str, from: usize) -> (usize, Value) {
     for n in from..from + 200 {
         daemon.append(session, &say::work(n, 3000));
@@ -48,7 +49,7 @@ fn until_collapsed(daemon: &Daemon, session: &str, from: usize) -> (usize, Value
     panic!("no prompt was collapsed");
 }
 
-/// Turns until the window is well filled, and every span of what is old has its text.
+/// Adds turns until the window is nearly full, then waits until the old spans are staged.
 fn staged(daemon: &Daemon, session: &str) -> usize {
     for n in 0..30 {
         daemon.append(session, &say::work(n, 3000));
@@ -78,7 +79,7 @@ fn spans_are_staged_beside_the_work_and_used_when_the_window_fills_up() {
     assert_eq!(report["changed_by"], "collapse", "{report}");
     assert_eq!(report["first_edited"], 0, "{report}");
     assert_eq!(report.get("compacted"), None, "{report}");
-    // The words stand there as they were said, what was read does not.
+    // The text quotes the user, but not the file that was read.
     let text = prompt::readable(&after);
     assert!(text.contains("[1] Please look at src/module_0/handler_0.rs and mend case 0."));
     assert!(text.contains("step_0 now answers Reply_0") && !text.contains("fn step_0("), "{text}");
@@ -89,7 +90,7 @@ fn spans_are_staged_beside_the_work_and_used_when_the_window_fills_up() {
     assert!(all.iter().all(|span| span["strategy"] == "embedded"));
     let committed = events.find(|e| e.kind == "collapse" && e.json()["state"] == "committed");
     assert_eq!(committed.unwrap().json()["id"], all[0]["id"]);
-    // From here on the prefix holds again.
+    // From now on the prefix stays the same.
     daemon.append(&session, &say::work(n + 1, 300));
     assert_eq!(context(&daemon, &session)["report"]["first_changed"], Value::Null);
     let compactions = daemon.client().get(&format!("/v1/sessions/{session}/compactions")).ok();
@@ -125,7 +126,7 @@ fn every_span_leads_to_its_messages() {
     assert_eq!(client.get(&path).problem()["status"], 404);
 }
 
-/// What nobody had time to prepare is written in the prompt that needs it.
+/// If no span is staged in time, the prompt that needs it writes it.
 #[test]
 fn a_window_that_fills_up_at_once_is_collapsed_at_once() {
     let daemon = daemon();
@@ -140,7 +141,7 @@ fn a_window_that_fills_up_at_once_is_collapsed_at_once() {
     assert!(in_state(&spans(&daemon, &session), "committed") >= 1);
 }
 
-/// The texts themselves fill the window in the end; then, and only then, it is compacted.
+/// In the end the texts themselves fill the window; only then is it compacted.
 #[test]
 fn a_long_session_stays_within_its_window_and_is_compacted_last() {
     let daemon = daemon();
@@ -171,7 +172,7 @@ fn a_kill_at_any_moment_changes_no_prompt_that_was_handed_out() {
     for n in 0..60 {
         daemon.append(&session, &say::work(n, 3000));
         if n % 6 == 5 {
-            // A span may be being staged now.
+            // A span may just be being staged.
             daemon.kill9();
             daemon.start();
         }

@@ -1,4 +1,4 @@
-//! Compactions: made, listed, looked behind, taken back.
+//! Compactions: created, listed, expanded, undone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -14,7 +14,7 @@ struct Compacted {
 }
 
 impl Compacted {
-    /// A session of 100 turns, compacted by hand: more than twice what a compaction keeps whole.
+    /// A session of 100 turns, compacted manually: more than twice what a compaction keeps.
     fn new(body: &Value) -> Self {
         let daemon = Daemon::fresh();
         let session = daemon.session(200_000);
@@ -73,7 +73,7 @@ fn a_compaction_makes_the_prompt_smaller_and_tells_what_it_covers() {
     assert_eq!(listed["compactions"][0]["id"], made["id"]);
 }
 
-/// An old session's results are cleared in its next prompt; a compaction by hand starts from there.
+/// The next prompt of an old session clears results; a manual compaction starts from that prompt.
 #[test]
 fn what_is_compacted_is_what_the_report_shows() {
     let daemon = Daemon::fresh();
@@ -121,7 +121,7 @@ fn expand_leads_to_the_messages_behind_the_summary() {
     }
     let last = c.made["covers"]["last_seq"].as_u64().unwrap();
     assert_eq!(seqs, (1..=last).collect::<Vec<u64>>());
-    // A line of the summary leads first to what it is about: turn 17 are the messages 69 to 72.
+    // The search for a line of the summary finds its messages first: turn 17 is messages 69 to 72.
     let some = client.get(&format!("{}?q=handler_17", c.path("expand"))).ok();
     let first = some["messages"].as_array().unwrap().iter().take(3);
     let first: Vec<u64> = first.map(|m| m["seq"].as_u64().unwrap()).collect();
@@ -181,7 +181,7 @@ fn compacting_again_covers_what_came_since() {
     let second = c.daemon.client().post(&path, &json!({})).ok();
     assert!(second["kept_from_seq"].as_u64() > c.made["kept_from_seq"].as_u64());
     context(&c.daemon, &c.session);
-    // Taking back the newest leads to the one before it.
+    // After undoing the newest one, the one before it is in force.
     let undo =
         format!("/v1/sessions/{}/compactions/{}/undo", c.session, second["id"].as_str().unwrap());
     c.daemon.client().post(&undo, &json!({})).ok();
@@ -214,7 +214,7 @@ fn what_can_not_be_compacted_is_refused_and_nothing_changes() {
     assert_eq!(listed["compactions"], json!([]));
 }
 
-/// From its request to its answer.
+/// When the request was sent, and when it was answered.
 type Took = (Instant, Instant);
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Took) {
@@ -240,7 +240,7 @@ fn appends_during_a_compaction_neither_wait_nor_get_lost() {
             rounds.map(append).collect()
         });
         let path = format!("/v1/sessions/{session}/compact");
-        // Each is refused until there is enough of the conversation to compact again.
+        // Refused until there are enough new messages to compact again.
         for _ in 0..200 {
             let (answer, took) = timed(|| daemon.client().post(&path, &json!({})));
             assert!(answer.status == 200 || answer.status == 409, "{}", answer.brief());
@@ -263,7 +263,7 @@ fn appends_during_a_compaction_neither_wait_nor_get_lost() {
     assert_eq!(stored, 4 * (last + 1) + 1);
 }
 
-/// Names that a session uses in one message, each more than once over all of them.
+/// One round with 60 names; half of them are also in the next.
 fn crowd(from: usize) -> Vec<Value> {
     let names: String = (from..from + 60).map(|n| format!("tide_station_{n} ")).collect();
     vec![say::user(&format!("look at {names}")), say::assistant(&format!("done: {names}"))]
@@ -282,7 +282,7 @@ fn a_cut_is_judged_by_what_came_after_it() {
     let hindsight = &later["compactions"][0]["fidelity_detail"]["hindsight"];
     assert_eq!(hindsight["names"], 15, "{hindsight}");
     assert_eq!(hindsight["kept"], hindsight["names"], "{hindsight}");
-    // The next compaction keeps the judgement of the one before it.
+    // The next compaction keeps the measurement of the previous one.
     for n in 100..160 {
         c.daemon.append(&c.session, &say::work(n, 3000));
     }

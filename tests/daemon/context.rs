@@ -1,4 +1,4 @@
-//! The next prompt: valid, within the window, the same bytes as long as nothing changed.
+//! The next prompt is valid, fits the window, and keeps its bytes as long as nothing changes.
 
 use bethink_harness::history::{self, Shape};
 use bethink_harness::{Daemon, Request, Rng, prompt, say};
@@ -16,7 +16,7 @@ fn is_valid(answer: &Value, window: u64) {
     assert!(tokens <= window, "{tokens} tokens in a window of {window}");
 }
 
-/// Cache breakpoints wander with the end of the prompt; everything else must stay.
+/// The messages without cache breakpoints, which move with the end of the prompt.
 fn unmarked(messages: &Value) -> Vec<Value> {
     let mut messages = messages.as_array().unwrap().clone();
     for message in &mut messages {
@@ -140,7 +140,7 @@ fn histories_of_every_kind_give_valid_prompts() {
                 let shown = answer["messages"].as_array().unwrap();
                 assert!(prompt::thinking_kept(&messages, shown), "history {tried}");
             } else {
-                // Only a history without a readable word may have no prompt.
+                // A prompt may only be missing if the history has no readable text.
                 let any = prompt::readable(&json!({"messages": messages}));
                 let problem = answer.problem();
                 assert!(part.len() < 3 || any.trim().is_empty(), "history {tried}: {problem}");
@@ -314,8 +314,8 @@ fn a_report_tells_the_parts_of_the_newest_prompt() {
     assert_eq!(report()["tokens"], prompt["tokens"]);
 }
 
-/// Rounds whose provider counts `percent` of what is estimated, beside 30,000 tokens of a system
-/// prompt that the daemon never sees.
+/// Rounds whose provider counts `percent` of the estimate, plus 30,000 tokens of a system prompt that the daemon
+/// does not get.
 fn reported_rounds(percent: u64, rounds: u64) -> Vec<Value> {
     let mut messages = vec![say::user("Count.")];
     for round in 0..rounds {
@@ -363,7 +363,7 @@ fn a_system_prompt_that_is_never_seen_stays_counted_after_a_compaction() {
     let tokens = |key: &str| made["report"][key].as_u64().unwrap();
     let parts: u64 =
         made["report"]["parts"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-    // A quarter of the effective window at most.
+    // It counts for at most a quarter of the effective window.
     assert!((17_900..=18_010).contains(&(tokens("tokens") - parts)), "{}", made["report"]);
     assert!(tokens("remaining") > 0, "{}", made["report"]);
     let stage = made["report"]["stages"].as_array().unwrap().last().unwrap();
@@ -372,6 +372,6 @@ fn a_system_prompt_that_is_never_seen_stays_counted_after_a_compaction() {
     daemon.start();
     let path = format!("/v1/sessions/{session}/context/report");
     let after = daemon.client().get(&path).ok();
-    // What was learnt before the boundary is gone, and hardly mattered.
+    // What was learned before the boundary is forgotten, which makes little difference.
     assert!(after["tokens"].as_u64().unwrap().abs_diff(tokens("tokens")) < 100, "{after}");
 }

@@ -1,10 +1,10 @@
-//! `kill -9` at random moments under eight writers: what was acknowledged is there, once.
+//! `kill -9` at random moments while eight writers append: every acknowledged message is stored, once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use bethink_harness::kill_loop;
 
-/// Enough to catch a wrong commit order in minutes; the figures program runs 500.
+/// Enough to find a wrong order of commits within minutes; the figures program runs 500.
 const CYCLES: usize = 50;
 
 #[test]

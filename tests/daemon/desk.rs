@@ -1,4 +1,4 @@
-//! What holds a model's calls together: budgets, a breaker, and sessions that go on, or end, while one writes.
+//! Limits of model calls: budgets, the circuit breaker, and sessions that change or end during a call.
 
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use bethink_model_server::{Fault, Script, Server};
 use serde_json::{Value, json};
 
 const TURNS: usize = 30;
-/// What a stop gives to requests under way, by default.
+/// How long a stop waits for open requests by default.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// A daemon with a model, and a session that is worth a summary.
+/// A daemon with a model, and a session that is long enough for a summary.
 pub(crate) struct Desk {
     pub(crate) server: Server,
     pub(crate) daemon: Daemon,
@@ -41,7 +41,7 @@ impl Desk {
         desk
     }
 
-    /// Turns of work in one append; a session whose notes are enabled comes by them when it ends with an answer.
+    /// Appends turns in one request, which ends with an answer, so that an update of the notes may be due.
     pub(crate) fn work(&self, turns: std::ops::Range<usize>) {
         let messages: Vec<Value> = turns.flat_map(|n| say::work(n, 3000)).collect();
         self.daemon.append(&self.session, &messages);
@@ -61,7 +61,7 @@ impl Desk {
         self.daemon.client().post(&self.path("compact"), &json!({"level": "full"})).ok()
     }
 
-    /// Asks for a summary on a thread of its own; returns once the model was asked for it.
+    /// Requests a summary in a separate thread; returns when the model was called.
     fn compacting<'s>(&'s self, scope: &'s Scope<'s, '_>) -> ScopedJoinHandle<'s, Option<Answer>> {
         let (mut client, path) = (self.daemon.client(), self.path("compact"));
         let before = self.server.counts().requests;
@@ -91,7 +91,7 @@ impl Desk {
     }
 }
 
-/// Nothing of the session is lost, and each turn stands in its history once.
+/// Checks that every turn is stored once.
 #[track_caller]
 fn is_whole(desk: &Desk, messages: usize) {
     let stored = stored(&mut desk.daemon.client(), &desk.session);
@@ -112,7 +112,7 @@ fn a_days_budget_ends_the_calls_and_nothing_else() {
     let noted = desk.daemon.client().post(&desk.path("notes/update"), &json!({})).ok();
     assert_eq!(noted["strategy"], "embedded", "{noted}");
     assert_eq!(desk.server.counts().requests, calls, "nobody is asked");
-    // A new start gives nothing back.
+    // A restart does not reset the budget.
     let Desk { server, mut daemon, session } = desk;
     daemon.terminate();
     daemon.start();
@@ -162,11 +162,11 @@ fn a_kill_while_a_summary_is_written_leaves_the_session_as_it_was() {
     assert_eq!(desk.compact()["level"], "full");
 }
 
-/// The kill falls before, into or after the commit: one or the other stands, and each is whole.
+/// Whether the kill comes before, during or after the commit: the old or the new state is there, complete.
 #[test]
 fn a_kill_at_any_moment_leaves_it_before_or_after() {
     const KILLS: u32 = 8;
-    /// A few turns of work between two, so that the window never fills up by itself.
+    /// Few turns between two compactions, so that the window never fills up by itself.
     const MORE: usize = 10;
     const STEP: Duration = Duration::from_millis(15);
     let mut desk = Desk::new(Script::good());
@@ -207,7 +207,7 @@ fn notes(desk: &Desk) -> Value {
     json!(answer.text())
 }
 
-/// Waits for the notes that the daemon owes the session, and for what they say of its last turn.
+/// Waits until the notes are up to date with the last turn.
 fn noted(desk: &Desk) {
     let newest = format!("handler_{}", TURNS - 1);
     let told = || notes(desk).as_str().is_some_and(|text| text.contains(&newest)).then_some(());
@@ -218,7 +218,7 @@ fn noted(desk: &Desk) {
 fn notes_that_a_kill_broke_off_are_written_by_the_next_start() {
     let server_is_held = |desk: &Desk| desk.server.counts().by_purpose.get("notes").copied();
     let mut desk = Desk::with(Script::good(), &WITH_NOTES);
-    // The first work is noted at once; what follows is held.
+    // The first update comes at once; the next ones are delayed.
     noted(&desk);
     let bare = notes(&desk);
     desk.server.hold();
@@ -312,7 +312,7 @@ fn an_undo_while_a_summary_is_written_leaves_both_records_true() {
     let made = answer.ok();
     let listed = desk.listed();
     assert!(listed[0]["undone_at"].is_string() && listed[1]["undone_at"].is_null(), "{listed:?}");
-    // It covers what the undone one covered, since that is in view again.
+    // It covers the messages of the undone compaction, which are visible again.
     assert_eq!(made["covers"]["first_seq"], 1, "{made}");
     assert!(prompt::readable(&desk.prompt()).contains(&format!("fn step_{}(", 2 * TURNS - 1)));
     let undo = desk.path(&format!("compactions/{}/undo", made["id"].as_str().unwrap()));
@@ -335,7 +335,7 @@ fn two_compactions_at_once_are_made_one_after_the_other() {
         [first.join().unwrap().unwrap(), second.join().unwrap()]
     });
     assert_eq!(answers[0].ok()["level"], "full");
-    // The second finds little left: it is made all the same, or says why not.
+    // The second may find too little left; then it must give the reason.
     if answers[1].status == 200 {
         assert_eq!(desk.listed().len(), 2);
     } else {
@@ -365,7 +365,7 @@ fn a_session_that_is_deleted_while_a_summary_is_written_stays_deleted() {
     for what in ["messages", "compactions", "notes"] {
         assert_eq!(desk.daemon.client().get(&desk.path(what)).status, 404, "{what}");
     }
-    // What it cost stays in the ledger.
+    // The cost of the calls stays recorded.
     let usage = desk.daemon.client().get("/v1/usage").ok();
     assert_eq!(usage["totals"]["calls"], 1, "{usage}");
     desk.daemon.is_well();

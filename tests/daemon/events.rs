@@ -1,4 +1,4 @@
-//! Server-sent events, with resume.
+//! Server-sent events, and how a stream is resumed.
 
 use bethink_harness::{Daemon, EventStream, say};
 use serde_json::json;
@@ -87,7 +87,7 @@ fn an_id_that_is_none_is_refused() {
     daemon.append(&session, &[say::user("x")]);
     let request = bethink_harness::Request::new("GET", &path(&session));
     let mut client = daemon.client();
-    // Read only as far as the head: a stream has no end.
+    // Only the head is read, because a stream does not end.
     let answer = {
         let bad = request.header("Last-Event-ID", "-7 or so").header("Accept", "text/event-stream");
         client.must(&bad.header("Connection", "close"))

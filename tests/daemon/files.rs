@@ -1,4 +1,4 @@
-//! Import and export of session files: nothing is lost, what is damaged is reported.
+//! Import and export of session files: nothing is lost, and damage is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ const FIXTURES: [&str; 7] = [
     "parallel.jsonl",
 ];
 
-/// The job's end.
+/// Waits for the end of the job.
 #[track_caller]
 fn finished(client: &mut Client, job: &Value) -> Value {
     let path = format!("/v1/jobs/{}", job["id"].as_str().expect("job id"));
@@ -230,7 +230,7 @@ fn what_was_added_stands_after_the_old_lines_and_metadata_at_the_end() {
     let tail = &added[added.len().saturating_sub(16 * 1024)..];
     assert!(tail.contains("Once a day"), "{tail}");
 
-    // What was exported can be imported again, with all that was added.
+    // An exported file can be imported again, including all added members.
     let copy = daemon.home.scratch().join("copy.jsonl");
     std::fs::write(&copy, &back).unwrap();
     let again = imported(&mut client, &copy);

@@ -1,15 +1,14 @@
-//! Who may talk to the daemon: Host and Origin first, then the token, on every route.
+//! Access to the daemon: every route checks Host and Origin first, then the token.
 
 use bethink_harness::{Answer, Client, Daemon, Request};
 use serde_json::json;
 
 use crate::routes::{self, NOBODY};
 
-/// Without the token: refused, or refused and slowed after many tries.
+/// Answers without the token: refused, or, after many tries, slowed down.
 const REFUSED: [u16; 2] = [401, 429];
 
-/// Every method and path that the daemon serves, ids filled in: of its own contract and of the entrances
-/// beside it, as its document lists them.
+/// Every method and path from the daemon's OpenAPI document, with ids filled in.
 fn served(client: &mut Client) -> Vec<(String, String)> {
     let document = client.get("/openapi.json").ok();
     let filled = |path: &str| {
@@ -32,13 +31,13 @@ fn served(client: &mut Client) -> Vec<(String, String)> {
     routes
 }
 
-/// What may be read, or asked, without a token: it tells nothing.
+/// Routes that need no token, because they reveal nothing.
 fn is_open(method: &str, path: &str) -> bool {
     let page = matches!(path, "/" | "/health" | "/openapi.json") || path.starts_with("/assets/");
     (method == "GET" && page) || (method, path) == ("POST", "/v1/dashboard/login")
 }
 
-/// Spellings of a Host that are not the daemon's, some of which lead to it all the same.
+/// Host names that are not the daemon's; some of them resolve to it.
 fn foreign_hosts(port: u16) -> Vec<String> {
     let with_port = [
         "evil.example",
@@ -102,7 +101,7 @@ fn the_document_names_every_route_of_the_contract() {
                     && path.contains("/state/"));
             m == route.method && same
         });
-        // The document need not describe itself.
+        // The document does not have to list itself.
         assert!(
             known || path == "/openapi.json",
             "{} {path} is not in /openapi.json",
@@ -169,7 +168,7 @@ fn a_foreign_host_is_told_nothing_that_a_token_would_change() {
     assert_eq!((with.status, with.text()), (without.status, without.text()));
 }
 
-/// A browser that is logged in: what a page of another site can make it send changes nothing.
+/// A page of another site can make a logged-in browser send requests, but they change nothing.
 #[test]
 fn no_form_of_a_foreign_page_changes_anything() {
     let daemon = Daemon::fresh();
@@ -226,7 +225,7 @@ fn launch(client: &mut Client) -> String {
     url.split_once("#launch=").expect("a fragment").1.to_owned()
 }
 
-/// Cookie and page value of a login.
+/// Logs in; returns the cookie and the value from the page.
 fn log_in(client: &mut Client) -> (String, String) {
     let launch = json!({ "launch": launch(client) });
     let answer =

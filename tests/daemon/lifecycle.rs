@@ -1,4 +1,4 @@
-//! Starting, stopping, and two daemons that want one home.
+//! Start, stop, and two daemons with the same home.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ fn a_second_daemon_on_one_home_leaves_at_once_and_says_who_holds_it() {
     assert!(told.contains(&pid), "names the holder {pid}: {told}");
     assert!(!told.contains("panicked"), "{told}");
     first.append(&session, &[say::user("still mine")]);
-    // Its own files were left alone.
+    // The first daemon's files are unchanged.
     let file = std::fs::read_to_string(first.home.path().join("daemon.json")).unwrap();
     assert!(file.contains(&pid), "{file}");
     first.is_well();
@@ -76,7 +76,7 @@ fn a_stop_finishes_what_is_under_way() {
     let stored: usize =
         sessions.iter().map(|s| kill_loop::stored(&mut daemon.client(), s).len()).sum();
     let promised = acknowledged.load(Ordering::SeqCst);
-    // At most the last append of each writer was done and not answered.
+    // At most the last append of each writer was stored but not acknowledged.
     assert!((promised..=promised + 16).contains(&stored), "{promised} promised, {stored} stored");
     daemon.is_well();
 }
@@ -128,7 +128,7 @@ fn more_connections_than_the_cap_are_told_and_do_not_shut_out_the_rest_for_good(
     let daemon = home.start();
     let open: Vec<_> = (0..20).filter_map(|_| http::connect(daemon.addr()).ok()).collect();
     assert_eq!(daemon.client().get("/health").problem()["status"], 503);
-    // Those that never ask anything lose their places.
+    // Connections that never send a request are closed.
     let served = until(bethink_harness::wait::PATIENCE, || {
         let answer = daemon.client().send(&Request::new("GET", "/health")).ok()?;
         (answer.status == 200).then_some(())

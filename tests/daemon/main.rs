@@ -1,6 +1,6 @@
-//! The daemon as its clients meet it: the real program, in a home of its own, over HTTP.
+//! The real daemon, with its own home, as its HTTP clients see it.
 
-// What is broken ends the test where it stands.
+// Test code panics where an expectation fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod bad_input;

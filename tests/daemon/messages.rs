@@ -1,4 +1,4 @@
-//! Appending and reading history.
+//! Appends and reads of history.
 
 use bethink_harness::{Daemon, Request, Rng, kill_loop, say};
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ fn many_writers_of_one_session_leave_no_gap() {
     let stored = kill_loop::stored(&mut daemon.client(), &session);
     assert_eq!(stored.len(), 200);
     assert!(stored.iter().zip(1..).all(|((seq, _), n)| *seq == n));
-    // Each writer's messages stand in the order in which they were answered.
+    // The messages of each writer are in the order in which they were acknowledged.
     for writer in 0..8 {
         let mine: Vec<usize> = stored
             .iter()
@@ -202,7 +202,7 @@ fn no_order_of_appends_and_retries_changes_history() {
         let answer = daemon
             .client()
             .post(&format!("/v1/sessions/{session}/messages"), &json!({"messages": messages}));
-        // An id twice in one batch is refused or stored once; never twice.
+        // An id that occurs twice in one batch is refused or stored once, never twice.
         if answer.status < 300 {
             for id in batch {
                 if !expected.contains(&id) {
@@ -239,7 +239,7 @@ fn a_client_that_leaves_without_its_answer_and_tries_again_is_in_the_prompt() {
     }
 }
 
-/// The index is written after the answer; the promise is not.
+/// The search index is written after the answer; the message itself is stored before it.
 #[test]
 fn an_answered_append_is_found_after_a_kill() {
     let mut daemon = Daemon::fresh();

@@ -1,4 +1,4 @@
-//! Settings of a model that can't be right: what the daemon says at its start, and what it says when asked.
+//! Wrong model settings: what the daemon reports when it starts, and when it is asked.
 
 use bethink_harness::{Daemon, Home, say};
 use bethink_model_server::{Fault, Script, Server};
@@ -13,7 +13,7 @@ fn home(provider: &str, base_url: &str) -> Home {
         .with("BETHINK_MODEL__NAME", "some-model")
 }
 
-/// A session that is worth a summary.
+/// A session that is long enough for a summary.
 fn worked(daemon: &Daemon) -> String {
     let session = daemon.session(200_000);
     let messages: Vec<Value> = (0..30).flat_map(|n| say::work(n, 3000)).collect();
@@ -36,7 +36,7 @@ fn an_unknown_provider_ends_the_start_with_those_that_are_known() {
     }
 }
 
-/// The daemon serves all the same: its clients need no model. Everybody who looks is told.
+/// The daemon starts anyway, because its clients need no model, and reports the problem everywhere.
 #[test]
 fn an_address_that_can_not_be_used_is_told_wherever_one_looks() {
     for (base_url, words) in [
@@ -88,7 +88,7 @@ fn a_path_before_the_providers_own_is_taken() {
     }
 }
 
-/// What only a person can mend is told with what the server said, after one call.
+/// A problem that only a person can fix is reported with the server's message after one call.
 #[test]
 fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
     for (fault, words, todo) in [
@@ -113,7 +113,7 @@ fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
     }
 }
 
-/// One failure is no reason to leave it alone, and yet no "ready" without a word.
+/// After one failure the model is tried again, but it is not reported as simply "ready".
 #[test]
 fn a_server_that_is_not_there_is_told_after_the_first_call() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Notes: written beside the work, edited by people, brought back, never lost.
+//! Notes: updated in the background, edited by people, restored, never lost.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ fn update(daemon: &Daemon, session: &str) {
     daemon.client().post(&format!("{}/update", path(session)), &json!({})).ok();
 }
 
-/// Enough work that notes are due.
+/// Enough work that an update of the notes is due.
 fn worked(daemon: &Daemon, session: &str, turns: std::ops::Range<usize>) {
     for n in turns {
         daemon.append(session, &say::work(n, 4000));
@@ -92,14 +92,14 @@ fn what_a_person_writes_is_kept_and_what_they_remove_stays_away() {
     assert!(later.contains("# Learnings\n- The shed key hangs by the door.\n"), "{later}");
     assert!(!later.contains("handler_1.rs`:"), "{later}");
     assert!(later.contains("handler_4.rs`:"), "{later}");
-    // By hand in the file itself it is the same.
+    // The same if the file itself is edited.
     std::fs::write(file(&daemon, &session), later.replace("# Workflow\n", "# Workflow\nby hand\n"))
         .unwrap();
     update(&daemon, &session);
     assert!(show(&daemon, &session).0.contains("# Workflow\nby hand\n"));
 }
 
-/// The notes stand for what they cover; a focus asks for a summary of its own.
+/// Notes can be used as the summary of what they cover; with a focus, a separate summary is written.
 #[test]
 fn a_compaction_can_be_made_of_the_notes() {
     let daemon = Daemon::fresh();
@@ -258,8 +258,8 @@ fn a_persons_own_template_is_used_and_a_broken_one_reported() {
     assert!(daemon.home.log().contains("template.md"), "{}", daemon.home.log());
 }
 
-/// Killed in the midst of updates, again and again: a person's line stays, none of the daemon's own
-/// passes for a person's, and what a person removed stays away.
+/// The daemon is killed during updates, many times. A person's line stays, no line of the daemon is taken for a
+/// person's, and lines that a person removed do not return.
 #[test]
 fn notes_outlive_kills_between_row_and_file() {
     let mut daemon = Daemon::fresh();

@@ -1,14 +1,13 @@
-//! Sessions and notes that no one plans for: everything is answered, nothing is lost, and what is kept
-//! of them still reads well.
+//! Unusual sessions and notes: every request is answered, nothing is lost, and what is kept is readable.
 
 use bethink_harness::http::Request;
 use bethink_harness::{Answer, Daemon, kill_loop, prompt, say};
 use serde_json::{Value, json};
 
-/// Longest line that a summary or notes may have of their own accord, in bytes.
+/// Maximum size in bytes of a line that the daemon writes in a summary or notes.
 const LONGEST_LINE: usize = 16_000;
 
-/// What a session came to after everything was asked of it.
+/// The results of all requests for a session.
 struct Lived {
     daemon: Daemon,
     session: String,
@@ -16,7 +15,7 @@ struct Lived {
     summaries: Vec<String>,
 }
 
-/// Appends, and asks for everything that a session has.
+/// Appends the messages, and requests everything that a session has.
 #[track_caller]
 fn live(messages: &[Value]) -> Lived {
     let daemon = Daemon::fresh();
@@ -69,7 +68,7 @@ fn search(daemon: &Daemon, session: &str, q: &str) -> Answer {
     daemon.client().get(&path(session, &format!("search?q={encoded}")))
 }
 
-/// The prompt is one that a provider takes, and there is room for it.
+/// Checks that the prompt is valid and leaves room.
 #[track_caller]
 fn fits(daemon: &Daemon, session: &str) -> Value {
     let made = daemon.client().post(&path(session, "context"), &json!({})).ok();
@@ -82,7 +81,7 @@ fn fits(daemon: &Daemon, session: &str) -> Value {
     made
 }
 
-/// Summaries of the levels that found something to do; the others say why not, each reason once.
+/// Summaries of the levels that found something to compact; the others must each give a different reason.
 #[track_caller]
 fn compact_every_way(daemon: &Daemon, session: &str) -> Vec<String> {
     let mut summaries = Vec::new();
@@ -169,7 +168,7 @@ fn chinese() {
     assert!(hits["hits"][0]["snippet"].as_str().unwrap().contains("支付回调"), "{hits}");
 }
 
-/// The bundle counts as read; what it is made of is nobody's concern.
+/// The bundle counts as a read file; its content is not searched for facts.
 #[test]
 fn minified_code_in_one_result() {
     let bundle: String = (0..20_000).map(|n| format!("qz{n}.wx{n}(vk_{n}?{n}:'x');")).collect();
@@ -215,7 +214,7 @@ fn a_user_message_of_300_000_characters() {
         assert!(text.contains("Read this whole report."), "{text}");
         assert!(text.len() < 60_000, "{} bytes", text.len());
     }
-    // With nothing before it, and with no space in it.
+    // With nothing before it, and without a space in it.
     live(&[say::user(&report)]);
     live(&[say::user(&"x".repeat(300_000)), say::assistant(&"y".repeat(100_000))]);
 }
@@ -255,7 +254,7 @@ fn notes_that_were_garbled_by_hand() {
         assert!(after.contains(&format!("handler_{turn}")), "{what}: the newest is noted");
         fits(&daemon, &session);
     }
-    // The last and the longest: a prompt still gets the current state.
+    // Even with the longest notes, a prompt gets the current state.
     let made = compact(&daemon, &session, &json!({"level": "session_memory"})).ok();
     let summary = made["summary"].as_str().unwrap();
     assert!(summary.contains("# Current State\n") && summary.contains("handler_50"), "{summary}");
@@ -263,7 +262,7 @@ fn notes_that_were_garbled_by_hand() {
     daemon.is_well();
 }
 
-/// The daemon never writes a file that it would not read again.
+/// The daemon never writes a file that it would refuse to read.
 #[test]
 fn notes_too_long_are_left_alone_and_told() {
     const LIMIT: usize = 4 << 20;
@@ -278,7 +277,7 @@ fn notes_too_long_are_left_alone_and_told() {
     assert_eq!(daemon.client().get(&path(&session, "notes")).text().len(), LIMIT);
     let refused = put(&daemon, &session, format!("{full}{full}").as_bytes()).problem();
     assert!(refused["hint"].as_str().unwrap().contains("notes"), "{refused}");
-    // By hand it can grow further.
+    // If a person edits it, it can grow larger.
     let file = daemon.home.path().join("session-memory").join(format!("{session}.md"));
     std::fs::write(file, format!("{full}{full}")).unwrap();
     let refused = daemon.client().get(&path(&session, "notes")).problem();
@@ -311,7 +310,7 @@ fn odd_searches() {
         assert!(hinted, "{refused}");
     }
     search(&daemon, &session, &"handler ".repeat(1_250)).ok();
-    // Longer than any address: refused before it is a request, and the next one is served.
+    // Too long for a URL: refused at once, and the next request is served.
     assert_eq!(search(&daemon, &session, &"x".repeat(100_000)).status, 414);
     daemon.is_well();
 }

@@ -1,15 +1,15 @@
-//! A home that version 0.1 wrote opens, and each of its sessions gets the very prompt that version would have made.
+//! A home written by version 0.1 can be opened, and each session gets exactly the prompt of that version.
 //!
-//! `tests/fixtures/home-0.1` was written by that build: `make.py` beside it says how. Its sessions have results replaced
-//! and cleared, images left out, todos, spans collapsed, compactions by themselves, by hand, undone, copied by a fork
-//! and imported.
+//! `tests/fixtures/home-0.1` was written by that build; see `make.py` there. Its sessions have results that
+//! were replaced and cleared, images left out, todos, collapsed spans, and compactions: automatic, manual,
+//! undone, copied by a fork, and imported.
 
 use std::path::{Path, PathBuf};
 
 use bethink_harness::{Daemon, Home};
 use serde_json::{Value, json};
 
-/// Old enough that no session counts as idle: the prompts were made right after the last message.
+/// So long that no session counts as idle, because the prompts were made right after the last message.
 const NEVER_IDLE: (&str, &str) = ("BETHINK_CONTEXT__MICROCOMPACT_IDLE_MINUTES", "1000000");
 
 fn fixture() -> PathBuf {
@@ -34,7 +34,8 @@ fn sessions() -> Vec<(String, String)> {
     list.iter().map(|session| (text(session, "name"), text(session, "session"))).collect()
 }
 
-/// System, messages and tools of the next prompt, as bytes; the report is about today.
+/// System, messages and tools of the next prompt, as bytes. The report is left out, because it depends on the
+/// day.
 fn prompt(daemon: &Daemon, session: &str) -> String {
     let asked = json!({ "inject": "off", "compact": "never" });
     let answer = daemon.client().post(&format!("/v1/sessions/{session}/context"), &asked);
@@ -71,7 +72,7 @@ fn what_was_kept_as_json_is_kept_in_tables() {
     assert_eq!(proposals["proposals"][0]["state"], "open", "{proposals}");
 }
 
-/// The log has an entry for each compaction that the home had, and an undone one stays undone.
+/// The log has an entry for each compaction of the home, and undone ones stay undone.
 #[test]
 fn compactions_are_listed_undone_and_redone_as_before() {
     let daemon = opened();

@@ -1,4 +1,4 @@
-//! The committed OpenAPI document is what the handlers say of themselves, and the daemon serves it to anybody.
+//! The committed OpenAPI document matches the handlers, and the daemon serves it without a token.
 
 use std::path::Path;
 

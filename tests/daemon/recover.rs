@@ -1,10 +1,10 @@
-//! A provider refused a prompt: each class of error, what is done about it once, and the prompt after it.
+//! After a provider refused a prompt: the step for each class of error, and the next prompt.
 
 use bethink_harness::wait::PATIENCE;
 use bethink_harness::{Daemon, EventStream, Home, Request, prompt, say, until};
 use serde_json::{Value, json};
 
-/// An error in Anthropic's envelope.
+/// An error in Anthropic's format.
 fn refusal(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_011C"})
 }
@@ -14,7 +14,7 @@ fn too_long(input: u64, limit: u64) -> Value {
     json!({"status": 400, "error": refusal("invalid_request_error", &message)})
 }
 
-/// A session whose prompts are refused, and those who follow it.
+/// A session whose prompts are refused, and its event stream.
 struct Refused {
     daemon: Daemon,
     session: String,
@@ -31,7 +31,7 @@ impl Refused {
         Self { daemon, session, events }
     }
 
-    /// Turns of work, and a last wish.
+    /// A session with turns of work, and a last request.
     fn worked(window: u64, turns: usize) -> Self {
         let mut messages: Vec<Value> = (0..turns).flat_map(|n| say::work(n, 3000)).collect();
         messages.push(say::user("Go on."));
@@ -52,8 +52,8 @@ impl Refused {
         self.daemon.client().get(&self.path("messages?limit=1000")).ok()
     }
 
-    /// The step, with the prompts before and after it. History stays, the step is told as an event, and the
-    /// next prompt is another one unless the step leaves it.
+    /// Asks for the step, with the prompts before and after it. The history must stay, the step must be sent as
+    /// an event, and the next prompt must differ unless the step keeps it.
     #[track_caller]
     fn recover(&mut self, said: &Value) -> Step {
         let (before, history) = (self.prompt(), self.history());
@@ -87,7 +87,7 @@ impl Step {
         self
     }
 
-    /// What the provider would count of the prompt after the step, if it counted `input` before it.
+    /// The provider's count of the prompt after the step, if it counted `input` before it.
     fn counted(&self, input: u64) -> u64 {
         let size = |answer: &Value| answer["report"]["tokens"].as_u64().unwrap();
         input * size(&self.after) / size(&self.before)
@@ -112,7 +112,7 @@ fn a_prompt_that_is_too_long_is_compacted_once_below_the_limit() {
     assert_eq!(listed["compactions"][0]["id"], step.told["compaction"], "{listed}");
     assert_eq!(listed["compactions"][0]["trigger"], "reactive", "{listed}");
     refused.recover(&too_long(205_000, 200_000)).is("overflow", "none");
-    // Once there is an answer, the next refusal is another one.
+    // After an answer, the next refusal starts again.
     refused.daemon.append(&refused.session, &[say::assistant("On I go.")]);
     let more: Vec<Value> = (60..100).flat_map(|n| say::work(n, 3000)).collect();
     refused.daemon.append(&refused.session, &more);
@@ -133,7 +133,7 @@ fn the_provider_may_take_far_less_than_the_session_believes() {
     step.is("overflow", "compact");
     assert!(step.counted(input) < 16_385, "{}", step.told);
     assert!(step.says("set its model.context_window to 16385"), "{}", step.told);
-    // From now on the smaller window is kept to, without a refusal for each.
+    // From now on the smaller window is used, without further refusals.
     for n in 60..100 {
         refused.daemon.append(&refused.session, &[say::assistant("On I go.")]);
         refused.daemon.append(&refused.session, &say::work(n, 3000));
@@ -210,7 +210,7 @@ fn an_answer_that_does_not_fit_is_asked_for_shorter_once() {
     refused.recover(&said).is("output_overflow", "none");
 }
 
-/// The most that a model answers has nothing to do with the prompt.
+/// The limit for the answer does not change the prompt.
 #[test]
 fn an_answers_own_limit_compacts_nothing() {
     let mut refused = Refused::worked(200_000, 30);
@@ -256,7 +256,7 @@ fn images_that_are_too_large_are_left_out_once() {
     assert_eq!((holds(&later.before, "image"), holds(&later.after, "image")), (1, 0));
 }
 
-/// Turns whose answers were thought over.
+/// Turns whose answers have thinking.
 fn thought(turns: std::ops::Range<usize>) -> Vec<Value> {
     let mut messages: Vec<Value> = turns.flat_map(|n| say::work(n, 600)).collect();
     for message in messages.iter_mut().filter(|message| message["role"] == "assistant") {
@@ -279,12 +279,12 @@ fn thinking_that_is_bound_elsewhere_is_left_out_once() {
     step.is("thinking_bound", "strip_thinking");
     assert_eq!((holds(&step.before, "thinking"), holds(&step.after, "thinking")), (12, 0));
     refused.recover(&bound()).is("thinking_bound", "none");
-    // What is thought from now on, is thought over this prompt.
+    // New thinking belongs to the current prompt.
     refused.daemon.append(&refused.session, &thought(6..7)[1..]);
     assert_eq!(holds(&refused.prompt(), "thinking"), 2);
 }
 
-/// Old results are cleared in the prompt; what was thought before the first of them is still bound to it.
+/// Old results are cleared in the prompt; thinking before the first of them is still valid.
 #[test]
 fn thinking_is_left_out_from_the_first_edit_on() {
     let mut messages = thought(0..12);
@@ -320,12 +320,12 @@ fn what_may_pass_is_waited_for_and_not_for_ever() {
     assert_eq!(step.is("rate_limited", "wait").told["wait_ms"], 7_000);
     let hours = refused.recover(&with(&limited, "retry_after", json!(7_200)));
     assert!(hours.is("rate_limited", "none").says("7200 s"), "{}", hours.told);
-    // Some of the answer was shown: it is not asked for again unseen.
+    // A part of the answer was shown, so the call is not repeated.
     let heard = refused.recover(&with(&busy, "heard", json!(true)));
     assert!(heard.is("overloaded", "none").says("after part of it was shown"), "{}", heard.told);
 }
 
-/// A client that does not count its tries is counted for; a new message begins anew.
+/// If a client does not count its tries, the daemon does; a new message resets the count.
 #[test]
 fn tries_are_bounded_also_where_nobody_counts_them() {
     let mut refused = Refused::worked(200_000, 1);
@@ -398,7 +398,7 @@ fn bad_input_is_refused_by_its_field() {
     let deep =
         Request::new("POST", &refused.path("recover")).bytes("application/json", deep.as_bytes());
     client.must(&deep).problem();
-    // Long and odd, and yet an error as good as any.
+    // Long and unusual errors are accepted like any other.
     for error in ["x".repeat(4 << 20), "[".repeat(100_000), "\u{1b}[2J\u{202e}prompt".to_owned()] {
         let told = client.post(&refused.path("recover"), &json!({"error": error})).ok();
         assert_eq!((&told["class"], &told["step"]), (&json!("unknown"), &json!("none")));

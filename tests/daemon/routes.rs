@@ -1,13 +1,13 @@
-//! Every route of the contract, ready to be called on a session: what the sweeping tests go over.
+//! Every route of the API with a valid request, for tests that call them all.
 
-/// One route, with a body that it takes.
+/// One route, with a body that it accepts.
 pub(crate) struct Route {
     pub(crate) method: &'static str,
     /// `{id}` is a session, `{cid}` a compaction, `{job}` a job.
     pub(crate) path: &'static str,
     /// `None` for a route without a body.
     pub(crate) body: Option<&'static str>,
-    /// All of the body's members may be left out, so an empty body means the defaults.
+    /// All members of the body are optional, so an empty body is valid.
     pub(crate) optional: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) const OF_ALL: &[Route] = &[
     bare("GET", "/openapi.json"),
 ];
 
-/// A well-formed id of nothing.
+/// A valid id that nothing has.
 pub(crate) const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 pub(crate) fn path(route: &Route, session: &str) -> String {

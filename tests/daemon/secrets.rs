@@ -1,4 +1,4 @@
-//! Keys stay where they are: not in a core file, and not in anything that the daemon writes or says.
+//! Keys never appear in a core file, or in anything that the daemon writes or sends.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bethink_harness::{Daemon, Home, Request, say, until, wait};
 use serde_json::{Value, json};
 
-/// Nobody in particular.
+/// A user without special rights.
 const SOMEBODY: u32 = 65_534;
 
 struct Running(Child);
@@ -26,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-/// As the user of a daemon is: the kernel gives the files of a process that may not be dumped to root.
+/// The daemon must not run as root here: if a process must not be dumped, the kernel gives its files to root.
 #[test]
 fn a_crash_leaves_no_memory_behind() {
     let home = Home::new();
@@ -34,7 +34,7 @@ fn a_crash_leaves_no_memory_behind() {
     let own = home.scratch().metadata().unwrap().uid();
     if own == 0 {
         chown(home.scratch(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
-        // The one beside the test may lie where only root can go.
+        // The built program may be in a directory that only root can open.
         let copy = home.scratch().join("bethinkd");
         std::fs::copy(command.get_program(), &copy).unwrap();
         let mut as_somebody = Command::new(&copy);
@@ -59,10 +59,10 @@ fn a_crash_leaves_no_memory_behind() {
     assert_eq!((environment.uid(), environment.mode() & 0o077), (0, 0), "readable by its own user");
 }
 
-/// A key that occurs nowhere by chance.
+/// A random key, which cannot occur by chance.
 #[derive(Clone)]
 struct Canary {
-    /// The part that a shortened key would still show.
+    /// The beginning, which would still be visible in a shortened key.
     head: String,
     key: String,
 }
@@ -75,7 +75,7 @@ impl Canary {
         Self { head, key }
     }
 
-    /// As it may be written by somebody who did not mean to write it.
+    /// All forms in which the key may be written accidentally.
     fn spellings(&self) -> Vec<String> {
         let bytes = self.key.as_bytes();
         let mut all = vec![self.head.clone(), self.key.replace('/', "\\/")];
@@ -83,7 +83,7 @@ impl Canary {
             all.push(bytes.iter().map(hex).collect());
         }
         for shift in 0..3 {
-            // Inside a longer text the first and last characters belong to its neighbours too.
+            // In a longer text, the first and last characters also encode neighbouring bytes.
             let shifted = [&vec![0; shift][..], bytes].concat();
             let text = base64(&shifted, b"+/");
             let inner = &text[(shift * 8).div_ceil(6)..text.len() - 6];
@@ -135,19 +135,19 @@ fn the_search_would_find_it() {
     }
 }
 
-/// A server that says what it was told, key and all, wherever an answer has room for words.
+/// A server whose answers repeat everything it receives, including the key.
 struct Echo {
     addr: SocketAddr,
     asked: Arc<AtomicUsize>,
 }
 
 impl Echo {
-    /// `answer` makes the whole answer of the request's head.
+    /// `answer` makes the whole answer from the head of the request.
     fn serve(answer: fn(&str) -> String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (addr, asked) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
         let count = asked.clone();
-        // Ends with the test's process.
+        // Runs until the test process ends.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let _lost = exchange(stream, answer, &count);
@@ -229,7 +229,7 @@ fn turns_away(head: &str) -> String {
     whole("307 There", "text/plain", head, &there).replace("x-said:", "location:")
 }
 
-/// A home whose model is at `addr`, logging all that can be logged.
+/// A home whose model is at `addr`, with the most detailed log.
 fn home(addr: SocketAddr) -> Home {
     Home::new()
         .with("BETHINK_LOG", "trace")
@@ -238,8 +238,8 @@ fn home(addr: SocketAddr) -> Home {
         .with("BETHINK_MODEL__DEADLINE_MS", "3000")
 }
 
-/// Everything that a client can ask for, with a model that can't be had; then every byte that it left. Answers the
-/// state of the model at last.
+/// Makes every request that a client can make, with a model that does not work; then searches all written files
+/// for the key. Returns the final state of the model.
 #[track_caller]
 fn search(canary: &Canary, home: Home) -> Value {
     let mut daemon = home.start();
@@ -298,7 +298,7 @@ fn drive(daemon: &Daemon, path: &dyn Fn(&str) -> String) -> Vec<(String, Vec<u8>
     requests.iter().map(asked).collect()
 }
 
-/// The log, the database with its log, notes, everything.
+/// All files: the log, the database, notes, everything.
 fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut dirs: Vec<PathBuf> = vec![dir.to_owned()];
@@ -359,7 +359,7 @@ fn a_closed_port_shows_no_key() {
     search(&canary, key);
 }
 
-/// The command itself holds the key, as it should not, and says it on stderr too.
+/// The command itself wrongly contains the key and prints it to stderr.
 #[test]
 fn a_command_that_gives_the_key_is_not_shown() {
     let canary = Canary::new();

@@ -1,4 +1,4 @@
-//! Sessions: made, found, named, forked, removed.
+//! Sessions: created, found, renamed, forked, deleted.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ fn what_does_not_exist_is_not_found_on_every_route() {
             };
             let answer = client.must(&request);
             let what = format!("{} {} {}", route.method, request.path, answer.brief());
-            // Removing what is gone may be called a success.
+            // Deleting something that does not exist may succeed.
             if route.method != "DELETE" {
                 assert_eq!(answer.status, 404, "{what}");
                 answer.problem();
@@ -130,7 +130,7 @@ fn a_fork_shares_the_past_and_not_the_future() {
     for n in 0..5 {
         daemon.append(&session, &say::work(n, 300));
     }
-    // At 6 a call waits for its result: the fork's prompt must mend it.
+    // At message 6 a call waits for its result, so the fork's prompt must be repaired.
     let fork = client.post(&format!("/v1/sessions/{session}/fork"), &json!({"at_seq": 6}));
     assert_eq!(fork.status, 201, "{}", fork.brief());
     let fork = fork.json();

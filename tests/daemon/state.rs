@@ -1,4 +1,4 @@
-//! What survives: todos, plan, skills, agents, tools, files.
+//! State that survives a compaction: todos, plan, skills, agents, tools, files.
 
 use bethink_harness::{Daemon, prompt, say};
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ fn what_the_kept_tail_does_not_show_is_restored_after_a_compaction() {
     }
     daemon.kill9();
     daemon.start();
-    // What was restored once is frozen: the file may change, the prompt may not.
+    // A restored text is frozen: the file may change, the prompt may not.
     std::fs::write(&file, "changed meanwhile").unwrap();
     let text = prompt::readable(&context(&daemon, &session));
     for marker in markers {

@@ -1,4 +1,4 @@
-//! What a model is told that writes a summary, seen where it is asked.
+//! The request to a model that writes a summary, as the model's server sees it.
 
 use std::fs;
 
@@ -53,7 +53,7 @@ fn the_section_is_read_again_for_each_summary_and_only_below_the_project() {
     desk.compact();
     assert!(told(&desk).1.last().unwrap().contains("Old wish."));
     instructions(&desk, ".claude/CLAUDE.md", "# Compact instructions\nNew wish.\n");
-    // The nearer file goes first.
+    // The file that is closer comes first.
     let outside = tempfile::NamedTempFile::new().unwrap();
     fs::write(&outside, "# Compact instructions\nA stranger's wish.\n").unwrap();
     let link = desk.daemon.home.scratch().join("CLAUDE.md");

@@ -3,25 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_api as api;
-use bethink_config::Settings;
 use bethink_model::{Model, ModelRequest};
 use bethink_models::ModelService;
 use bethink_search::SearchService;
 use bethink_service::ServiceContext;
 use bethink_service_testing as testing;
-use bethink_service_testing::Scripted;
+use bethink_service_testing::{Scripted, SentBody};
 use bethink_sessions::{SessionEvent, SessionService};
 use bethink_transcript::SessionId;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::service::NotesService;
 
-/// Notes that are written at the same time, of all sessions.
+/// How many updates of notes may run at the same time.
 const NOTES_AT_ONCE: usize = 2;
 
-/// Sessions and their notes, in a home of their own.
+/// Sessions and their notes, in a separate home.
 struct Home {
     cx: ServiceContext,
     sessions: SessionService,
@@ -30,11 +27,7 @@ struct Home {
 
 impl Home {
     async fn open(directory: &tempfile::TempDir, model: &Arc<Scripted>) -> Self {
-        let mut settings = Settings::at(directory.path());
-        settings.model.provider = "anthropic".to_owned();
-        settings.session_memory.enabled = false;
-        settings.memory.extraction = "off".to_owned();
-        let cx = testing::context_with(settings).await;
+        let cx = testing::context_with(testing::settings(directory.path())).await;
         let model = Arc::clone(model) as Arc<dyn Model>;
         let models = ModelService::open(cx.clone(), Some(model)).await.unwrap();
         let search = SearchService::new(cx.clone());
@@ -51,87 +44,26 @@ impl Home {
         self.cx.store().close().await.unwrap();
     }
 
+    async fn session(&self) -> SessionId {
+        let created = self.sessions.create_session(testing::create_session(), None).await;
+        let id = SessionId(created.unwrap().id);
+        self.append(id, &testing::rounds()).await;
+        id
+    }
+
     async fn append(&self, id: SessionId, messages: &[Value]) {
         let body = json!({ "messages": messages }).to_string();
         self.sessions.append(id, body.into(), None).await.unwrap();
     }
 }
 
-/// A session of some rounds, one of whose tools edits files.
-async fn session(home: &Home) -> SessionId {
-    let request = json!({ "project_dir": "/project",
-        "model": { "name": "claude-sonnet-4-5", "context_window": 60_000, "max_output_tokens": 8_000 } });
-    let request = serde_json::from_value(request).unwrap();
-    let id = SessionId(home.sessions.create_session(request, None).await.unwrap().id);
-    for round in 0..12 {
-        let call = format!("call_{round}");
-        let text = format!("line of the tide table {round}. ").repeat(80);
-        home.append(id, &[
-            json!({ "role": "user", "content": format!("Look at the gauge number {round}") }),
-            json!({ "role": "assistant", "content": [
-                { "type": "thinking", "thinking": "hm", "signature": "c2ln" },
-                { "type": "text", "text": "I look." },
-                { "type": "tool_use", "id": call, "name": "Read", "input": { "file_path": "/project/gauge.rs" } } ] }),
-            json!({ "role": "user", "content": [
-                { "type": "tool_result", "tool_use_id": call, "content": text } ] }),
-            json!({ "role": "assistant", "content": format!("Gauge {round} is read.") }),
-        ])
-        .await;
-    }
-    id
-}
-
-fn frame() -> api::ContextRequest {
-    let edit = json!({ "name": "Edit", "description": "edits", "input_schema": { "type": "object",
-        "properties": { "file_path": {}, "old_string": {}, "new_string": {} } } });
-    serde_json::from_value(json!({
-        "system": [ { "part": "system", "text": "You keep a harbour." } ],
-        "tools": [ edit, { "name": "Read", "input_schema": { "type": "object" } } ],
-        "compact": "never" }))
-    .unwrap()
-}
-
-fn full() -> api::CompactRequest {
-    api::CompactRequest { level: Some(api::SummaryLevel::Full), ..api::CompactRequest::default() }
-}
-
-/// A prompt that was handed out, in its own bytes.
-#[derive(serde::Deserialize)]
-struct SentBody<'a> {
-    #[serde(borrow)]
-    system: &'a RawValue,
-    #[serde(borrow)]
-    tools: &'a RawValue,
-    #[serde(borrow)]
-    messages: &'a RawValue,
-}
-
-impl<'a> SentBody<'a> {
-    fn of(body: &'a [u8]) -> Self {
-        serde_json::from_slice(body).unwrap()
-    }
-
-    /// Without the bracket at the end.
-    fn messages(&self) -> &str {
-        self.messages.get().strip_suffix(']').unwrap()
-    }
-
-    /// What `request` says behind the bytes that were sent.
-    fn rest(&self, request: &ModelRequest) -> String {
-        assert_eq!(request.system, self.system.get());
-        assert_eq!(request.tools, self.tools.get());
-        let messages = String::from_utf8(request.messages_json()).unwrap();
-        messages.strip_prefix(self.messages()).expect("the prefix parted").to_owned()
-    }
-}
-
-/// A fork may edit the notes and nothing else; what it tried is denied and told.
+/// A fork may edit the notes and nothing else; other calls are answered with an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn notes_are_edited_in_exactly_their_file() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
     let home = Home::open(&directory, &model).await;
-    let id = session(&home).await;
-    let body = home.sessions.prompt(id, frame()).await.unwrap();
+    let id = home.session().await;
+    let body = home.sessions.prompt(id, testing::prompt_request()).await.unwrap();
     let path = home.notes.notes_path(id).display().to_string();
     let bare = home.notes.notes(id).await.unwrap().text;
     let heading = bare.lines().position(|line| line.contains("Current State")).unwrap();
@@ -153,7 +85,7 @@ async fn notes_are_edited_in_exactly_their_file() {
     assert_eq!(asked.len(), 2);
     assert_eq!(denied(&asked[1]), [("a", false), ("b", true), ("c", true)].map(named));
     for request in &asked {
-        SentBody::of(&body).rest(request);
+        SentBody::of(&body).added_by(request);
     }
     home.close().await;
 }
@@ -162,7 +94,7 @@ fn named((id, denied): (&str, bool)) -> (String, bool) {
     (id.to_owned(), denied)
 }
 
-/// The calls of the newest round that `request` has answers to, and which of them were denied.
+/// The calls that `request` answers last, and which of them were denied.
 fn denied(request: &ModelRequest) -> Vec<(String, bool)> {
     let messages: Vec<Value> = serde_json::from_slice(&request.messages_json()).unwrap();
     let newest = messages.iter().rev().find_map(|message| {
@@ -178,7 +110,7 @@ fn denied(request: &ModelRequest) -> Vec<(String, bool)> {
 async fn notes_that_hang_hold_up_nobody() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
     let home = Home::open(&directory, &model).await;
-    let id = session(&home).await;
+    let id = home.session().await;
     let noting = tokio::spawn({
         let notes = home.notes.clone();
         async move { notes.update_notes(id).await }
@@ -186,7 +118,7 @@ async fn notes_that_hang_hold_up_nobody() {
     model.called.notified().await;
     let beside = async {
         home.append(id, &[json!({ "role": "user", "content": "On we go" })]).await;
-        home.sessions.prompt(id, frame()).await.unwrap();
+        home.sessions.prompt(id, testing::prompt_request()).await.unwrap();
         home.notes.notes(id).await.unwrap();
     };
     tokio::time::timeout(Duration::from_secs(20), beside).await.unwrap();
@@ -194,22 +126,22 @@ async fn notes_that_hang_hold_up_nobody() {
     home.close().await;
 }
 
-/// Notes that hang take no place from a summary, which somebody waits for.
+/// Updates of notes that hang must not delay a summary, for which somebody waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_summary_waits_for_no_notes() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
     let home = Home::open(&directory, &model).await;
     for asked in 1..=NOTES_AT_ONCE + 1 {
-        let id = session(&home).await;
+        let id = home.session().await;
         let noting = home.notes.clone();
         home.cx.spawn(async move { drop(noting.update_notes(id).await) });
         if asked <= NOTES_AT_ONCE {
             model.called.notified().await;
         }
     }
-    let id = session(&home).await;
+    let id = home.session().await;
     let compacting = home.sessions.clone();
-    home.cx.spawn(async move { drop(compacting.compact(id, full()).await) });
+    home.cx.spawn(async move { drop(compacting.compact(id, testing::full_compaction()).await) });
     let called = tokio::time::timeout(Duration::from_secs(20), model.called.notified());
     called.await.unwrap();
     let asked = model.asked();

@@ -22,7 +22,7 @@ async fn boot(home: &tempfile::TempDir) -> NotesService {
     open(Settings::at(home.path())).await
 }
 
-/// Notes that take part in sessions, and no other service.
+/// Notes and sessions without other services.
 async fn open(settings: Settings) -> NotesService {
     let cx = testing::context_with(settings).await;
     let models = ModelService::open(cx.clone(), None).await.unwrap();

@@ -1,6 +1,6 @@
-//! Which messages are the same one, and which conversations.
+//! Which messages, and which conversations, are the same.
 
-// A test that can't go on stops.
+// Test code panics where an expectation fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use bethink_prefix_match::{

@@ -102,7 +102,7 @@ mod tests {
         Message::parse(meta, raw.into_bytes().into(), MessageSource::Client).unwrap()
     }
 
-    /// Messages as (role, tokens, tool calls); due after the last.
+    /// Messages as (role, tokens, tool calls); an update is due after the last.
     fn check(limits: GateLimits, noted: Option<u64>, messages: &[(&str, u64, u64)], due: bool) {
         let mut growth = Growth::from(noted.unwrap_or(0), noted.is_some());
         for (role, tokens, calls) in messages {

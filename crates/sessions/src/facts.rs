@@ -106,7 +106,7 @@ mod tests {
         let facts = sessions.facts_through(&handle, Seq(7), Vec::new()).await.unwrap();
         assert_eq!((facts.through, facts.user.len()), (Seq(7), 7));
         drop(facts);
-        // What lies between the facts and the messages at hand comes from the store.
+        // The messages between the facts and the loaded session are read from the store.
         let last = Seq(READ_BATCH as u64 + 20);
         let newest = at_hand(&home, &handle, Seq(last.0 - 3)).await;
         let facts = sessions.facts_through(&handle, last, newest).await.unwrap();

@@ -206,7 +206,7 @@ mod tests {
             background: false,
             created_at: row.created_at,
         };
-        // Stored without waking the worker: it is the next daemon's to find.
+        // Stored without waking this worker, so that the next daemon finds it.
         home.cx.store().enqueue(check).await.unwrap();
         home.close().await;
         let home = open(&directory).await;

@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(depth("[".repeat(10_000).as_bytes()), 10_000);
     }
 
-    /// What the cursor passes by is JSON, and JSON is passed by: serde is asked about every change of a byte.
+    /// The cursor accepts exactly what serde accepts: every change of a byte is tried.
     #[test]
     fn a_cursor_and_serde_agree() {
         let good = br#" {"a" : [1, -0.5e+3, 0, true,null],"b\u00e9\n":{"":"\ud83d x"} , "c":[]} "#;

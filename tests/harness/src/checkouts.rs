@@ -1,4 +1,4 @@
-//! A repository in a directory of memory, whose commits are checked out over whatever stands there.
+//! A repository in a memory directory, whose commits are checked out over the files there.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The real `bethinkd`, in a home of its own.
+//! The real `bethinkd`, with its own home.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::http::Client;
 use crate::wait::{PATIENCE, until};
 
-/// Where a daemon's state lives, and what it is started with. Gone when dropped.
+/// A daemon's state directory, and how it is started. Deleted when dropped.
 #[derive(Debug)]
 pub struct Home {
     root: TempDir,
@@ -37,18 +37,18 @@ impl Home {
         Self { root, home, program: None, env: Vec::new() }
     }
 
-    /// A home at a place of the test's choice, such as a full disk.
+    /// A home at this path, for example on a full disk.
     pub fn at(home: &Path) -> Self {
         Self { home: home.to_path_buf(), ..Self::new() }
     }
 
-    /// A setting, as `BETHINK_<SECTION>__<KEY>`.
+    /// Sets a setting, by the name of its variable: `BETHINK_<SECTION>__<KEY>`.
     pub fn with(mut self, setting: &str, value: &str) -> Self {
         self.env.push((setting.to_owned(), value.to_owned()));
         self
     }
 
-    /// Another build of the daemon than the one beside the tests.
+    /// Runs this build of the daemon instead of the one built with the tests.
     pub fn running(mut self, program: &Path) -> Self {
         self.program = Some(program.to_owned());
         self
@@ -63,7 +63,7 @@ impl Home {
         self.root.path()
     }
 
-    /// What the daemon wrote to stderr so far.
+    /// Everything that the daemon has written to stderr.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
     }
@@ -72,12 +72,12 @@ impl Home {
         self.root.path().join("bethinkd.log")
     }
 
-    /// The daemon's command line, ready to spawn: free port, this home, no settings of the user's.
+    /// A command that starts the daemon with this home, on a free port, without the user's settings.
     pub fn command(&self) -> Command {
         self.command_through(&[])
     }
 
-    /// The same, started by another program that takes a command as its last arguments.
+    /// The same, started by another program, which takes a command as its last arguments.
     pub fn command_through(&self, wrapper: &[&str]) -> Command {
         let daemon = self.program.clone().unwrap_or_else(|| binary("bethinkd"));
         let mut command = match wrapper.split_first() {
@@ -98,7 +98,7 @@ impl Home {
             .env("HOME", self.root.path().join("person"))
             .env("BETHINK_HOME", &self.home)
             .env("BETHINK_CONFIG", self.root.path().join("config.toml"))
-            // A scripted model is asked for what a test is about, and for nothing else.
+            // A test's model must get only the requests that the test is about.
             .env("BETHINK_MEMORY__EXTRACTION", "embedded")
             .envs(self.env.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::null())
@@ -120,7 +120,7 @@ impl Home {
         }
     }
 
-    /// Starts the daemon, or says how it ended instead.
+    /// Starts the daemon, or returns how it ended.
     pub fn try_start(self) -> Result<Daemon, Exit> {
         let addr = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut daemon = Daemon { home: self, child: None, addr, token: String::new() };
@@ -129,10 +129,10 @@ impl Home {
     }
 }
 
-/// How a daemon ended that should have served.
+/// How a daemon ended that did not start.
 #[derive(Debug)]
 pub struct Exit {
-    /// `None` when it neither served nor ended in time.
+    /// `None` if it was neither ready nor ended in time.
     pub status: Option<ExitStatus>,
     pub stderr: String,
 }
@@ -204,7 +204,7 @@ impl Daemon {
         }
     }
 
-    /// The end without a warning.
+    /// Kills it without a warning.
     pub fn kill9(&mut self) {
         if let Some(mut child) = self.child.take() {
             drop(child.kill());
@@ -212,7 +212,7 @@ impl Daemon {
         }
     }
 
-    /// Asks it to stop and waits until it has.
+    /// Asks it to stop, and waits until it has ended.
     #[track_caller]
     pub fn terminate(&mut self) -> ExitStatus {
         self.signal_term();
@@ -225,7 +225,7 @@ impl Daemon {
         kill_process(pid.expect("a running daemon"), Signal::TERM).expect("SIGTERM");
     }
 
-    /// Waits for its end.
+    /// Waits until it has ended.
     #[track_caller]
     pub fn wait(&mut self) -> ExitStatus {
         let mut child = self.child.take().expect("a running daemon");
@@ -238,7 +238,7 @@ impl Daemon {
         }
     }
 
-    /// A new session for a model with this window; its id.
+    /// Creates a session for a model with this window; returns its id.
     #[track_caller]
     pub fn session(&self, window: u64) -> String {
         let body = json!({
@@ -249,14 +249,14 @@ impl Daemon {
         answer.json()["id"].as_str().expect("id").to_owned()
     }
 
-    /// Appends and answers what the daemon said of it.
+    /// Appends the messages; returns the daemon's answer.
     #[track_caller]
     pub fn append(&self, session: &str, messages: &[Value]) -> Value {
         let body = json!({"messages": messages});
         self.client().post(&format!("/v1/sessions/{session}/messages"), &body).ok()
     }
 
-    /// Works and serves: what every test of bad input ends with.
+    /// Checks that the daemon still works. Every test of bad input ends with this.
     #[track_caller]
     pub fn is_well(&self) {
         let health = self.client().get("/health").ok();
@@ -278,7 +278,7 @@ impl Drop for Daemon {
     }
 }
 
-/// The address that this very process wrote down: a file left by a killed one is passed over.
+/// The address that this process wrote. A file left by a killed daemon has another process id.
 fn serves_at(place: &Path, pid: u32) -> Option<SocketAddr> {
     let file: Value = serde_json::from_slice(&std::fs::read(place).ok()?).ok()?;
     if file["pid"] != pid {
@@ -287,7 +287,7 @@ fn serves_at(place: &Path, pid: u32) -> Option<SocketAddr> {
     file["url"].as_str()?.strip_prefix("http://")?.trim_end_matches('/').parse().ok()
 }
 
-/// The program built beside this test: `target/<profile>/NAME`.
+/// The program from the build directory of this test: `target/<profile>/NAME`.
 pub fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("own path");
     let mut place = test.parent().expect("a directory").to_path_buf();
@@ -303,5 +303,5 @@ pub fn binary(name: &str) -> PathBuf {
     program
 }
 
-/// How long a stop may take, drain deadline included.
+/// How long a stop may take, including the time for open requests.
 pub const STOP: Duration = Duration::from_secs(15);

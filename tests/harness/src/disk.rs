@@ -1,18 +1,18 @@
-//! Disks with limits, for the tests that fill them.
+//! Small disks, for tests that fill them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// A memory disk of its own size; unmounted when dropped.
+/// A disk in memory; unmounted when dropped.
 #[derive(Debug)]
 pub struct Disk {
     dir: TempDir,
 }
 
 impl Disk {
-    /// `None` where mounting is not allowed: the caller says that it skips.
+    /// `None` if mounting is not allowed; the caller then reports that it skips the test.
     pub fn mount(kib: u64) -> Option<Self> {
         let dir = TempDir::with_prefix("bethink-disk-").ok()?;
         let size = format!("size={kib}k");
@@ -24,7 +24,7 @@ impl Disk {
         self.dir.path()
     }
 
-    /// Another size, or `ro` and `rw`.
+    /// Changes the size, or makes it read-only (`ro`) or writable (`rw`).
     pub fn remount(&self, options: &str) -> bool {
         let options = format!("remount,{options}");
         self.path().to_str().is_some_and(|place| run("mount", &["-o", &options, place]))

@@ -1,4 +1,4 @@
-//! The memory of a project through the API, for those who compare before they write.
+//! A project's memory through the API, for writers who compare before they write.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::http::{Client, Request};
 use crate::saves::{Answer, Door};
 use crate::wait::until;
 
-/// Long after the last write, what it displaced is gone.
+/// How long the daemon may take after the last write to delete replaced files.
 const SETTLED: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl HttpDoor {
         Self { addr, token, project: project.to_owned(), dir }
     }
 
-    /// Where the memory lies.
+    /// The memory directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -72,7 +72,7 @@ impl Door for HttpDoor {
         }
     }
 
-    /// The daemon settles by itself; at last nothing hidden is left.
+    /// The daemon cleans up by itself; in the end no hidden file may be left.
     fn settle(&self, last: bool) {
         let hidden = || {
             let names = fs::read_dir(&self.dir).unwrap().map(|entry| entry.unwrap().file_name());

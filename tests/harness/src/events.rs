@@ -36,7 +36,7 @@ impl EventStream {
         Self { connection, text: Vec::new(), ready: VecDeque::new() }
     }
 
-    /// The next event of a kind; others are passed over.
+    /// The next event of this kind; others are skipped.
     #[track_caller]
     pub fn next_of(&mut self, kind: &str) -> Event {
         loop {
@@ -57,9 +57,7 @@ impl EventStream {
     }
 }
 
-/// The next event, comments left out; ends when the stream has ended.
-///
-/// Ends the test when nothing comes for longer than the connection's patience.
+/// The events without comments. Panics if nothing comes within the connection's time limit.
 impl Iterator for EventStream {
     type Item = Event;
 

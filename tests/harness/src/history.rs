@@ -1,25 +1,25 @@
-//! Histories from a seed: what agents really record, and what they should not.
+//! Random histories from a seed: valid ones as agents record them, and broken ones.
 //!
-//! Every message made here is well-formed on its own (a daemon must take it); what may be broken is
-//! the structure between messages.
+//! Every single message is well-formed, so the daemon must accept it; only the structure between
+//! messages may be broken.
 
 use serde_json::{Value, json};
 
 use crate::rng::Rng;
 
-/// What kind of history is wanted.
+/// What history to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Steps of the conversation; one makes about one to eight messages.
     pub steps: usize,
-    /// Also what must not happen: orphans, doubles, gaps, blank texts, blocks of the wrong role.
+    /// Adds results without a call, duplicates, missing results, blank texts, and blocks in the wrong role.
     pub broken: bool,
-    /// Bytes of the longest tool result.
+    /// Maximum bytes of a tool result.
     pub longest: usize,
 }
 
 impl Shape {
-    /// A small one of either kind, one in twenty with long results.
+    /// A small one, broken or not; one in twenty has long results.
     pub fn any(rng: &mut Rng) -> Self {
         let longest = if rng.one_in(20) { 60_000 } else { 400 };
         Self { steps: 1 + rng.below(12), broken: rng.one_in(2), longest }
@@ -45,7 +45,7 @@ struct Maker<'a> {
     shape: Shape,
     out: Vec<Value>,
     made: usize,
-    /// Results that come later than they should.
+    /// Results that were held back, to come too late.
     late: Vec<Value>,
     /// Call ids used so far.
     ids: Vec<String>,
@@ -66,7 +66,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The user says something of their own.
+    /// The user writes a message.
     fn speech(&mut self) {
         let content = match self.rng.below(6) {
             0 => json!([text(&self.words()), image()]),
@@ -78,13 +78,13 @@ impl Maker<'_> {
         self.out.push(json!({"role": "user", "content": content}));
     }
 
-    /// More images than two of its kind may be shown of.
+    /// Many images: two such messages have more than a prompt may have.
     fn gallery(&mut self) {
         let images = vec![image(); 70 + self.rng.below(60)];
         self.out.push(json!({"role": "user", "content": images}));
     }
 
-    /// The assistant says something and calls nothing.
+    /// The assistant answers without a call.
     fn answer(&mut self) {
         let mut blocks = Vec::new();
         if self.rng.one_in(3) {
@@ -111,7 +111,7 @@ impl Maker<'_> {
             results.push(self.result(id));
         }
         match self.rng.below(4) {
-            // One message, one answer.
+            // One assistant message, and one user message with all results.
             0 => {
                 let blocks = chunks.into_iter().flatten().collect();
                 self.assistant(Some(&message_id), blocks);
@@ -127,7 +127,7 @@ impl Maker<'_> {
                     results.into_iter().for_each(|result| self.results(vec![result]));
                 }
             }
-            // Chunk, result, chunk, result: what recorders write for parallel calls.
+            // Chunk, result, chunk, result: what clients record for parallel calls.
             _ => {
                 for chunk in chunks {
                     let ids: Vec<String> = called(&chunk);
@@ -168,7 +168,7 @@ impl Maker<'_> {
         if results.is_empty() {
             return;
         }
-        // A word of the user's after, or against all rules before, the results of the last call.
+        // The user's text after the results, or, which is invalid, before them.
         if self.rng.one_in(10) {
             let place = if self.rng.one_in(2) { 0 } else { results.len() };
             let words = self.words();
@@ -177,7 +177,7 @@ impl Maker<'_> {
         self.out.push(json!({"role": "user", "content": results}));
     }
 
-    /// One thing that should not have happened.
+    /// Adds one invalid thing.
     fn mishap(&mut self) {
         match self.rng.below(11) {
             0 => {

@@ -1,4 +1,4 @@
-//! A blocking HTTP/1.1 client over one kept connection, and a way to send bytes that are no request.
+//! A blocking HTTP/1.1 client that reuses its connection, and a way to send bytes that are not a request.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -96,14 +96,14 @@ impl Answer {
         }
     }
 
-    /// The JSON of a success.
+    /// The JSON of a successful answer; any other panics.
     #[track_caller]
     pub fn ok(&self) -> Value {
         assert!((200..300).contains(&self.status), "{}: {}", self.status, self.brief());
         if self.body.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// The problem document of a refusal; anything else ends the test.
+    /// The problem document of a refusal; any other answer panics.
     #[track_caller]
     pub fn problem(&self) -> Value {
         assert!(
@@ -147,8 +147,8 @@ impl Client {
         Self { patience, ..self }
     }
 
-    /// Sends and reads the whole answer. A kept connection that the daemon closed meanwhile is
-    /// replaced once; a fresh one that breaks is an error.
+    /// Sends, and reads the whole answer. If the daemon has closed the reused connection, tries once
+    /// more with a new one.
     pub fn send(&mut self, request: &Request) -> io::Result<Answer> {
         if let Some(kept) = self.connection.take() {
             match self.exchange(kept, request) {
@@ -185,7 +185,7 @@ impl Client {
         self.must(&Request::new("DELETE", path))
     }
 
-    /// An answer, whatever it says; none at all ends the test.
+    /// The answer, whatever its status; panics if there is none.
     #[track_caller]
     pub fn must(&mut self, request: &Request) -> Answer {
         match self.send(request) {
@@ -194,7 +194,7 @@ impl Client {
         }
     }
 
-    /// Sends a whole request on a connection of its own and hangs up without reading the answer.
+    /// Sends a whole request on a separate connection, and closes it without reading the answer.
     pub fn abandon(&self, request: &Request) {
         let Ok(mut connection) = connect(self.addr) else { return };
         let mut bytes = request.head(&self.addr.to_string(), &self.token).into_bytes();
@@ -202,7 +202,7 @@ impl Client {
         drop(connection.write_all(&bytes));
     }
 
-    /// Opens a stream of server-sent events on a connection of its own.
+    /// Opens a stream of server-sent events on a separate connection.
     #[track_caller]
     pub fn events(&self, path: &str, last_event_id: Option<&str>) -> EventStream {
         let mut request = Request::new("GET", path).header("Accept", "text/event-stream");
@@ -226,7 +226,7 @@ impl Client {
     fn exchange(&mut self, mut on: BufReader<TcpStream>, request: &Request) -> io::Result<Answer> {
         let mut bytes = request.head(&self.addr.to_string(), &self.token).into_bytes();
         bytes.extend_from_slice(&request.body);
-        // A refusal may come, and the connection close, before a large body is all sent.
+        // The daemon may refuse a large body, and close the connection, before all of it is sent.
         let sent = on.get_mut().write_all(&bytes);
         let (answer, keep) = match read_answer(&mut on) {
             Ok(read) => read,
@@ -239,8 +239,8 @@ impl Client {
     }
 }
 
-/// Sends bytes as they are on a fresh connection, closes the sending half, and reads what comes back:
-/// `None` when the daemon just closes.
+/// Sends bytes as they are on a new connection, closes its sending half, and reads the answer: `None` if
+/// the daemon only closes the connection.
 pub fn raw(addr: SocketAddr, bytes: &[u8]) -> io::Result<Option<Answer>> {
     let mut stream = connect(addr)?;
     let sent = stream.write_all(bytes).and_then(|()| stream.shutdown(Shutdown::Write));
@@ -257,13 +257,13 @@ pub fn raw(addr: SocketAddr, bytes: &[u8]) -> io::Result<Option<Answer>> {
     }
 }
 
-/// The connection ended, as opposed to: nothing came in time.
+/// Whether the connection ended, and did not just time out.
 pub fn lost(e: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(e.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
-/// A connection on which nothing is waited for longer than [`PATIENCE`].
+/// A connection whose reads and writes time out after [`PATIENCE`].
 pub fn connect(addr: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&addr, PATIENCE)?;
     stream.set_nodelay(true)?;

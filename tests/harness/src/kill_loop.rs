@@ -1,4 +1,4 @@
-//! The kill loop: writers, a daemon that is killed under them, and a ledger of what it promised.
+//! The kill loop: writers, a daemon that is killed while they write, and a check of what it acknowledged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex};
@@ -13,29 +13,29 @@ use crate::say;
 use crate::wait::PATIENCE;
 
 const WRITERS: usize = 8;
-/// Two writers share a session, so that one session's order is contested too.
+/// Two writers share a session, so that they also compete for its order.
 const SESSIONS: usize = 4;
-/// Most acknowledgements that a cycle waits for before it kills.
+/// A cycle kills the daemon after at most this many acknowledgements.
 const MOST_ACKNOWLEDGED: usize = 60;
-/// Longest spin after them, so that kills fall at every stage of a commit.
+/// And at most this long after them, so that kills happen at every stage of a commit.
 const LONGEST_SPIN: Duration = Duration::from_millis(3);
 
-/// What a kill loop found.
+/// The result of a kill loop.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub cycles: usize,
     pub acknowledged: usize,
-    /// Acknowledged and not there at the end.
+    /// Messages that were acknowledged and are missing.
     pub lost: usize,
-    /// There more than once.
+    /// Messages that are stored more than once.
     pub doubled: usize,
     /// Sessions whose seqs are not 1, 2, 3, …
     pub gaps: usize,
-    /// Batches of which a part is there.
+    /// Batches that were stored in part.
     pub torn: usize,
-    /// Answers that were neither a success nor a refusal to be tried again.
+    /// Answers other than success.
     pub refused: Vec<String>,
-    /// Spawn to serving, after each kill.
+    /// How long each start after a kill took.
     pub restarts: Vec<Duration>,
 }
 
@@ -68,7 +68,7 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// Kills a daemon `cycles` times under eight writers and looks for every acknowledged message.
+/// Kills a daemon `cycles` times while eight writers append, and looks for every acknowledged message.
 pub fn run(cycles: usize, seed: u64) -> Tally {
     let mut rng = Rng::new(seed);
     let mut daemon = Daemon::fresh();
@@ -97,7 +97,7 @@ pub fn run(cycles: usize, seed: u64) -> Tally {
     tally
 }
 
-/// Lets the writers write until `enough` is acknowledged, then kills the daemon under them.
+/// Lets the writers write until `enough` batches are acknowledged, then kills the daemon.
 fn cycle(daemon: &mut Daemon, writers: &mut [Writer], enough: usize, spin: Duration) {
     let acknowledged = Acknowledged::default();
     std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ impl Acknowledged {
         self.more.notify_all();
     }
 
-    /// Goes on after [`PATIENCE`] as well: the audit then shows what is wrong.
+    /// Returns after [`PATIENCE`] at the latest; the audit then shows what is wrong.
     fn wait_for(&self, enough: usize) {
         let count = self.count.lock().expect("lock");
         let waited = self.more.wait_timeout_while(count, PATIENCE, |count| *count < enough);
@@ -139,7 +139,7 @@ struct Writer {
     session: String,
     rng: Rng,
     made: usize,
-    /// Sent, its fate unknown: sent again under the same ids.
+    /// A batch that was sent without an answer. It is sent again with the same ids.
     pending: Option<Vec<String>>,
     acknowledged: Vec<Vec<String>>,
     refused: Vec<String>,
@@ -165,14 +165,14 @@ impl Writer {
         }
     }
 
-    /// Gets an answer for what is still pending.
+    /// Sends the pending batch again and gets an answer.
     fn settle(&mut self, client: &mut Client) {
         if self.pending.is_some() && !self.one(client) {
             self.refused.push("no answer from a daemon that was not killed".to_owned());
         }
     }
 
-    /// One append; `false` when its fate is unknown.
+    /// Appends one batch; `false` if it was not acknowledged.
     fn one(&mut self, client: &mut Client) -> bool {
         let batch = self.pending.take().unwrap_or_else(|| self.batch());
         let messages: Vec<Value> =

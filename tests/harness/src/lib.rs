@@ -1,15 +1,15 @@
-//! What the suites against the real daemon share.
+//! Helpers for tests against the real daemon.
 //!
-//! Owns the running `bethinkd` in a home of its own, a small blocking HTTP/1.1 client that can also
-//! send what no decent client would, a second opinion on what a valid prompt is, histories made from
-//! a seed, the kill loop, and people who swap and save files under a daemon's hands. Knows the public surface only: none of the house's crates is a
-//! dependency, so that a mistake in them can't be repeated here.
+//! Runs `bethinkd` with its own home. Has a small blocking HTTP/1.1 client, which can also send invalid
+//! requests, an independent check of prompts, random histories, the kill loop, and races with other
+//! writers of the same files. Knows the public surface only: no bethink crate is a dependency, so that a
+//! mistake in one can't be repeated here.
 //!
 //! Reading order: [`daemon`] → [`http`] → [`events`] → [`say`] → [`prompt`] → [`rng`] → [`history`] →
-//! [`kill_loop`] → [`disk`] → [`wait`], and for directories of memory [`swaps`] and [`saves`]
+//! [`kill_loop`] → [`disk`] → [`wait`], and for memory directories [`swaps`] and [`saves`]
 //! (`checkouts`, [`door`]).
 
-// A harness is test code: a broken expectation ends the test where it stands.
+// Test code panics where an expectation fails.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 mod checkouts;

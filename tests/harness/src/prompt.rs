@@ -1,15 +1,15 @@
-//! A second opinion on what a prompt must look like, from the specification alone.
+//! An independent check of prompts, written from the specification alone.
 //!
-//! Works on parsed JSON, as a provider would read it, and shares no line with the daemon's validator.
+//! Works on parsed JSON, as a provider would read it, and shares no code with the daemon's validator.
 
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-/// Most images and documents that one request may hold.
+/// The most images and documents that one request may have.
 const MOST_MEDIA: usize = 100;
 
-/// Every rule that `messages` break, in words; empty when a provider would take them.
+/// Every rule that `messages` break; empty if a provider would accept them.
 pub fn faults(messages: &[Value]) -> Vec<String> {
     let mut out = Vec::new();
     if messages.is_empty() {
@@ -44,7 +44,7 @@ pub fn faults_of(answer: &Value) -> Vec<String> {
     }
 }
 
-/// Size by the scorer's measure: 4 bytes of JSON a token.
+/// The size, at 4 bytes of JSON for each token.
 pub fn tokens(answer: &Value) -> u64 {
     let bytes = |value: &Value| match value {
         Value::Null => 2,
@@ -53,7 +53,7 @@ pub fn tokens(answer: &Value) -> u64 {
     ((bytes(&answer["system"]) + bytes(&answer["messages"])) / 4) as u64
 }
 
-/// All that a model could read in the messages, one block a line.
+/// Everything that a model could read in the messages, a line for each block.
 pub fn readable(answer: &Value) -> String {
     let mut out = String::new();
     for block in answer["messages"].as_array().into_iter().flatten().flat_map(blocks) {
@@ -81,13 +81,13 @@ fn read(block: &Value, out: &mut String) {
     }
 }
 
-/// Thinking of a prompt is that of its history, unchanged and in order.
+/// Whether the thinking in a prompt is that of its history, unchanged and in order.
 pub fn thinking_kept(history: &[Value], prompt: &[Value]) -> bool {
     let mut source = history.iter().flat_map(blocks).filter(is_thinking);
     prompt.iter().flat_map(blocks).filter(is_thinking).all(|shown| source.any(|s| s == shown))
 }
 
-/// Any of the messages holds thinking.
+/// Whether a message has thinking.
 pub fn thinks(messages: &[Value]) -> bool {
     messages.iter().flat_map(blocks).any(|b| is_thinking(&b))
 }

@@ -1,6 +1,6 @@
 //! Seeded randomness (splitmix64): a failure is repeated by its seed.
 
-/// Small, fast, good enough to make histories with; not for secrets.
+/// Small, fast, and good enough for histories; not for secrets.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 

@@ -1,9 +1,9 @@
-//! Whether anybody's save is lost: writers who compare before they write, and others who save the same files
-//! directly, each in an editor's way, at the same time.
+//! Checks that no save is lost while some writers compare before they write, and others save the same files
+//! directly, as different editors do.
 //!
-//! Every text is unlike every other. A text that was acknowledged must be found: it stands in its file, the
-//! writers' history has it, or somebody saved over it directly and saw it go. Direct savers take turns among
-//! themselves, so that what they overwrote is known exactly; the writers take no turns with anybody.
+//! Every text is unique. An acknowledged text must be found: in its file, in the writers' history, or among
+//! the texts that a direct save overwrote. Direct saves of a file are made one after the other, so that what
+//! each overwrote is known exactly; the writers wait for nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,35 +19,35 @@ use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use crate::checkouts;
 use crate::rng::Rng;
 
-/// Writers who compare, seen from outside.
+/// The interface through which the comparing writers write.
 pub trait Door: Sync {
     fn read(&self, path: &str) -> Option<Vec<u8>>;
-    /// `before`: what was read; None when nothing was there.
+    /// `before`: what was read; `None` if the file did not exist.
     fn write(&self, path: &str, before: Option<&[u8]>, text: &[u8]) -> Answer;
-    /// Called now and then, and a last time when everybody has finished.
+    /// Called regularly, and a last time when everybody has finished.
     fn settle(&self, last: bool);
-    /// The tags of all versions that were kept of a file, in any order.
+    /// The tags of all kept versions of a file, in any order.
     fn history(&self, path: &str) -> BTreeSet<String>;
-    /// What stands for a text in the history.
+    /// The tag of a text in the history.
     fn tag(&self, text: &[u8]) -> String;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Written,
-    /// Told that something else stands there.
+    /// The file has another text than expected.
     Conflict,
     Refused(String),
 }
 
-/// How much of it.
+/// The size of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub files: usize,
-    /// Of these, eight of twenty save directly.
+    /// Eight of twenty save directly.
     pub writers: usize,
     pub edits: usize,
-    /// And one of those checks out with git itself, all files at once.
+    /// One of the eight checks out all files at once, with git itself.
     pub git: bool,
 }
 
@@ -57,11 +57,11 @@ pub struct Tally {
     pub conflicts: usize,
     pub saved: usize,
     pub refused: BTreeMap<String, usize>,
-    /// Texts that were acknowledged and are nowhere.
+    /// Texts that were acknowledged and not found.
     pub lost: Vec<String>,
 }
 
-/// Every how many milliseconds what was displaced is looked at.
+/// How often [`Door::settle`] is called.
 const SETTLE_EVERY: Duration = Duration::from_millis(50);
 
 /// `dir` is the directory that `door` writes in.
@@ -109,7 +109,7 @@ struct Desk {
     tally: Mutex<Tally>,
 }
 
-/// A file, as those who save directly know it.
+/// What the direct savers know about a file.
 #[derive(Default)]
 struct Known {
     turn: Mutex<()>,
@@ -161,7 +161,7 @@ impl Desk {
     fn rename(&self, path: &Path, aside: &Path, text: &[u8]) -> Vec<Vec<u8>> {
         fs::write(aside, text).unwrap();
         loop {
-            // Changing places instead of replacing tells what was replaced.
+            // An exchange instead of a replacement shows what was replaced.
             if renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE).is_ok() {
                 let before = fs::read(aside).unwrap();
                 fs::remove_file(aside).unwrap();
@@ -192,7 +192,7 @@ impl Desk {
         vec![before]
     }
 
-    /// As `git checkout`: the old file goes, then a new one is made.
+    /// As `git checkout`: the old file is removed, then a new one is created.
     fn check_out(&self, path: &Path, aside: &Path, text: &[u8]) -> Vec<Vec<u8>> {
         let mut before = Vec::new();
         loop {
@@ -209,8 +209,8 @@ impl Desk {
         }
     }
 
-    /// Everybody else who saves directly waits, so that what git overwrites can be read before. What it writes
-    /// needs no history: git has it.
+    /// All other direct savers wait, so that the texts that git will overwrite can be read before. Its own
+    /// texts need no history, because git has them.
     fn check_out_all(&self) {
         for edit in 0..self.size.edits.div_ceil(self.size.files) {
             let turns: Vec<_> = self.files.iter().map(|known| lock(&known.turn)).collect();
@@ -244,7 +244,7 @@ pub(crate) fn name(file: usize) -> String {
     format!("topic-{file:02}.md")
 }
 
-/// Unlike every other, and of many sizes.
+/// A unique text of random size.
 fn text(writer: usize, edit: usize, rng: &mut Rng) -> Vec<u8> {
     let more = "and what else there is to say\n".repeat(rng.below(100));
     format!("writer {writer}, edit {edit}\n{more}").into_bytes()

@@ -1,4 +1,4 @@
-//! Messages, briefly.
+//! Short functions that make messages.
 
 use serde_json::{Value, json};
 
@@ -22,14 +22,14 @@ pub fn result(id: &str, text: &str) -> Value {
         {"type": "tool_result", "tool_use_id": id, "content": text}]})
 }
 
-/// The message under an id that the client chose.
+/// The message with this id.
 pub fn with_id(id: &str, mut message: Value) -> Value {
     message["id"] = Value::from(id);
     message
 }
 
-/// A turn of work, as coding agents have them: a wish, a read, its result of about `bytes` bytes, and
-/// what came of it. Names differ by `n`, so that a prompt shows what it kept.
+/// A turn of a coding agent: a request, a read, its result of about `bytes` bytes, and the answer. The names
+/// contain `n`, so that a prompt shows what it kept.
 pub fn work(n: usize, bytes: usize) -> Vec<Value> {
     let id = format!("toolu_{n:05}");
     let path = format!("src/module_{n}/handler_{n}.rs");

@@ -1,8 +1,8 @@
-//! Whether a directory of memory can be led out of itself: somebody swaps its files and folders for links to a
-//! tree outside, pipes and each other, while others read and write in it.
+//! Checks that access to a memory directory never leaves it, while its files and folders are swapped for links
+//! to a tree outside, pipes, and each other.
 //!
-//! Outside lies a tree with the same names. Each file there holds a word that stands nowhere else, and each
-//! entry's inode and times are known, so that one byte read, one file made or one mode changed is seen.
+//! The tree outside has the same names. Each file there has a unique word, and each entry's inode and times are
+//! known, so that reading one byte, creating one file, or changing one mode is noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 
 use crate::rng::Rng;
 
-/// What is raced against.
+/// The code under test.
 pub trait Memory: Sync {
     fn act(&self, act: Act, path: &str) -> Seen;
 }
@@ -23,7 +23,7 @@ pub trait Memory: Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Read,
-    /// Whatever stands there, by whatever way writing goes.
+    /// Creates the file or replaces it.
     Write,
     Remove,
     List,
@@ -31,7 +31,7 @@ pub enum Act {
     Open,
 }
 
-/// Everything of the disk that came back.
+/// Everything from the disk that an act returned.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub contents: Vec<Vec<u8>>,
@@ -49,14 +49,14 @@ pub struct Race {
     pub escapes: BTreeSet<String>,
 }
 
-/// Stands in every file outside, and in none inside.
+/// Is in every file outside, and in none inside.
 const WORD: &str = "canary of the tree outside";
 const THREADS: u64 = 8;
-/// In the directory and outside alike.
+/// The same in the directory and outside.
 const FILES: [&str; 5] = ["MEMORY.md", "fog.md", "plans/fog.md", "deep/x/fog.md", "link.md"];
 const FOLDERS: [&str; 3] = ["plans", "deep", "deep/x"];
 
-/// Races in `dir`: `open` is given the directory of memory.
+/// Runs the race in `dir`; `open` gets the memory directory.
 pub fn race<M: Memory>(dir: &Path, open: impl FnOnce(&Path) -> M, most: u64, seed: u64) -> Race {
     let scene = Scene::new(dir);
     let before = scene.outside();
@@ -146,18 +146,18 @@ impl Scene {
         scene
     }
 
-    /// One swap after the other, each taken back, until it is over.
+    /// Swaps and undoes each swap, until `over`.
     fn swap(&self, mut rng: Rng, over: &AtomicBool) -> u64 {
         let mut swaps = 0;
         while !over.load(Ordering::Relaxed) {
             let stage = self.stage.join(swaps.to_string());
-            // Rarely the directory itself: while it is away, everything is refused at once.
+            // Rarely the directory itself, because everything is refused while it is away.
             let within = match rng.below(100) {
                 0 => "",
                 1..=50 => *rng.pick(&FILES),
                 _ => *rng.pick(&FOLDERS),
             };
-            // No slash at the end, which would be followed through a link.
+            // Without a slash at the end, which would follow a link.
             let target: PathBuf = self.memory.join(within).components().collect();
             self.prop(&stage, within, &mut rng);
             let exchanged = exchange(&stage, &target);
@@ -176,7 +176,7 @@ impl Scene {
         swaps
     }
 
-    /// What is put in the target's place.
+    /// Creates what replaces the target.
     fn prop(&self, stage: &Path, within: &str, rng: &mut Rng) {
         let up = "../".repeat(if within.is_empty() { 0 } else { within.split('/').count() });
         match rng.below(6) {
@@ -226,7 +226,7 @@ fn place(from: &Path, to: &Path) -> bool {
     renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).is_ok()
 }
 
-/// Whatever stands there; what a link leads to stays. Somebody may still be writing in it.
+/// Removes what is there, but not a link's target. Others may still be writing in it.
 fn clear(path: &Path) {
     while let Ok(meta) = fs::symlink_metadata(path) {
         let _ = if meta.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

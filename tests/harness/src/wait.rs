@@ -1,14 +1,12 @@
-//! Waiting for a condition, never for a time.
+//! Waits for a condition, never for a fixed time.
 
 use std::time::{Duration, Instant};
 
-/// Longest that a test waits for anything before it calls it a hang.
+/// How long a test waits for anything before it fails.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Asks until there is an answer; `None` when `limit` has passed without one.
-///
-/// Asks twice a millisecond: fine enough to measure a start by, and it leaves the cores to the
-/// daemon that is waited for.
+/// Calls `ask` until it returns something; `None` after `limit`. Calls it every half millisecond, which is
+/// precise enough to measure a start, and leaves the processor to the daemon.
 pub fn until<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let start = Instant::now();
     loop {

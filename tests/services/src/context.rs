@@ -1,4 +1,4 @@
-//! A context for tests: a home of its own, SQLite, the system's clock.
+//! A context for tests: with its own home, SQLite, and the system's clock.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,9 +1,11 @@
-//! What tests of a service are built on: a context over a database of its own, and a model in memory.
+//! Helpers for tests of services: a context with its own database, a model in memory, and a session.
 //!
-//! A crate of its own and no feature of `bethink-service`, so that the programs and the tests share one build.
+//! A separate crate and not a feature of `bethink-service`, so that programs and tests share one build.
 
 mod context;
 mod model;
+mod session;
 
 pub use context::{context, context_with};
 pub use model::Scripted;
+pub use session::{SentBody, create_session, full_compaction, prompt_request, rounds, settings};

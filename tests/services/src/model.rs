@@ -10,12 +10,12 @@ use bethink_transcript::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// Answers what it is told to, in order; after that it hangs until it is let go.
+/// Gives the prepared answers in order. A call after the last one never ends.
 #[derive(Debug, Default)]
 pub struct Scripted {
     answers: Mutex<VecDeque<Result<Value, ErrorClass>>>,
     asked: Mutex<Vec<ModelRequest>>,
-    /// Told for each call.
+    /// Notified at each call.
     pub called: Notify,
 }
 
@@ -49,7 +49,7 @@ impl Model for Scripted {
         Box::pin(async move {
             match answer {
                 Some(Ok(content)) => Ok(reply(&content)),
-                Some(Err(class)) => Err(ModelError::new(class, "as the test wants it")),
+                Some(Err(class)) => Err(ModelError::new(class, "an error of the test")),
                 None => std::future::pending().await,
             }
         })

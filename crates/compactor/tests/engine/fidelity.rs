@@ -1,4 +1,4 @@
-//! A cut is judged by what the session used again, and a bad one is told of with its reason.
+//! A compaction is measured by the names used after it, and a bad result is reported with its reason.
 
 use bethink_compactor::Fidelity;
 use bethink_compactor::fidelity::{Pressure, look_back, warning};

@@ -1,4 +1,4 @@
-//! The embedded level always succeeds, and what can't be helped is said.
+//! The embedded level always succeeds, and reports what it cannot avoid.
 
 use bethink_compactor::ladder::SummaryRequest;
 use bethink_compactor::{CompactionFailure, EmbeddedSummarizer, Summarizer, SummaryLevel};

@@ -1,4 +1,4 @@
-//! Level 2: a summary of a model's text, as the next model reads it.
+//! Level 2: a summary from a model's text, as the next model reads it.
 
 use bethink_compactor::{EmbeddedSummarizer, FullSummarizer, Section, Summarizer, SummaryLevel};
 use bethink_transcript::Seq;

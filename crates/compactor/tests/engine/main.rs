@@ -1,6 +1,6 @@
-//! The compactor, from outside: whole compactions of small and of hostile histories.
+//! Tests of the compactor through its public interface: whole compactions of small and of hostile histories.
 
-// A test that can't go on stops.
+// Test code panics where an expectation fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod fidelity;

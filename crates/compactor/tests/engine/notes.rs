@@ -1,4 +1,4 @@
-//! Level 1: notes stand for what they cover, with what they lack added from history.
+//! Level 1: notes replace what they cover; missing facts are added from history.
 
 use bethink_compactor::{
     EmbeddedSummarizer, NotesSummarizer, SessionNotes, Summarizer, SummaryLevel,
@@ -50,7 +50,7 @@ fn what_no_notes_speak_of_stays() {
     let outcome = try_compact(&busy(200), &ask).unwrap();
     assert_eq!(outcome.level, SummaryLevel::SessionMemory);
     assert!(outcome.boundary.kept_from <= Seq(41), "{}", outcome.boundary.kept_from);
-    // Where all of it is too much for the window, the next level has to do it.
+    // If everything is too much for the window, the next level is used.
     let outcome = try_compact(&busy(700), &ask).unwrap();
     assert_eq!(outcome.level, SummaryLevel::Embedded);
     assert!(outcome.refused[0].starts_with("session_memory: "), "{:?}", outcome.refused);

@@ -1,4 +1,4 @@
-//! What stands for a collapsed span.
+//! The text of a collapsed span.
 
 use std::sync::Arc;
 

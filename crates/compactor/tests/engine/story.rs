@@ -1,4 +1,4 @@
-//! One small story, and the summary of it as a model reads it.
+//! One small story, and its summary as a model reads it.
 
 use bethink_compactor::Restorable;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub(crate) fn story() -> Vec<Value> {
         call("t6", "Bash", &json!({ "command": "cargo test -p scheduler" })),
         result("t6", "test result: ok. 4 passed"),
     ];
-    // What makes the window full.
+    // Fills the window.
     for n in 0..24 {
         let id = format!("w{n}");
         messages.push(call(&id, "Bash", &json!({ "command": format!("./bench --round {n}") })));

@@ -1,4 +1,4 @@
-//! A compaction in one call.
+//! Runs a compaction with one call.
 
 use std::sync::Arc;
 

@@ -60,7 +60,7 @@ fn what_was_shown_is_frozen_and_what_was_replaced_stays_so() {
     let tight = limits(50_000, 10_000);
     assert_eq!(replaced(&history, &decisions, &tight), Vec::<String>::new());
     apply(&mut decisions, &history, &[Decision::Shown { through: seq(3) }]);
-    // A second result of the same message makes the two too long together: only the fresh one goes.
+    // A second result of the same message makes both too long together; only the new one is replaced.
     push(&mut history, &call("A", "t2", "Bash", ""));
     push(&mut history, &result("t2", &long(5_000)));
     let (records, _) = decide(&history, &decisions, &tight, &hints());

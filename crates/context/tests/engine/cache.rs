@@ -1,4 +1,4 @@
-//! A break of the provider's cache is told with its cause, and nothing else is.
+//! A drop in the provider's cache is reported with its cause, and nothing else is.
 
 use bethink_api::PromptChange;
 use bethink_context::cache::{CacheDrop, CacheWatch};
@@ -10,7 +10,7 @@ use crate::histories::{history, say};
 const MINUTE: i64 = 60_000_000;
 const TTL: i64 = 5 * MINUTE;
 
-/// An answer at `minute` with what it read and wrote, by `model` unless that is empty.
+/// An answer at `minute` that read and wrote so many tokens, by `model` unless that is empty.
 fn answered(
     watch: &mut CacheWatch,
     minute: i64,
@@ -33,7 +33,7 @@ fn answered(
     watch.observe(&message, "claude-x", TTL)
 }
 
-/// The cause of a fall from 40,000 cached tokens to 1,000 after `between`.
+/// The cause of a drop from 40,000 cached tokens to 1,000 after `between`.
 fn cause(between: impl FnOnce(&mut CacheWatch), minute: i64, model: &str) -> PromptChange {
     let mut watch = CacheWatch::default();
     watch.handed_out(1, 1, None);
@@ -81,7 +81,7 @@ fn the_cause_is_named() {
     assert_eq!(cause(CacheWatch::compacted, 90, "claude-y"), PromptChange::Compaction);
 }
 
-/// What a prompt changed that was handed out before an answer explains that answer and no later one.
+/// A change in a prompt explains the first answer after it, and no later one.
 #[test]
 fn a_change_explains_one_answer() {
     let mut watch = CacheWatch::default();

@@ -1,5 +1,5 @@
-//! Collapsed spans: which are chosen, and that a prompt with them is valid, smaller, and cut off where its
-//! thinking no longer holds.
+//! Collapsed spans: which are chosen; a prompt with them is valid, smaller, and without thinking that no longer
+//! applies.
 
 use bethink_context::collapse::{self, CollapseExtent, OpenSpan, choose, open_spans};
 use bethink_context::{
@@ -65,7 +65,7 @@ fn a_span_is_one_text_of_the_user_and_what_follows_is_untouched() {
     assert_eq!(each, view(&history, &decisions, ViewOptions::default()).tokens());
     let first_edited = view(&history, &decisions, ViewOptions::default()).first_edited;
     assert_eq!(first_edited, Some(0));
-    // A second one joins; one that shares a message with either, or is none, changes nothing.
+    // A second span joins; one that overlaps either, or is empty, changes nothing.
     let more = [span(5, 8, "MORE"), span(4, 5, "NO"), span(3, 3, "NO"), span(9, 8, "NO")];
     for span in more {
         apply(&mut decisions, &history, &[collapsed(span, &history)]);
@@ -78,7 +78,7 @@ fn a_span_is_one_text_of_the_user_and_what_follows_is_untouched() {
 
 #[test]
 fn an_assistant_before_and_after_a_span_is_two_messages() {
-    // The id is met again after the user spoke, and the user spoke in what is collapsed.
+    // The id occurs again after the user spoke, and the user's message is collapsed.
     let history =
         history(&[say("go"), answer_of("A", "x"), say("more"), answer_of("A", "y"), say("z")]);
     let mut decisions = Decisions::default();
@@ -146,7 +146,7 @@ fn a_boundary_drops_the_spans_before_it_and_keeps_the_later_ones() {
     let rebased = decisions.rebased(boundary.clone(), &history);
     let expect = "0 user: MARKER | SUMMARY | two | LATE | three\n";
     assert_eq!(read(&history, &rebased), expect);
-    // One that reaches over the boundary would hide what is kept: it goes too.
+    // A span across the boundary would hide kept messages, so it is dropped too.
     let mut across = Decisions::default();
     apply(&mut across, &history, &[collapsed(span(4, 6, "ACROSS"), &history)]);
     let cut = across.rebased(boundary.clone(), &history);
@@ -154,7 +154,7 @@ fn a_boundary_drops_the_spans_before_it_and_keeps_the_later_ones() {
     let mut loaded = Decisions::new(Some(boundary.clone()), &history);
     apply(&mut loaded, &history, &[collapsed(span(4, 6, "ACROSS"), &history)]);
     assert_eq!(loaded.spans(), []);
-    // Loaded again, the records say the same.
+    // After loading, the records give the same state.
     let mut loaded = Decisions::new(Some(boundary), &history);
     for record in records {
         let stored = serde_json::to_string(&record).unwrap();
@@ -214,7 +214,7 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     let none = Decisions::default();
     let total: u64 = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     let round = total / 20;
-    // A window of 20 rounds: spans of two, a tail of seven.
+    // In a window of 20 rounds, spans have two rounds and the tail seven.
     let found = open_spans(&history, &none, &[], total, CollapseExtent::Full);
     let ends: Vec<u64> = found.iter().map(|s| s.last.0).collect();
     assert!(ends.iter().all(|last| *last <= 13 * 4), "{found:?}");
@@ -222,13 +222,13 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     assert!(found.windows(2).all(|pair| pair[1].first == pair[0].last.next()), "{found:?}");
     assert!(found.iter().all(|s| s.tokens >= total * collapse::SPAN_PERCENT / 100), "{found:?}");
     assert!(found.iter().all(|s| s.tokens <= 3 * round), "{found:?}");
-    // What has a text is left out; what is left over is taken when room is needed now.
+    // Spans that already have a text are left out; a remainder is only used when room is needed at once.
     let known: Vec<(Seq, Seq)> = found.iter().map(|s| (s.first, s.last)).collect();
     assert_eq!(open_spans(&history, &none, &known[..2], total, CollapseExtent::Full), found[2..]);
     assert_eq!(open_spans(&history, &none, &known, total, CollapseExtent::Full), []);
     let rest = open_spans(&history, &none, &known, total, CollapseExtent::Any);
     assert!(rest.len() <= 1, "{rest:?}");
-    // A tail that is larger than all there is leaves nothing.
+    // If the tail is larger than everything, there are no spans.
     assert_eq!(open_spans(&history, &none, &[], total * 10, CollapseExtent::Any), []);
 }
 
@@ -261,7 +261,7 @@ fn commits_are_oldest_first_until_enough_is_free() {
     assert_eq!(firsts(&decisions, u64::MAX).0, [1, 9, 17, 25, 33, 41]);
     apply(&mut decisions, &history, &[collapsed(span(1, 8, "SPAN"), &history)]);
     assert_eq!(firsts(&decisions, 1).0, [9]);
-    // Not whole in this view, not between rounds, in the newest part, no gain: they stay staged.
+    // Spans that are not whole in this view, not between rounds, in the newest part, or not smaller stay staged.
     let none = Decisions::default();
     let long = "word ".repeat(5_000);
     for other in [span(2, 6, "S"), span(1, 6, "S"), span(73, 80, "S"), span(1, 8, &long)] {
@@ -291,7 +291,7 @@ fn of_two_staged_spans_that_share_messages_one_is_committed() {
     assert_eq!(texts, ["A", "C"]);
 }
 
-/// What stands in the prompt, to be told what thinking is left.
+/// The messages whose thinking is left in the prompt.
 fn thoughts(history: &History, decisions: &Decisions) -> Vec<Seq> {
     let prompt = prompt(history, decisions, ViewOptions { preserved_thinking: true });
     let blocks = prompt.messages().iter().flat_map(|m| &m.blocks);
@@ -321,7 +321,7 @@ fn random_spans() -> impl Strategy<Value = Vec<(u64, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Spans may lie anywhere, even across rounds: what no prompt may have is mended in the view.
+    /// Spans may be anywhere, even across rounds: the view repairs what no prompt may have.
     #[test]
     fn no_span_makes_a_prompt_invalid(
         messages in chaos(), spans in random_spans(), preserved_thinking: bool,
@@ -350,8 +350,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// With the spans that are chosen here: smaller, the same before the first of them, and, where
-    /// thinking is preserved, none left that was thought over what stood there.
+    /// With spans chosen by this crate, the prompt is smaller and the same before the first of them. If thinking
+    /// is preserved, none is left that belongs to the replaced text.
     #[test]
     fn chosen_spans_make_a_smaller_prompt_that_parts_where_it_says(
         steps in proptest::collection::vec(step(), 8..40), window in 2_000..40_000u64,
@@ -378,7 +378,7 @@ proptest! {
             apply(&mut decisions, &history, &[collapsed(span.clone(), &history)]);
         }
         let short = prompt(&history, &decisions, ViewOptions::default());
-        // An empty result has a text in the view, which nobody counts beforehand.
+        // An empty result gets a text in the view, which was not counted before.
         prop_assert!(short.tokens() + freed <= whole.tokens());
         prop_assert!(staged.is_empty() || freed > 0);
         let difference = PromptShape::new(&short, 0, 0).difference(&PromptShape::new(&whole, 0, 0)).first_changed;

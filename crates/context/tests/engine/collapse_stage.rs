@@ -1,4 +1,5 @@
-//! When spans are shown as their texts: not before it is time, not for little, and at once where nobody can wait.
+//! When spans are replaced by their texts: not too early, not for a small gain, and at once if the prompt would
+//! not fit.
 
 use bethink_context::collapse::{CollapseExtent, OpenSpan, open_spans};
 use bethink_context::collapse_stage::plan_collapse;
@@ -39,7 +40,7 @@ fn write(span: OpenSpan) -> StagedSpan {
         tokens: u32::try_from(span.tokens * 30 / 100).unwrap(),
         made_after: Seq::ZERO,
     };
-    StagedSpan { span, tokens_before: u64::from(span.tokens) }
+    StagedSpan { tokens_before: u64::from(span.tokens), span }
 }
 
 fn staged(history: &History) -> Vec<StagedSpan> {
@@ -62,7 +63,7 @@ fn a_commit_that_frees_little_waits_and_nothing_is_due_before_its_time() {
     assert!(plan(&history, 8_999, &staged).is_none());
     let one = &staged[..1];
     assert!(plan(&history, 9_000, one).is_none(), "one is not");
-    // Where the provider refuses the prompt, any is better than none.
+    // If the provider refuses the prompt, any span is used.
     let decisions = Decisions::default();
     let drained =
         drain_collapses(&history, &decisions, &thresholds(), fill(9_000), one.to_vec()).unwrap();

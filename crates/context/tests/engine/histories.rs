@@ -1,4 +1,4 @@
-//! Small histories in a few words, and prompts as numbered text.
+//! Short functions that make histories, and prompts as numbered text.
 
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(crate) fn prompt(
     ValidPrompt::check(view(history, decisions, options).messages).unwrap()
 }
 
-/// The prompt as a model reads it, one numbered line a block, long texts cut.
+/// The prompt as a model reads it: one numbered line for each block, long texts cut.
 pub(crate) fn read(history: &History, decisions: &Decisions) -> String {
     let prompt = prompt(history, decisions, ViewOptions::default());
     prompt.messages().iter().enumerate().map(|(i, m)| line(i, m)).collect()

@@ -1,6 +1,7 @@
-//! The context pipeline, from outside: small histories, what the stages decide, what a model reads.
+//! Tests of the context pipeline through its public interface: histories, the decisions of the stages, and
+//! prompts.
 
-// A test that can't go on stops.
+// Test code panics where an expectation fails.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod budget;

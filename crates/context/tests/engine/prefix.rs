@@ -1,5 +1,4 @@
-//! The prefix is stable: between two turns without a decision to change it, the new prompt goes on
-//! where the old one ended.
+//! The prefix is stable: without a decision between two turns, the new prompt begins with the old one.
 
 use bethink_context::budget::{self, BudgetLimits};
 use bethink_context::{Attachment, Decision, Decisions, History, PromptShape, ViewOptions, todos};

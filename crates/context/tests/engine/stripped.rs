@@ -1,4 +1,4 @@
-//! What a provider would not take is left out of the view, and stays out.
+//! Blocks that a provider refuses are left out of the view from then on.
 
 use bethink_context::{Decision, Decisions, Stripped};
 use serde_json::json;

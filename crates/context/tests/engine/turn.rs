@@ -1,4 +1,5 @@
-//! A turn as a whole: dropped it changes nothing, made twice it is the same, and its records restore what it showed.
+//! A whole turn: it changes nothing until it is committed, gives the same result twice, and its records restore
+//! its prompt.
 
 use bethink_api::{CacheReport, ModelSpec};
 use bethink_context::budget::BudgetLimits;
@@ -82,7 +83,7 @@ fn todo(content: &str) -> todos::Todo {
     }
 }
 
-/// Two rounds of tools; the first result is too long, and the session was idle for long.
+/// Two rounds of tools; the first result is too long, and the session was idle for a long time.
 fn rounds() -> SessionState {
     let mut state = state(
         history(&[
@@ -135,7 +136,7 @@ fn a_turn_reports_what_it_did() {
     insta::assert_json_snapshot!(made.report);
 }
 
-/// What an earlier prompt did not say: the spans that a session has staged.
+/// The staged spans of a session.
 fn staged(state: &SessionState) -> Vec<StagedSpan> {
     let window = state.thresholds.effective;
     let found = open_spans(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
@@ -149,7 +150,7 @@ fn staged(state: &SessionState) -> Vec<StagedSpan> {
             text,
             made_after: Seq::ZERO,
         };
-        StagedSpan { span, tokens_before: u64::from(span.tokens) }
+        StagedSpan { tokens_before: u64::from(span.tokens), span }
     };
     found.iter().map(span).collect()
 }
@@ -188,7 +189,7 @@ proptest! {
             let (mut one, other) = (make(&state, now), make(&state, now));
             prop_assert_eq!(bytes(&one.prompt), bytes(&other.prompt), "{:?}", steps);
             prop_assert_eq!(&one.records, &other.records, "{:?}", steps);
-            // As a restart restores it: the log so far, then the turn's records.
+            // As after a restart: the log so far, then the turn's records.
             log.extend(one.records.iter().cloned());
             let restored = Decisions::replay(&log, &state.history);
             one.apply(&mut state);

@@ -8,7 +8,7 @@ use crate::histories::{apply, call, history, push, result, say, seq};
 
 const MODEL: &str = "claude-x";
 
-/// An answer `of` the assistant, after a prompt of `prompt` tokens.
+/// The assistant message `of`, after a prompt of `prompt` tokens.
 fn reports(of: &str, prompt: u64, output: u64) -> Value {
     json!({ "role": "assistant", "assistant_message_id": of, "model": MODEL,
         "usage": { "input_tokens": 3, "cache_read_input_tokens": prompt - 3, "output_tokens": output },
@@ -44,7 +44,7 @@ fn the_providers_figure_and_what_came_after_it() {
 
 #[test]
 fn every_part_of_the_newest_answer_counts_once() {
-    // The parts of one answer repeat its usage; a result stands between them.
+    // All chunks of an answer repeat its usage; a result comes between them.
     let mut second = call("a1", "t1", "Read", "a.rs");
     second["usage"] = json!({ "input_tokens": 40_000, "output_tokens": 9 });
     let mut first = reports("a1", 40_000, 1);
@@ -200,7 +200,7 @@ fn what_the_client_adds_unseen_stays_counted_when_its_figure_is_void() {
     assert!((39_900..40_100).contains(&learner.unseen()), "{}", learner.unseen());
     let void = measure(&history, &decisions, "claude-y", 500, &learner);
     assert_eq!((void.reported, void.tokens), (0, 500 + learner.unseen()));
-    // A figure that has little to do with the prompt in hand is not believed whole.
+    // A figure that does not fit the prompt is not taken in full.
     learner.compare(20, &size, 60_000);
     assert_eq!(learner.unseen(), 15_000);
     learner.compare(1_000, &void, 60_000);

@@ -38,7 +38,7 @@ fn known(name: &Name, text: &str, scope: Scope) -> KnownTopic {
     KnownTopic { name: name.clone(), hash: Hash::of(text.as_bytes()), text: text.to_owned(), scope }
 }
 
-/// What one message of the user teaches to an empty memory.
+/// What one message teaches if the memory is empty.
 fn learnt(text: &str) -> Vec<(MemoryKind, String)> {
     let said = said(&[("user", json!(text))]);
     let out = extract(&lookup(&said, &[], &[]));
@@ -53,7 +53,7 @@ fn learnt(text: &str) -> Vec<(MemoryKind, String)> {
         .collect()
 }
 
-/// The quotation in the topic is the sentence, and the sentence stands in the message that is named.
+/// The topic quotes the sentence, and the named message contains it.
 fn assert_traceable(said: &[RecordedStatement], written: &WrittenTopic) {
     let source = header::read(&written.text).header.source.unwrap();
     assert!(source.messages.contains(&written.seq.0.to_string()), "{source:?}");
@@ -156,7 +156,7 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     assert_traceable(&second, newer);
     let head = header::read(&newer.text).header;
     assert_eq!(head.description.as_deref(), Some("We never deploy the gateway on Mondays."));
-    // Neither a person's topic nor one of the team is written on.
+    // A topic of a person or of the team is not extended.
     let own = written.text.replace("strategy: embedded", "strategy: person");
     for (text, scope) in [(&own, Scope::Private), (&by_hand, Scope::Team)] {
         let topics = [known(&written.name, text, scope)];
@@ -214,7 +214,7 @@ fn names_are_free_and_floods_are_bounded() {
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
-    /// Whatever is said, nothing panics, and whatever is written stands in the message.
+    /// No statement causes a panic, and everything written is in the message.
     #[test]
     fn anything_may_be_said(text in "(?s)((remember|always|never|from now on|I prefer|we use|:|\n|- |\"|```|https://x.test|[a-zé日 ,.!?]{0,12}) ?){0,24}") {
         learnt(&text);

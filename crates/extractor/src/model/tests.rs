@@ -56,7 +56,7 @@ fn source() -> Source {
     }
 }
 
-/// Tools as Claude Code has them, and others.
+/// The tools of Claude Code, and others.
 fn tools() -> String {
     let tool = |name: &str, arguments: &[&str]| {
         let properties: serde_json::Map<String, Value> =
@@ -134,7 +134,7 @@ fn reply(blocks: &[String]) -> Reply {
     }
 }
 
-/// Runs it to its end without a runtime; what never gets ready fails the test.
+/// Runs the future to its end without a runtime; the test fails if it never gets ready.
 fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -146,7 +146,7 @@ fn finish<F: Future>(future: F) -> F::Output {
     panic!("it hangs")
 }
 
-/// An extraction by a model that answers so.
+/// An extraction with these answers of a model.
 fn extracted(
     desk: &Arc<ExtractionDesk>,
     answers: Vec<Reply>,

@@ -1,5 +1,5 @@
-//! Any draft, any hand: a person's lines are never lost, removed rows never return, headings keep
-//! their order.
+//! Random drafts and edits: a person's lines are never lost, removed rows never return, and headings keep their
+//! order.
 
 use bethink_session_memory::{NotesDraft, Template, WrittenNotes};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn drafts() -> impl Strategy<Value = Vec<(usize, String, String)>> {
     prop::collection::vec((0..10_usize, "[a-f]", "[a-z]{1,4}"), 0..24).prop_map(|rows| {
         let mut seen = std::collections::HashSet::new();
         let fresh = rows.into_iter().filter(|(at, key, _)| seen.insert((*at, key.clone())));
-        // The key stands in the line, so that a row is known in the file whatever its wording.
+        // The key is in the line, so that a row can be found in the file whatever its wording.
         fresh.map(|(at, key, word)| (at, key.clone(), format!("row s{at}{key} {word}"))).collect()
     })
 }
@@ -22,7 +22,7 @@ fn made(rows: &[(usize, String, String)]) -> NotesDraft {
     draft(&rows)
 }
 
-/// What a person does to the line at a place in the file.
+/// What a person does to a line of the file.
 #[derive(Clone, Debug)]
 enum Hand {
     Remove(usize),
@@ -40,7 +40,7 @@ fn hands() -> impl Strategy<Value = Vec<Hand>> {
     prop::collection::vec(one, 0..12)
 }
 
-/// The edited file, and what of it is the person's. Headings are left alone here.
+/// The edited file, and the person's lines in it. Headings are not changed here.
 fn edited(text: &str, hands: &[Hand]) -> (String, Vec<String>) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut own = Vec::new();
@@ -66,7 +66,7 @@ fn edited(text: &str, hands: &[Hand]) -> (String, Vec<String>) {
     (lines.join("\n"), own)
 }
 
-/// Which rows stand in a text, by section and key.
+/// The rows in a text, by section and key.
 fn rows_in(text: &str) -> Vec<String> {
     let words = text.lines().filter_map(|line| line.strip_prefix("- row ")?.split(' ').next());
     words.map(str::to_owned).collect()
@@ -91,7 +91,7 @@ proptest! {
         for line in &own_again {
             prop_assert!(three.text.lines().any(|l| l == line), "{line:?} lost in {}", three.text);
         }
-        // What stood in the file and was taken out is in no later one.
+        // A row that was removed from the file is in no later file.
         let (written, left) = (rows_in(&one.text), rows_in(&file));
         for row in written.iter().filter(|row| !left.contains(row)) {
             prop_assert!(!rows_in(&two.text).contains(row), "{row} came back in {}", two.text);

@@ -1,4 +1,4 @@
-//! The engine as a whole: notes of whole sessions, and files that people work in.
+//! Tests of the whole engine: notes of whole sessions, and files that people edit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! A person's lines and the daemon's in one file, case by case.
+//! A person's lines and the daemon's lines in one file, case by case.
 
 use bethink_session_memory::{NotesBudget, Template, WrittenNotes, update};
 
@@ -50,7 +50,7 @@ fn a_line_that_a_person_added_stays_where_it_is() {
     let rows = [(STATE, "a", "alpha"), (STATE, "b", "beta")];
     let expect = ["- new alpha", "- by hand", "  and below it", "- beta"];
     check(&rows, add, &[(STATE, "a", "new alpha"), (STATE, "b", "beta")], STATE, &expect);
-    // Its row is gone: it follows what stands before that.
+    // Its row is gone, so it follows the row before.
     check(&rows, |t| t.replace("- beta", "- beta\nmine"), &rows[..1], STATE, &["- alpha", "mine"]);
     check(
         &[],
@@ -75,7 +75,7 @@ fn a_line_that_a_person_removed_is_never_written_again() {
     let remove = |text: &str| text.replace("- a: read once\n", "");
     let reworded = [(FILES, "file:a", "a: read twice"), (FILES, "file:b", "b: read once")];
     let written = check(&rows, remove, &reworded, FILES, &["- b: read once"]);
-    // And not later either, nor in a file that was begun anew.
+    // Nor later, nor in a new file.
     for file in ["", "prose alone\n"] {
         let later = merge(draft(&reworded), &written, Some(file));
         assert_eq!(lines(&later.text, FILES), ["- b: read once"]);

@@ -1,4 +1,4 @@
-//! Notes by a model: whatever it leaves, headings, a person's lines and removed rows are safe.
+//! Notes by a model: whatever it writes, headings, a person's lines and removed rows are safe.
 
 use bethink_session_memory::{
     ModelWriter, NotesBudget, NotesDraft, NotesEdit, NotesRequest, NotesWriter, Template, Updated,
@@ -23,7 +23,7 @@ fn by_model(before: &str, edited: &str, last: &WrittenNotes) -> Result<NotesDraf
     })
 }
 
-/// The notes as they stand, and as they are after a model left them as `edit` makes them.
+/// The notes, and the notes after a model changed them with `edit`.
 fn updated(rows: &[(usize, &str, &str)], edit: impl Fn(&str) -> String) -> (Updated, Updated) {
     let standing = merge(draft(rows), &WrittenNotes::default(), None);
     let draft = by_model(&standing.text, &edit(&standing.text), &standing.written).unwrap();
@@ -86,7 +86,7 @@ fn a_line_of_a_persons_is_not_taken_over() {
 fn what_a_person_removed_stays_away_word_for_word_whoever_writes_it() {
     let standing = merge(draft(&ROWS), &WrittenNotes::default(), None);
     let file = standing.text.replace("- alpha\n", "");
-    // The model had read the notes before, and later ones know nothing of the row but its words.
+    // The model read the notes before; later strategies know only the words of the row.
     let draft = by_model(&standing.text, &standing.text, &standing.written).unwrap();
     let mut now = merge(draft, &standing.written, Some(&file));
     for wording in ["- alpha", "* Alpha.", "alpha"] {
@@ -96,7 +96,7 @@ fn what_a_person_removed_stays_away_word_for_word_whoever_writes_it() {
         now = merge(draft, &now.written, Some(&now.text));
     }
     assert_eq!(lines(&now.text, STATE), ["- beta"]);
-    // And the other way round: what a model wrote, in the words of a strategy with keys of its own.
+    // And the reverse: a model's row, in the words of a strategy with its own keys.
     let edited = now.text.replace("- beta", "- beta\n- gamma");
     let by_model =
         merge(by_model(&now.text, &edited, &now.written).unwrap(), &now.written, Some(&now.text));
@@ -151,7 +151,7 @@ fn a_heading_without_a_name_leaves_no_line() {
     assert!(!after.text.contains("****") && after.text.contains("- found late"), "{}", after.text);
 }
 
-/// Lines that models write, and much that they should not.
+/// Lines that models write, including many that they should not.
 fn model_lines() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         "[a-z]{1,5}( [a-z]{1,5}){0,4}".prop_map(|words| format!("- {words}")),
@@ -173,7 +173,7 @@ proptest! {
     #[test]
     fn whatever_a_model_leaves(edited in model_lines(), at in 0..40_usize) {
         let standing = merge(draft(&ROWS), &WrittenNotes::default(), None);
-        // A person takes a row out, and writes in a section and in one of their own.
+        // A person removes a row, and writes in a section and in a new one.
         let mut file: Vec<&str> = standing.text.lines().filter(|line| *line != "- alpha").collect();
         let place = at % (file.len() - 1) + 1;
         file.insert(place, "- BY HAND");

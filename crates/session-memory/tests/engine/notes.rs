@@ -69,7 +69,7 @@ fn only_calls() {
     insta::assert_snapshot!(notes(&story));
 }
 
-/// The newest state has room however long the session, and the whole stays within its budget.
+/// There is room for the newest state however long the session, and the notes stay within their budget.
 #[test]
 fn a_long_session_stays_within_its_budget() {
     use bethink_session_memory::budget::TOTAL_TOKENS;

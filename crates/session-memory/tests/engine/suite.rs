@@ -1,4 +1,4 @@
-//! What every strategy promises for its notes, whatever they are made from: the same cases for each.
+//! What every strategy guarantees for its notes: the same cases for each.
 
 use bethink_facts::Facts;
 use bethink_session_memory::budget::TOTAL_TOKENS;
@@ -41,7 +41,7 @@ fn request<'a>(facts: &'a Facts, template: &'a Template) -> NotesRequest<'a> {
     NotesRequest { facts, template, title: None, project_dir: "/proj/tide" }
 }
 
-/// What models leave of the notes that they are given.
+/// What models make of the notes.
 fn left(before: &str) -> Vec<(&'static str, String)> {
     let reversed: Vec<&str> = before.split("\n\n").collect::<Vec<_>>().into_iter().rev().collect();
     let added = "- a line of the model's\n- and another [7]\n";
@@ -66,7 +66,7 @@ fn left(before: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Runs `check` with what each strategy writes.
+/// Runs `check` with the notes of each strategy.
 fn each(check: impl Fn(&str, &Facts, &dyn NotesWriter)) {
     let (template, budget) = (Template::default(), NotesBudget::default());
     for story in stories() {

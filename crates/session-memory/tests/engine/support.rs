@@ -1,4 +1,4 @@
-//! Drafts and sessions to test with.
+//! Drafts and sessions for tests.
 
 use bethink_facts::Facts;
 use bethink_session_memory::{

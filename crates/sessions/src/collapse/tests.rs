@@ -63,7 +63,7 @@ async fn a_prompt_that_could_not_wait_comes_first() {
     home.sessions.stage(id).await.unwrap();
     let handle = home.sessions.handle(id).await.unwrap();
     let rows = home.sessions.lock(&handle).await.unwrap().spans.clone();
-    // Staged by the worker while a prompt commits a span of its own over the same messages.
+    // The worker stages it while a prompt commits its own span over the same messages.
     let own = CollapseRecord {
         id: CollapseId(Uuid::now_v7()),
         first_seq: rows[0].first_seq.next(),
@@ -84,7 +84,7 @@ async fn an_overflow_commits_even_one_span_and_a_report_stores_nothing() {
     let home = open(&directory).await;
     let id = session(&home).await;
     let sessions = &home.sessions;
-    // 9,500 of 10,000 effective tokens and more: a prompt would write spans at once.
+    // At least 9,500 of 10,000 effective tokens: a prompt would write spans at once.
     home.append(id, &[json!({ "role": "user", "content": "word ".repeat(3_200) })]).await;
     let report = sessions.report(id).await.unwrap();
     assert!(

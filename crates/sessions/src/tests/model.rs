@@ -1,14 +1,13 @@
-//! Sessions with a model in memory: what it is asked, and what happens beside it meanwhile.
+//! Sessions with a model in memory: what it is asked, and what happens during the call.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_api as api;
 use bethink_config::Settings;
-use bethink_model::{ErrorClass, Model, ModelRequest};
-use bethink_service_testing::Scripted;
+use bethink_model::{ErrorClass, Model};
+use bethink_service_testing::{self as testing, Scripted, SentBody};
 use bethink_transcript::SessionId;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::tests::home::SessionsHome;
@@ -25,85 +24,16 @@ fn summary(marker: &str) -> Value {
     ))
 }
 
-fn settings(directory: &tempfile::TempDir) -> Settings {
-    let mut settings = Settings::at(directory.path());
-    settings.model.provider = "anthropic".to_owned();
-    settings.session_memory.enabled = false;
-    settings.memory.extraction = "off".to_owned();
-    settings
-}
-
 async fn open(directory: &tempfile::TempDir, model: &Arc<Scripted>) -> SessionsHome {
     let model = Arc::clone(model) as Arc<dyn Model>;
-    SessionsHome::open_with(settings(directory), Some(model)).await
+    SessionsHome::open_with(testing::settings(directory.path()), Some(model)).await
 }
 
-/// A session of some rounds, one of whose tools edits files.
 async fn session(home: &SessionsHome) -> SessionId {
-    let request = json!({ "project_dir": "/project",
-        "model": { "name": "claude-sonnet-4-5", "context_window": 60_000, "max_output_tokens": 8_000 } });
-    let request = serde_json::from_value(request).unwrap();
-    let id = SessionId(home.sessions.create_session(request, None).await.unwrap().id);
-    for round in 0..12 {
-        let call = format!("call_{round}");
-        let text = format!("line of the tide table {round}. ").repeat(80);
-        home.append(id, &[
-            json!({ "role": "user", "content": format!("Look at the gauge number {round}") }),
-            json!({ "role": "assistant", "content": [
-                { "type": "thinking", "thinking": "hm", "signature": "c2ln" },
-                { "type": "text", "text": "I look." },
-                { "type": "tool_use", "id": call, "name": "Read", "input": { "file_path": "/project/gauge.rs" } } ] }),
-            json!({ "role": "user", "content": [
-                { "type": "tool_result", "tool_use_id": call, "content": text } ] }),
-            json!({ "role": "assistant", "content": format!("Gauge {round} is read.") }),
-        ])
-        .await;
-    }
+    let created = home.sessions.create_session(testing::create_session(), None).await;
+    let id = SessionId(created.unwrap().id);
+    home.append(id, &testing::rounds()).await;
     id
-}
-
-fn frame() -> api::ContextRequest {
-    let edit = json!({ "name": "Edit", "description": "edits", "input_schema": { "type": "object",
-        "properties": { "file_path": {}, "old_string": {}, "new_string": {} } } });
-    serde_json::from_value(json!({
-        "system": [ { "part": "system", "text": "You keep a harbour." } ],
-        "tools": [ edit, { "name": "Read", "input_schema": { "type": "object" } } ],
-        "compact": "never" }))
-    .unwrap()
-}
-
-fn full() -> api::CompactRequest {
-    api::CompactRequest { level: Some(api::SummaryLevel::Full), ..api::CompactRequest::default() }
-}
-
-/// A prompt that was handed out, in its own bytes.
-#[derive(serde::Deserialize)]
-struct SentBody<'a> {
-    #[serde(borrow)]
-    system: &'a RawValue,
-    #[serde(borrow)]
-    tools: &'a RawValue,
-    #[serde(borrow)]
-    messages: &'a RawValue,
-}
-
-impl<'a> SentBody<'a> {
-    fn of(body: &'a [u8]) -> Self {
-        serde_json::from_slice(body).unwrap()
-    }
-
-    /// Without the bracket at the end.
-    fn messages(&self) -> &str {
-        self.messages.get().strip_suffix(']').unwrap()
-    }
-
-    /// What `request` says behind the bytes that were sent.
-    fn rest(&self, request: &ModelRequest) -> String {
-        assert_eq!(request.system, self.system.get());
-        assert_eq!(request.tools, self.tools.get());
-        let messages = String::from_utf8(request.messages_json()).unwrap();
-        messages.strip_prefix(self.messages()).expect("the prefix parted").to_owned()
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -111,15 +41,15 @@ async fn a_summary_is_asked_over_the_bytes_of_the_last_request() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([Ok(summary("tide"))]));
     let home = open(&directory, &model).await;
     let id = session(&home).await;
-    let body = home.sessions.prompt(id, frame()).await.unwrap();
+    let body = home.sessions.prompt(id, testing::prompt_request()).await.unwrap();
     home.append(id, &[json!({ "role": "user", "content": "And the harbour?" })]).await;
-    let done = home.sessions.compact(id, full()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
     assert_eq!(done.level, api::CompactionLevel::Full, "{:?}", done.attempts);
     assert!(done.summary.contains("tide of section 8") && !done.summary.contains("thinking"));
     assert!(done.summary.contains("Look at the gauge number 3"), "the user's words are ours");
     let asked = model.asked();
     let [request] = &asked[..] else { panic!("{} requests", asked.len()) };
-    let rest = SentBody::of(&body).rest(request);
+    let rest = SentBody::of(&body).added_by(request);
     assert!(
         rest.starts_with(r#",{"role":"user","content":[{"type":"text","text":"And the harbour?""#)
     );
@@ -134,18 +64,18 @@ async fn appends_and_prompts_go_on_while_a_model_writes_and_are_kept_after_its_s
     let id = session(&home).await;
     let compacting = tokio::spawn({
         let sessions = home.sessions.clone();
-        async move { sessions.compact(id, full()).await }
+        async move { sessions.compact(id, testing::full_compaction()).await }
     });
     model.called.notified().await;
     let beside = async {
         home.append(id, &[json!({ "role": "user", "content": "Meanwhile the bell rang" })]).await;
-        let body = home.sessions.prompt(id, frame()).await.unwrap();
+        let body = home.sessions.prompt(id, testing::prompt_request()).await.unwrap();
         assert!(std::str::from_utf8(&body).unwrap().contains("Meanwhile the bell rang"));
         home.sessions.report(id).await.unwrap();
     };
     tokio::time::timeout(Duration::from_secs(20), beside).await.unwrap();
     assert!(!compacting.is_finished());
-    // The daemon stops: the compaction ends without the model, and whole.
+    // The daemon stops: the compaction is completed without the model.
     home.cx.stop().await;
     let done = compacting.await.unwrap().unwrap();
     assert_eq!(done.level, api::CompactionLevel::Embedded);
@@ -159,10 +89,10 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
     let home = open(&directory, &model).await;
     let id = session(&home).await;
-    let done = home.sessions.compact(id, full()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
     assert_eq!(done.level, api::CompactionLevel::Embedded);
     assert!(done.attempts.iter().any(|reason| reason.contains("auth")), "{:?}", done.attempts);
-    // The breaker is open: the next one asks nobody.
+    // The circuit breaker is open: no model is called.
     home.append(
         id,
         &[
@@ -171,7 +101,7 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
         ],
     )
     .await;
-    let again = home.sessions.compact(id, full()).await.unwrap();
+    let again = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
     assert_eq!((again.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(again.attempts.iter().any(|reason| reason.contains("paused for")));
     home.close().await;
@@ -183,7 +113,7 @@ async fn a_summary_without_its_sections_is_refused() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
     let home = open(&directory, &model).await;
     let id = session(&home).await;
-    let done = home.sessions.compact(id, full()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
     assert_eq!((done.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(done.attempts.iter().any(|reason| reason.starts_with("full: ")), "{:?}", done.attempts);
     home.close().await;
@@ -202,7 +132,7 @@ async fn a_provider_without_a_count_says_so() {
     home.close().await;
 }
 
-/// A prompt that still fits does not wait for a compaction that waits for a model.
+/// A prompt that still fits does not wait for a compaction during its model call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
@@ -213,7 +143,7 @@ async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
         home.append(id, &[json!({ "role": "user", "content": "tide ".repeat(1_000) })]).await;
     }
     let compacting = home.sessions.clone();
-    home.cx.spawn(async move { drop(compacting.compact(id, full()).await) });
+    home.cx.spawn(async move { drop(compacting.compact(id, testing::full_compaction()).await) });
     model.called.notified().await;
     let prompt = home.sessions.prompt(id, api::ContextRequest::default());
     let body = tokio::time::timeout(Duration::from_secs(20), prompt).await.unwrap().unwrap();
@@ -222,17 +152,17 @@ async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
     home.close().await;
 }
 
-/// Who follows the session is told of a deadline, too.
+/// A deadline is also sent as an event.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_errand_that_ends_at_its_deadline_is_told() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
-    let mut settings = settings(&directory);
+    let mut settings = testing::settings(directory.path());
     settings.model.deadline_ms = 50;
     let asked = Arc::clone(&model) as Arc<dyn Model>;
     let home = SessionsHome::open_with(settings, Some(asked)).await;
     let id = session(&home).await;
     let mut events = home.sessions.events(id, None).await.unwrap();
-    let done = home.sessions.compact(id, full()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
     assert_eq!(done.level, api::CompactionLevel::Embedded);
     let mut steps = Vec::new();
     loop {

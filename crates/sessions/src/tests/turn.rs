@@ -1,4 +1,4 @@
-//! What a session keeps when its store refuses, what it says of a log that can't be read, and what it weighs.
+//! What a session keeps when its store fails, the error for an unreadable log, and a session's size.
 
 use bethink_api as api;
 use bethink_config::Settings;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::tests::home::SessionsHome;
 
-/// A round of one call with its result, the last message.
+/// A round of one call; its result is the last message.
 fn round() -> Vec<Value> {
     vec![
         json!({ "role": "user", "content": "Look at the gauge" }),
@@ -28,7 +28,7 @@ async fn prompt(home: &SessionsHome, id: SessionId) -> bethink_service::Result<S
     Ok(String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// The store's file, to do to it what its interface does not offer.
+/// Opens the store's file, for changes that its interface does not offer.
 async fn database(directory: &tempfile::TempDir) -> SqliteConnection {
     let path = directory.path().join("bethink.db");
     SqliteConnectOptions::new().filename(path).connect().await.unwrap()
@@ -53,7 +53,7 @@ async fn a_reminder_that_could_not_be_kept_is_shown_by_the_next_prompt() {
     assert!(shown.contains("Mend the bell"), "{shown}");
     let again = prompt(&home, id).await.unwrap();
     assert_eq!(again.matches("Mend the bell").count(), 1, "it is shown once for a round");
-    // The whole list, as news; and a restart will know of it.
+    // The whole list is shown again, also after a restart.
     let handle = home.sessions.handle(id).await.unwrap();
     let loaded = home.sessions.lock(&handle).await.unwrap();
     let whole = todos::reminder(&loaded.state.todos.items, true).unwrap();

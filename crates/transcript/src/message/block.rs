@@ -205,7 +205,7 @@ impl BlockObject {
 
     fn kind(&self, index: usize, json: &Bytes) -> Result<BlockKind, ParseError> {
         #[derive(Deserialize)]
-        #[allow(dead_code, reason = "what is read is whether it can be")]
+        #[allow(dead_code, reason = "only whether they can be read matters")]
         struct Head {
             r#type: Option<IgnoredAny>,
             id: Option<IgnoredAny>,

@@ -96,7 +96,7 @@ impl<'a> MessageObject<'a> {
 /// Explains why `text` is not a message object.
 fn explain(text: &str) -> ParseError {
     #[derive(Deserialize)]
-    #[allow(dead_code, reason = "what is read is whether it can be")]
+    #[allow(dead_code, reason = "only whether they can be read matters")]
     struct Head {
         role: Option<IgnoredAny>,
         content: Option<IgnoredAny>,

@@ -1,4 +1,4 @@
-//! What teaches, and what only sounds like it: one sentence a line.
+//! Sentences that teach, and sentences that only sound like it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a copy takes and what it refuses.
+//! Which writes a copy accepts and refuses.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! A model that calls whatever it can think of.
+//! A model that makes all kinds of calls.
 
 use super::*;
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -105,7 +105,7 @@ fn one(dice: &mut Dice, n: usize) -> String {
     call(&id, tool, &input)
 }
 
-/// What may be there after any calls, said apart from the rules that let it through.
+/// What may exist after any calls, defined independently of the rules under test.
 fn is_within(changed: &Changed) -> bool {
     ["fog", "snow", "plans/rain", "plans/new", "hail"].contains(&changed.name.as_str())
         && changed.text.len() <= MAX_TOPIC_BYTES + 400
