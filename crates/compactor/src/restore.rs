@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use bethink_api::{RestoredItem, RestoredKind};
+use bethink_api::{Agent, Instruction, RestoredItem, RestoredKind, Skill};
 use bethink_context::Attachment;
 use bethink_tokens::text_tokens;
 use bethink_transcript::Seq;
@@ -18,22 +18,14 @@ pub struct Restorable {
     pub files: Vec<(String, Option<String>)>,
     /// Name or path of the plan, and its text.
     pub plan: Option<(String, String)>,
-    pub skills: Vec<(String, String)>,
-    pub agents: Vec<AgentStatus>,
+    pub skills: Vec<Skill>,
+    pub agents: Vec<Agent>,
     /// Definitions of deferred tools: name and JSON.
     pub tools: Vec<(String, String)>,
     /// Instructions of agents and MCP servers.
-    pub instructions: Vec<(String, String)>,
+    pub instructions: Vec<Instruction>,
     /// Output of session-start hooks.
-    pub hooks: Vec<(String, String)>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentStatus {
-    pub name: String,
-    pub status: String,
-    pub result: Option<String>,
-    pub read: bool,
+    pub hooks: Vec<Instruction>,
 }
 
 /// Chooses content within the budgets, and within `room` tokens in total: state first, files last.
@@ -49,12 +41,14 @@ pub fn select(
         let text = format!("The plan as it was before the compaction ({name}):\n{text}");
         picked.add(RestoredKind::Plan, name, &text, room / 2);
     }
-    let mut agents: Vec<&AgentStatus> = what.agents.iter().collect();
+    let mut agents: Vec<&Agent> = what.agents.iter().collect();
     agents.sort_by_key(|a| (a.result.is_none() || a.read, a.status == "finished"));
     for agent in agents {
-        picked.add(RestoredKind::Agent, &agent.name, &agent_text(agent), limits.skill_tokens);
+        let name = if agent.name.is_empty() { &agent.id } else { &agent.name };
+        picked.add(RestoredKind::Agent, name, &agent_text(name, agent), limits.skill_tokens);
     }
-    for (name, text) in what.instructions.iter().filter(|(_, text)| !visible.contains(text)) {
+    let instructions = what.instructions.iter().filter(|i| !visible.contains(&i.text));
+    for Instruction { name, text } in instructions {
         let text = format!("Instructions of {name}:\n{text}");
         picked.add(RestoredKind::Instructions, name, &text, limits.skills_tokens);
     }
@@ -63,13 +57,13 @@ pub fn select(
             format!("Tool {name}, discovered earlier in this session, is available:\n{json}");
         picked.add(RestoredKind::Tool, name, &text, limits.skill_tokens);
     }
-    for (name, text) in &what.hooks {
+    for Instruction { name, text } in &what.hooks {
         let text = format!("Output of the session-start hook {name}:\n{text}");
         picked.add(RestoredKind::Hook, name, &text, limits.skill_tokens);
     }
     let mut skills_left = limits.skills_tokens;
-    for (name, text) in &what.skills {
-        let text = format!("Skill {name}, invoked earlier in this session:\n{text}");
+    for Skill { name, content } in &what.skills {
+        let text = format!("Skill {name}, invoked earlier in this session:\n{content}");
         skills_left -=
             picked.add(RestoredKind::Skill, name, &text, limits.skill_tokens.min(skills_left));
     }
@@ -81,8 +75,7 @@ pub fn select(
     (picked.attachments, picked.items)
 }
 
-fn agent_text(agent: &AgentStatus) -> String {
-    let AgentStatus { name, status, result, read } = agent;
+fn agent_text(name: &str, Agent { status, result, read, .. }: &Agent) -> String {
     match result {
         Some(result) if !read => {
             format!(
@@ -196,7 +189,7 @@ mod tests {
                 ("big".into(), Some("x".repeat(40_000))),
                 ("small".into(), Some("y".into())),
             ],
-            skills: vec![("s".into(), "z".repeat(40_000))],
+            skills: vec![Skill { name: "s".into(), content: "z".repeat(40_000) }],
             ..Restorable::default()
         };
         assert_eq!(
@@ -207,8 +200,9 @@ mod tests {
 
     #[test]
     fn finished_unread_agents_come_first() {
-        let agent = |name: &str, status: &str, result: Option<&str>, read| AgentStatus {
-            name: name.into(),
+        let agent = |name: &str, status: &str, result: Option<&str>, read| Agent {
+            id: name.into(),
+            name: String::new(),
             status: status.into(),
             result: result.map(Into::into),
             read,

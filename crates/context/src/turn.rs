@@ -66,9 +66,9 @@ pub struct Turn {
     todos: TodoList,
 }
 
-/// The view violates the wire format, which is a bug in bethink.
+/// The prompt breaks a rule of the Messages API, which is a bug in bethink.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the prompt violates the wire format: {0}")]
+#[error("the prompt breaks a rule of the Messages API: {0}")]
 pub struct BrokenView(String);
 
 /// The decisions of the stages so far.

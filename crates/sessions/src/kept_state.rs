@@ -5,7 +5,6 @@
 use bethink_api as api;
 use bethink_api::StateKind;
 use bethink_compactor::Restorable;
-use bethink_compactor::restore::AgentStatus;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId};
@@ -51,37 +50,15 @@ impl KeptState {
 
     /// Returns the content that can be restored, without files and the plan's text, which are on disk.
     pub(crate) fn restorable(&self) -> Restorable {
-        let pairs = |list: &api::Instructions| {
-            list.instructions.iter().map(|i| (i.name.clone(), i.text.clone())).collect()
-        };
+        let tools = self.tools.tools.iter().map(|tool| tool.get());
         Restorable {
-            skills: self
-                .skills
-                .skills
-                .iter()
-                .rev()
-                .map(|s| (s.name.clone(), s.content.clone()))
-                .collect(),
-            agents: self.agents.agents.iter().map(agent_status).collect(),
-            tools: self
-                .tools
-                .tools
-                .iter()
-                .map(|t| (tool_name(t.get()), t.get().to_owned()))
-                .collect(),
-            instructions: pairs(&self.instructions),
-            hooks: pairs(&self.hooks),
+            skills: self.skills.skills.iter().rev().cloned().collect(),
+            agents: self.agents.agents.clone(),
+            tools: tools.map(|json| (tool_name(json), json.to_owned())).collect(),
+            instructions: self.instructions.instructions.clone(),
+            hooks: self.hooks.instructions.clone(),
             ..Restorable::default()
         }
-    }
-}
-
-fn agent_status(agent: &api::Agent) -> AgentStatus {
-    AgentStatus {
-        name: if agent.name.is_empty() { agent.id.clone() } else { agent.name.clone() },
-        status: agent.status.clone(),
-        result: agent.result.clone(),
-        read: agent.read,
     }
 }
 

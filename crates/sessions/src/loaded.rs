@@ -90,7 +90,7 @@ impl LoadedSession {
         Err(ServiceError::conflict("the session has no messages yet").hint(hint))
     }
 
-    /// Returns the size in bytes.
+    /// Returns the approximate size in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.state.history.weight() + self.sent.as_ref().map_or(0, SentRequest::weight)
     }

@@ -1,5 +1,5 @@
 //! The structural validator. It is the only way to make a [`ValidPrompt`], so a prompt that breaks a rule
-//! cannot exist.
+//! cannot be sent.
 
 use std::collections::HashSet;
 

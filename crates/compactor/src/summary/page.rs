@@ -9,7 +9,7 @@ pub(crate) const NONE: &str = "- none\n";
 
 /// The parts of a summary that are already written.
 pub(super) struct WrittenSummary {
-    /// Names in them.
+    /// The names that they contain.
     pub(super) known: HashSet<String>,
     /// The first of the user's messages that are shown.
     pub(super) user_from: Option<Seq>,
