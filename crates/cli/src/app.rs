@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::{Compaction, Session};
 use bethink_client::{Client, ClientError, DaemonPlaces, SessionQuery, StartError, Starter};
+use bethink_render::short_id;
 use bethink_terminal::Screen;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -13,8 +14,6 @@ use crate::failure::CliFailure;
 
 /// Sessions per request when an id is completed.
 const PAGE: usize = 100;
-/// Shortest part of an id that is printed.
-const SHORTEST: usize = 8;
 
 pub(crate) struct CliApp {
     pub(crate) screen: Screen,
@@ -233,25 +232,6 @@ pub(crate) fn one_of<T>(
     }
 }
 
-pub(crate) fn short_id(id: Uuid) -> String {
-    short_ids(&[id]).concat()
-}
-
-/// The shortest ends that distinguish the ids, all of one length. Ids begin with their time, so those of one day begin
-/// alike.
-pub(crate) fn short_ids(ids: &[Uuid]) -> Vec<String> {
-    let full: Vec<String> = ids.iter().map(|id| id.simple().to_string()).collect();
-    let longest = full.first().map_or(0, String::len);
-    let end = |id: &str, length: usize| id[id.len() - length..].to_owned();
-    let is_enough = |&length: &usize| {
-        let mut ends: Vec<_> = full.iter().map(|id| end(id, length)).collect();
-        ends.sort_unstable();
-        ends.windows(2).all(|pair| pair[0] != pair[1])
-    };
-    let length = (SHORTEST..=longest).find(is_enough).unwrap_or(longest);
-    full.iter().map(|id| end(id, length)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,14 +243,6 @@ mod tests {
     const A: &str = "019aa8f2-1111-7aaa-8000-000000000001";
     const B: &str = "019aa8f2-1111-7aab-8000-000000000002";
     const C: &str = "119aa8f2-1111-7aaa-8000-000000000003";
-
-    #[test]
-    fn short_ids_are_as_long_as_needed() {
-        assert_eq!(short_ids(&ids(&[A, C])), ["00000001", "00000003"]);
-        let alike = "019aa8f2-1111-7aaa-8000-000a00000001";
-        assert_eq!(short_ids(&ids(&[A, alike])), ["000000001", "a00000001"]);
-        assert_eq!(short_ids(&[]), Vec::<String>::new());
-    }
 
     #[test]
     fn a_part_of_an_id_finds_one_or_says_why_not() {

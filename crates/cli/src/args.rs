@@ -1,24 +1,37 @@
 //! The arguments of every command. Their names are part of the public contract.
 
 mod memory;
+mod session;
+mod start;
+mod team;
+mod window;
 
 use std::path::PathBuf;
 
-use bethink_api::{SummaryLevel, parse_word};
+use bethink_api::parse_word;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use serde::de::DeserializeOwned;
 
-pub(crate) use memory::{AddMemory, MemoryCommand, OfTeam, OneMemory, Recall, RememberArgs};
+pub(crate) use memory::{
+    AddMemory, InstructionsArgs, InstructionsCommand, MemoryCommand, OfTeam, OneMemory, Recall,
+    RememberArgs,
+};
+pub(crate) use session::{
+    HistoryArgs, ListSessions, NewSessionArgs, NotesCommand, Search, SessionCommand,
+};
+pub(crate) use start::{ConfigCommand, Demo};
+pub(crate) use team::TeamCommand;
+pub(crate) use window::{Compact, Expand};
 
 const AFTER_HELP: &str = "\
-SESSION is an id, a unique beginning or end of one, or `last`: the newest session of the project.
+SESSION is an id, the beginning or end of one if it is unique, or `last`: the project's newest session.
 `bethink COMMAND --help` explains a command and shows an example.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon could not be reached.";
 
-/// The words of a closed set, as JSON has them.
+/// Parses one of `all`, the words that JSON has for the values of `T`.
 fn words<T>(all: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
@@ -48,7 +61,7 @@ pub(crate) struct Global {
     /// The project's directory [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The session to work on [default: last]
+    /// The session to work on: an id, its beginning or end, or `last` [default: last]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Do not show long output in $PAGER
@@ -107,8 +120,8 @@ pub(crate) enum CliCommand {
         /// Keep showing new lines
         #[arg(long, short)]
         follow: bool,
-        /// How many of the last lines to show
-        #[arg(long, short = 'n', default_value_t = 50, value_name = "LINES")]
+        /// Show at most this many lines: the last ones
+        #[arg(long, short = 'n', default_value_t = 50, value_name = "COUNT")]
         lines: usize,
     },
     /// Create, list and change sessions
@@ -128,22 +141,22 @@ pub(crate) enum CliCommand {
     /// List the compactions of a session
     #[command(after_help = "Example: bethink compactions --session last")]
     Compactions,
-    /// List the spans that are, or can be, shown as short texts
+    /// List the old spans of messages that are, or can be, shown as short texts
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
     /// Undo a compaction: the prompt shows the messages again
     #[command(after_help = "Example: bethink undo")]
     Undo {
-        /// Compaction id, or a unique part of it [default: the newest]
+        /// A compaction's id, or the beginning or end of it [default: the newest]
         compaction: Option<String>,
     },
     /// Show the messages behind a summary or a collapsed span
     #[command(after_help = "Example: bethink expand --search 'retry limit'")]
     Expand(Expand),
-    /// Show a session's messages, before and after compactions
+    /// Show a session's messages, including summarized ones
     #[command(after_help = "Example: bethink history -n 50 --full")]
     History(HistoryArgs),
-    /// Search a session or a project, before and after compactions
+    /// Search a session or a project, including summarized messages
     #[command(after_help = "Example: bethink search 'failing test' --all --since 2d")]
     Search(Search),
     /// Show, edit or update a session's notes
@@ -196,7 +209,7 @@ pub(crate) enum CliCommand {
     /// Write a session as JSONL
     #[command(after_help = "Example: bethink export --output session.jsonl")]
     Export {
-        /// The session to export [default: --session, else last]
+        /// An id, its beginning or end, or `last` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
         /// Write to this file instead of stdout; the file appears when it is complete
@@ -208,8 +221,8 @@ pub(crate) enum CliCommand {
     Replay(Replay),
     /// Add bethink to an agent's settings
     ///
-    /// Adds the MCP server, and hooks where the agent has them. With --project DIR, changes the settings of that project instead of yours. Files that are shared with others
-    /// name `bethink` without its path.
+    /// Adds the MCP server, and hooks if the agent has them. With --project DIR, changes that project's settings
+    /// instead of your own. In files that you share with others, `bethink` is written without its path.
     #[command(after_help = "Example: bethink install claude-code --dry-run")]
     Install {
         /// claude-code, codex, cursor, vscode, zed, gemini or opencode
@@ -224,7 +237,7 @@ pub(crate) enum CliCommand {
     /// Remove what `install` added to an agent's settings
     #[command(after_help = "Example: bethink uninstall claude-code")]
     Uninstall {
-        /// The same names as for install
+        /// One of the agents that `install` knows
         agent: String,
         /// Show what would change without changing it
         #[arg(long)]
@@ -251,290 +264,16 @@ pub(crate) enum CliCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Demo {
-    /// Size of the context window, in tokens
-    #[arg(long, default_value_t = 72_000, value_name = "TOKENS")]
-    pub(crate) window: u64,
-    /// Keep the demo's daemon and home directory, so that you can look around
-    #[arg(long)]
-    pub(crate) keep: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// List all settings with their values and where each comes from
-    #[command(after_help = "Example: bethink config list")]
-    List,
-    /// Show one setting
-    #[command(after_help = "Example: bethink config get model.provider")]
-    Get {
-        #[arg(value_name = "SECTION.KEY")]
-        key: String,
-    },
-    /// Write a setting to the config file, keeping its comments
-    #[command(after_help = "Example: bethink config set model.provider anthropic")]
-    Set {
-        #[arg(value_name = "SECTION.KEY")]
-        key: String,
-        /// The value; lists are joined by commas
-        #[arg(allow_hyphen_values = true)]
-        value: String,
-    },
-    /// Show the path of the config file
-    #[command(after_help = "Example: $EDITOR \"$(bethink config path)\"")]
-    Path,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NotesCommand {
-    /// Show the notes
-    #[command(after_help = "Example: bethink notes show --session last")]
-    Show,
-    /// Edit the notes in $VISUAL or $EDITOR; later updates keep what you write
-    #[command(after_help = "Example: EDITOR=nano bethink notes edit")]
-    Edit,
-    /// Update the notes now
-    #[command(after_help = "Example: bethink notes update")]
-    Update,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TeamCommand {
-    /// Set up the project's team memory: where it is and how it is shared
-    #[command(after_help = "Example: bethink team init --remote git@example.com:team/memory.git")]
-    Init {
-        /// A git repository that everyone can reach: https, ssh or a path [default: team.remote in the settings]
-        #[arg(long, value_name = "URL")]
-        remote: Option<String>,
-        /// A synced or mounted folder, instead of the project's own
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-    },
-    /// Show what is shared, what is not yet shared, and what is blocked
-    #[command(after_help = "Example: bethink team status")]
-    Status,
-    /// Fetch, merge and push
-    #[command(after_help = "Example: bethink team sync")]
-    Sync {
-        /// Accept that the remote's history was rewritten
-        #[arg(long)]
-        accept_rewrite: bool,
-    },
-    /// List the memories that agents propose to share
-    #[command(after_help = "Example: bethink team proposals --all")]
-    Proposals {
-        /// Also list proposals that were approved or rejected
-        #[arg(long, short)]
-        all: bool,
-    },
-    /// Approve proposals: add them to the team's memory
-    #[command(after_help = "Example: bethink team approve 3f9c1a2b")]
-    Approve {
-        #[arg(required = true, value_name = "ID")]
-        proposals: Vec<String>,
-        /// Approve even if the topic has changed since the proposal was made
-        #[arg(long)]
-        replace: bool,
-    },
-    /// Reject proposals; they are not proposed again
-    #[command(after_help = "Example: bethink team reject 3f9c1a2b")]
-    Reject {
-        #[arg(required = true, value_name = "ID")]
-        proposals: Vec<String>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionCommand {
-    /// Create a session in the project
-    #[command(after_help = "Example: bethink session new --title 'try bethink'")]
-    New(NewSessionArgs),
-    /// List sessions, newest first
-    #[command(after_help = "Example: bethink session ls --all --search deploy")]
-    Ls(ListSessions),
-    /// Show one session
-    #[command(after_help = "Example: bethink session show last")]
-    Show { session: Option<String> },
-    /// Change a session's title
-    #[command(after_help = "Example: bethink session rename last 'the tide job'")]
-    Rename { session: String, title: String },
-    /// Add or remove a session's tags
-    #[command(after_help = "Example: bethink session tag last release --remove draft")]
-    Tag {
-        session: String,
-        #[arg(value_name = "TAG", required_unless_present = "remove")]
-        add: Vec<String>,
-        /// Remove this tag
-        #[arg(long, value_name = "TAG")]
-        remove: Vec<String>,
-    },
-    /// Continue a session in a new one; the old one does not change
-    #[command(after_help = "Example: bethink session fork last --at 120")]
-    Fork {
-        session: Option<String>,
-        /// Number of the last message to share [default: the newest]
-        #[arg(long, value_name = "SEQ")]
-        at: Option<u64>,
-        /// The new session's title
-        #[arg(long)]
-        title: Option<String>,
-    },
-    /// Show what you need to continue a session: notes, todos and the last messages
-    #[command(after_help = "Example: bethink session resume last")]
-    Resume { session: Option<String> },
-    /// Delete sessions with all their messages; this cannot be undone
-    #[command(after_help = "Example: bethink session rm 3f9c1a2b --yes")]
-    Rm {
-        #[arg(required = true, value_name = "SESSION")]
-        sessions: Vec<String>,
-        /// Delete without asking
-        #[arg(long, short)]
-        yes: bool,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct NewSessionArgs {
-    /// The session's title
-    #[arg(long)]
-    pub(crate) title: Option<String>,
-    /// A tag; may be repeated
-    #[arg(long = "tag", value_name = "TAG")]
-    pub(crate) tags: Vec<String>,
-    /// The session that starts this one as a subagent
-    #[arg(long, value_name = "SESSION")]
-    pub(crate) parent: Option<String>,
-    /// The model's name
-    #[arg(long, requires = "window")]
-    pub(crate) model: Option<String>,
-    /// Size of the model's context window, in tokens
-    #[arg(long, value_name = "TOKENS")]
-    pub(crate) window: Option<u64>,
-    /// Longest answer of the model, in tokens
-    #[arg(long, value_name = "TOKENS", requires = "window")]
-    pub(crate) max_output: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListSessions {
-    /// List the sessions of all projects
-    #[arg(long, short)]
-    pub(crate) all: bool,
-    /// Only sessions with these words in their title
-    #[arg(long, short = 's', value_name = "WORDS")]
-    pub(crate) search: Option<String>,
-    /// Only sessions with this tag
-    #[arg(long)]
-    pub(crate) tag: Option<String>,
-    /// List at most this many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
-    pub(crate) limit: usize,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Compact {
-    /// What the summary should focus on
-    #[arg(long)]
-    pub(crate) instructions: Option<String>,
-    /// How to write the summary [default: the cheapest way that works]
-    #[arg(long, value_parser = words::<SummaryLevel>(SummaryLevel::ALL.map(SummaryLevel::as_str)))]
-    pub(crate) level: Option<SummaryLevel>,
-    /// Longest summary, in tokens
-    #[arg(long, value_name = "TOKENS")]
-    pub(crate) summary_tokens: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Expand {
-    /// Id of a compaction or collapsed span, or a unique part of it [default: the newest
-    /// compaction]
-    pub(crate) compaction: Option<String>,
-    /// Only messages about these words, such as a line of the summary
-    #[arg(long, short = 's', value_name = "WORDS")]
-    pub(crate) search: Option<String>,
-    /// Show whole messages, not only their beginnings
-    #[arg(long)]
-    pub(crate) full: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct HistoryArgs {
-    /// Keep showing new messages
-    #[arg(long, short)]
-    pub(crate) follow: bool,
-    /// How many of the last messages to show; 0 shows all
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
-    pub(crate) last: u64,
-    /// Show this one message in full
-    #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
-    pub(crate) message: Option<u64>,
-    /// Show whole messages, not only their beginnings
-    #[arg(long)]
-    pub(crate) full: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Search {
-    /// A question, or words to look for
-    #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
-    pub(crate) query: Vec<String>,
-    /// Search all sessions of the project [default with --project]
-    #[arg(long, short)]
-    pub(crate) all: bool,
-    /// Show at most this many hits
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT")]
-    pub(crate) limit: usize,
-    /// Only what the user or the assistant said
-    #[arg(long, value_parser = ["user", "assistant"])]
-    pub(crate) role: Option<String>,
-    /// Only calls of this tool and their results
-    #[arg(long, value_name = "NAME")]
-    pub(crate) tool: Option<String>,
-    /// Only calls about this file or directory and their results
-    #[arg(long, value_name = "PATH")]
-    pub(crate) path: Option<String>,
-    /// Only messages since then: a day, a time, or an age (90min, 3h, 2d, 1w)
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) since: Option<String>,
-    /// Only messages before then
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) until: Option<String>,
-    /// Rebuild the session's search index from its history
-    #[arg(long, conflicts_with = "query")]
-    pub(crate) rebuild: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct InstructionsArgs {
-    /// Show what would be loaded once the session has read or written this file; may be repeated
-    #[arg(long, value_name = "PATH")]
-    pub(crate) touch: Vec<String>,
-    #[command(subcommand)]
-    pub(crate) command: Option<InstructionsCommand>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum InstructionsCommand {
-    /// Allow this project to load a file that is outside of it or looks like a secret
-    #[command(after_help = "Example: bethink instructions approve ../shared/RULES.md")]
-    Approve { path: String },
-    /// Undo an approval
-    #[command(after_help = "Example: bethink instructions revoke ../shared/RULES.md")]
-    Revoke { path: String },
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Replay {
-    /// The recorded session
+    /// A Claude Code session file (JSONL)
     pub(crate) file: PathBuf,
     /// Size of the model's context window, in tokens
     #[arg(long, default_value_t = 200_000, value_name = "TOKENS")]
     pub(crate) window: u64,
-    /// Longest answer of the model, in tokens
+    /// Maximum length of the model's answer, in tokens
     #[arg(long, default_value_t = 8_000, value_name = "TOKENS")]
     pub(crate) max_output: u64,
-    /// Request the prompt only at every Nth turn
+    /// Request the prompt only every N turns
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: u64,
 }
@@ -551,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn global_options_stand_anywhere() {
+    fn global_options_may_be_anywhere() {
         for line in
             ["bethink --json --session last context", "bethink context --session last --json"]
         {

@@ -3,14 +3,13 @@
 //! Owns the arguments, the output and the exit codes. `bethink-client` finds the daemon and sends the requests; all
 //! decisions are made by the daemon. Uses no engine and no store.
 //!
-//! Reading order: `args` → `help` → `app` → `commands` → `draw` → `failure`; `service` writes the files of service
+//! Reading order: `args` → `help` → `app` → `commands` → `failure`; `service` writes the files of service
 //! managers; `hook` runs without the rest.
 
 mod app;
 mod args;
 mod commands;
 mod disk;
-mod draw;
 mod failure;
 mod help;
 mod hook;

@@ -1,4 +1,4 @@
-//! Arguments of the commands about memory.
+//! Arguments of the commands about memory and instruction files.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub(crate) enum MemoryCommand {
     Show {
         #[command(flatten)]
         one: OneMemory,
-        /// The version, by the number that `history` shows
+        /// Version number, as shown by `memory history`
         #[arg(long, value_name = "NUMBER")]
         version: Option<i64>,
     },
@@ -36,6 +36,7 @@ pub(crate) enum MemoryCommand {
     /// Remove topics; `restore` brings them back
     #[command(after_help = "Example: bethink memory rm deploys")]
     Rm {
+        /// The topics' names
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
         #[command(flatten)]
@@ -52,7 +53,7 @@ pub(crate) enum MemoryCommand {
     Restore {
         #[command(flatten)]
         one: OneMemory,
-        /// The version, by the number that `history` shows [default: the newest that differs from the file]
+        /// Version number, as shown by `memory history` [default: the newest that differs from the file]
         #[arg(long, value_name = "NUMBER")]
         version: Option<i64>,
     },
@@ -81,7 +82,7 @@ pub(crate) enum MemoryCommand {
     /// Remove what was learned from one session; `restore` brings it back
     #[command(after_help = "Example: bethink memory forget 3f9c1a2b --dry-run")]
     Forget {
-        /// The session whose memories to remove
+        /// The session whose memories to remove: an id, its beginning or end, or `last`
         #[arg(value_name = "SESSION")]
         which: String,
         /// Show what would be removed without removing it
@@ -99,7 +100,7 @@ pub(crate) struct OfTeam {
 
 #[derive(Debug, Args)]
 pub(crate) struct OneMemory {
-    /// The topic's file, with or without .md
+    /// The topic's name, with or without .md
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) of: OfTeam,
@@ -125,7 +126,7 @@ pub(crate) struct RememberArgs {
     /// What to remember, in one or a few sentences
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The topic's type [default: guessed from the text where it is clear, else none]
+    /// The topic's type [default: guessed from the text if that is clear, else none]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
     /// The file's name [default: derived from the text]
@@ -141,13 +142,39 @@ pub(crate) struct RememberArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct Recall {
-    /// A question, or what is being worked on
+    /// A question, or a description of your task
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Show at most this many
+    /// Show at most this many memories
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
     /// Show whole topics as they appear in prompts, not only their beginnings
     #[arg(long)]
     pub(crate) full: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct InstructionsArgs {
+    /// Show what would be loaded once the session has read or written this file; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) touch: Vec<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<InstructionsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InstructionsCommand {
+    /// Allow this project to load a file that is outside of it or looks like a secret
+    #[command(after_help = "Example: bethink instructions approve ../shared/RULES.md")]
+    Approve {
+        /// The file
+        path: String,
+    },
+    /// Undo an approval
+    #[command(after_help = "Example: bethink instructions revoke ../shared/RULES.md")]
+    Revoke {
+        /// The file
+        path: String,
+    },
 }

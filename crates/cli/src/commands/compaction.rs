@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use bethink_api::{CompactRequest, Compaction, Session};
 use bethink_client::Client;
+use bethink_render::short_ids;
 use bethink_terminal::words::{ago, count};
 use bethink_terminal::{Screen, StyledText, TextTable, Tone};
 use serde_json::json;
@@ -11,10 +12,10 @@ use uuid::Uuid;
 
 use crate::app::{self, CliApp};
 use crate::args::{Compact, Expand};
-use crate::draw::compaction as draw;
-use crate::draw::event;
-use crate::draw::message::{self, MessageExtent};
 use crate::failure::{CliFailure, Done};
+use bethink_render::compaction as render;
+use bethink_render::event;
+use bethink_render::message::{self, MessageExtent};
 
 const SUMMARY_LINES: usize = 12;
 
@@ -68,8 +69,8 @@ fn show(app: &mut CliApp, compaction: &Compaction, session: &Session) -> Done {
             .dim(format!("  {}", compaction.id)),
     )?;
     let window = session.model.context_window;
-    screen.lines(draw::panel(compaction, window, Some(session.last_seq), look))?;
-    Ok(screen.lines(draw::summary(compaction, SUMMARY_LINES, look))?)
+    screen.lines(render::panel(compaction, window, Some(session.last_seq), look))?;
+    Ok(screen.lines(render::summary(compaction, SUMMARY_LINES, look))?)
 }
 
 pub(crate) async fn list(app: &mut CliApp) -> Done {
@@ -131,7 +132,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
 fn with_ids(screen: &mut Screen, table: &TextTable, ids: &[Uuid]) -> Done {
     let mut lines = table.lines(screen.look.width).into_iter();
     screen.lines(lines.next())?;
-    for (line, id) in lines.zip(app::short_ids(ids)) {
+    for (line, id) in lines.zip(short_ids(ids)) {
         screen.lines([line, StyledText::from("  ").dim(id)])?;
     }
     Ok(())

@@ -5,8 +5,8 @@ use bethink_terminal::{StyledText, words};
 use uuid::Uuid;
 
 use crate::app::CliApp;
-use crate::draw::window;
 use crate::failure::Done;
+use bethink_render::window;
 
 pub(crate) async fn context(app: &mut CliApp, count: bool) -> Done {
     let (client, session) = app.client_and_session(None).await?;

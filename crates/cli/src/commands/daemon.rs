@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::install;
 use crate::app::{CliApp, starter};
-use crate::draw::usage as draw;
 use crate::failure::{CliFailure, Done};
+use bethink_render::usage as render;
 
 /// How often a followed log is read.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -102,7 +102,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     row("home", app.places.home.path().display().to_string().into())?;
     row("sessions", count(sessions).into())?;
     let is_unused = sessions == 0;
-    let lines = model.iter().flat_map(|model| draw::model(model, room));
+    let lines = model.iter().flat_map(|model| render::model(model, room));
     for (at, line) in lines.enumerate() {
         row(if at == 0 { "model" } else { "" }, line)?;
     }
@@ -117,12 +117,12 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
 
 /// The cost of model calls: today, in all, and by purpose.
 fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
-    screen.line(StyledText::new().dim("  today     ").then(draw::today(&usage.today)))?;
-    screen.line(StyledText::new().dim("  in all    ").plain(draw::total(&usage.totals)))?;
+    screen.line(StyledText::new().dim("  today     ").then(render::today(&usage.today)))?;
+    screen.line(StyledText::new().dim("  in all    ").plain(render::total(&usage.totals)))?;
     screen.gap()?;
     let shown = usage.rows.get(..PURPOSES).unwrap_or(&usage.rows);
-    screen.lines(draw::by_purpose(shown, screen.look.width))?;
-    let unpriced = draw::unpriced(usage.totals.unpriced);
+    screen.lines(render::by_purpose(shown, screen.look.width))?;
+    let unpriced = render::unpriced(usage.totals.unpriced);
     for told in unpriced.into_iter().chain(["`bethink usage` shows the cost by session".to_owned()])
     {
         screen.hint(told)?;

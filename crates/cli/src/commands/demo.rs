@@ -18,8 +18,8 @@ use tempfile::TempDir;
 use super::played::Played;
 use crate::app::{CliApp, starter};
 use crate::args::Demo;
-use crate::draw::{compaction, facts, window};
 use crate::failure::{CliFailure, Done};
+use bethink_render::{compaction, facts, window};
 
 const SESSION: &[u8] = include_bytes!("../../assets/demo.jsonl");
 const TITLE: &str = "tidepool: jobs that run twice";

@@ -6,8 +6,8 @@ use bethink_terminal::{StyledText, TerminalLook, Tone, hanging, wrapped};
 
 use super::import::{finished, result};
 use crate::app::CliApp;
-use crate::draw::diff;
 use crate::failure::Done;
+use bethink_render::diff;
 
 const PHASES: [DreamPhase; 4] =
     [DreamPhase::Orient, DreamPhase::Gather, DreamPhase::Consolidate, DreamPhase::Prune];

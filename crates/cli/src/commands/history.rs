@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::app::CliApp;
 use crate::args::HistoryArgs;
-use crate::draw::event;
-use crate::draw::message::{self, MessageExtent};
 use crate::failure::{CliFailure, Done};
+use bethink_render::event;
+use bethink_render::message::{self, MessageExtent};
 
 const PAGE: usize = 100;
 

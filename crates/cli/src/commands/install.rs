@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::app::CliApp;
 use crate::disk::{Configured, Shelf};
-use crate::draw::diff;
 use crate::failure::{CliFailure, Done};
+use bethink_render::diff;
 
 #[derive(Debug, Serialize)]
 struct InstallOutcome {

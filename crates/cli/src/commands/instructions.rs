@@ -7,8 +7,8 @@ use bethink_terminal::StyledText;
 use super::finding::{DoctorFinding, ok, warn};
 use crate::app::CliApp;
 use crate::args::{InstructionsArgs, InstructionsCommand};
-use crate::draw::instructions as draw;
 use crate::failure::{CliFailure, Done};
+use bethink_render::instructions as render;
 
 pub(crate) async fn run(app: &mut CliApp, asked: &InstructionsArgs) -> Done {
     match &asked.command {
@@ -32,10 +32,10 @@ async fn list(app: &mut CliApp, touched: &[String]) -> Done {
     let chain = client.instructions(&project, None, touched).await?;
     let Some(screen) = app.screen.unless_json(&chain)? else { return Ok(()) };
     let home = std::env::var("HOME").unwrap_or_default();
-    let places = draw::ShortPaths { root: &chain.root, home: &home };
-    screen.lines(draw::files(&chain, &places, screen.look.width))?;
-    screen.lines(draw::skipped(&chain, &places, screen.look.width))?;
-    for hint in draw::hints(&chain) {
+    let places = render::ShortPaths { root: &chain.root, home: &home };
+    screen.lines(render::files(&chain, &places, screen.look.width))?;
+    screen.lines(render::skipped(&chain, &places, screen.look.width))?;
+    for hint in render::hints(&chain) {
         screen.hint(hint)?;
     }
     Ok(())
@@ -47,10 +47,10 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
     // A daemon of an older version knows of no instructions.
     let Ok(chain) = client.instructions(&project, None, &[]).await else { return Vec::new() };
     let home = std::env::var("HOME").unwrap_or_default();
-    let places = draw::ShortPaths { root: &chain.root, home: &home };
-    let mut findings = vec![ok(CHECK, draw::summary(&chain))];
+    let places = render::ShortPaths { root: &chain.root, home: &home };
+    let mut findings = vec![ok(CHECK, render::summary(&chain))];
     for file in &chain.files {
-        let loaded = draw::loaded(file, &places);
+        let loaded = render::loaded(file, &places);
         findings.push(ok(CHECK, loaded));
         let path = places.short(&file.path);
         findings.extend(file.warnings.iter().map(|said| {

@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::app::CliApp;
 use crate::args::{MemoryCommand, OfTeam, OneMemory};
-use crate::draw::memory as draw;
 use crate::failure::Done;
+use bethink_render::memory as render;
 
 use named::{all, find, known, scope};
 pub(super) use write::remember;
@@ -60,7 +60,7 @@ async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryK
         };
         return Ok(app.screen.note(told)?);
     }
-    app.screen.lines(draw::list(&memories, app.screen.look.width, app.now))?;
+    app.screen.lines(render::list(&memories, app.screen.look.width, app.now))?;
     let topics = plural(memories.len() as u64, "topic", "topics");
     Ok(app.screen.hint(format!("{topics}; bethink memory show NAME shows one"))?)
 }
@@ -96,13 +96,13 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
         return Ok(screen.note(format!("no index yet in {}", index.dir))?);
     }
     screen.prose(index.content.trim_end())?;
-    let size = draw::index_size(index.lines, index.bytes);
+    let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
         Some(cap) => format!("{size}, cut by the cap on {cap}; in {}", index.dir),
         None => format!("{size}, all of it in the prompt; in {}", index.dir),
     };
     screen.hint(place)?;
-    draw::warnings(screen, &index.warnings)
+    Ok(render::warnings(screen, &index.warnings)?)
 }
 
 async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
@@ -112,7 +112,7 @@ async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
     if found.versions.is_empty() {
         return Ok(screen.note("bethink has not changed this topic, so it has no versions")?);
     }
-    screen.lines(draw::versions(&found.versions, screen.look.width, app.now))?;
+    screen.lines(render::versions(&found.versions, screen.look.width, app.now))?;
     if let Some(one) = found.versions.iter().find(|one| !one.current && one.bytes.is_some()) {
         let told = format!(
             "to see a version: bethink memory show {} --version {}",

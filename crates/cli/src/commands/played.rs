@@ -6,8 +6,8 @@ use bethink_replay::{Player, ReplayOutcome};
 use bethink_terminal::words::{count, percent, plural, span};
 use bethink_terminal::{Screen, StyledText, TerminalLook, TextTable, Tone, wrapped};
 
-use crate::draw::compaction;
 use crate::failure::Done;
+use bethink_render::compaction;
 
 /// Hits that one from before the boundary is looked for among.
 const HITS: usize = 10;

@@ -7,17 +7,23 @@ use bethink_terminal::words::plural;
 use jiff::{SignedDuration, Timestamp};
 
 use super::import::finished;
-use crate::app::{CliApp, short_id};
+use crate::app::CliApp;
 use crate::args::Search;
-use crate::draw::hit;
 use crate::failure::{CliFailure, Done};
+use bethink_render::hit;
+use bethink_render::short_id;
+
+/// Hits that are shown by default. On a terminal, more would fill more than one screen.
+const HITS: usize = 10;
+const HITS_ON_TERMINAL: usize = 5;
 
 pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     let client = app.client().await?;
     if how.rebuild {
         return rebuild(app, &client).await;
     }
-    let query = query(how, app.now)?;
+    let default = if app.screen.look.live { HITS_ON_TERMINAL } else { HITS };
+    let query = query(how, how.limit.unwrap_or(default), app.now)?;
     if how.all || (app.project_given && app.session.is_none()) {
         let project = app.project_dir();
         let found = client.search_project(&project, &query).await?;
@@ -72,7 +78,7 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
 /// seem unreachable.
 const MAX_QUERY_BYTES: usize = 10_000;
 
-fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, CliFailure> {
+fn query(how: &Search, limit: usize, now: Timestamp) -> Result<SearchQuery, CliFailure> {
     let q = how.query.join(" ");
     if q.len() > MAX_QUERY_BYTES {
         let what = format!("the query is {} bytes long; the limit is {MAX_QUERY_BYTES}", q.len());
@@ -80,7 +86,7 @@ fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, CliFailure> {
     }
     Ok(SearchQuery {
         q,
-        limit: Some(how.limit),
+        limit: Some(limit),
         role: how.role.clone(),
         tool: how.tool.clone(),
         path: how.path.clone(),

@@ -10,11 +10,12 @@ use bethink_terminal::{Screen, StyledText, TextTable, Tone};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::app::{CliApp, short_id, short_ids};
+use crate::app::CliApp;
 use crate::args::{ListSessions, NewSessionArgs, SessionCommand};
-use crate::draw::facts;
-use crate::draw::message::{self, MessageExtent};
 use crate::failure::{CliFailure, Done};
+use bethink_render::facts;
+use bethink_render::message::{self, MessageExtent};
+use bethink_render::{short_id, short_ids};
 
 /// Model name of a session that was created with only a window.
 const UNNAMED_MODEL: &str = "unknown";
@@ -27,17 +28,17 @@ pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
     match command {
         SessionCommand::New(what) => new(app, &client, what).await,
         SessionCommand::Ls(what) => ls(app, &client, what).await,
-        SessionCommand::Show { session } => {
-            let session = app.session(&client, session.as_deref()).await?;
+        SessionCommand::Show { which } => {
+            let session = app.session(&client, which.as_deref()).await?;
             show(app, &session)
         }
-        SessionCommand::Rename { session, title } => {
-            let session = app.session(&client, Some(&session)).await?;
+        SessionCommand::Rename { which, title } => {
+            let session = app.session(&client, Some(&which)).await?;
             let patch = PatchSession { title: Some(title), ..PatchSession::default() };
             show(app, &client.patch_session(session.id, &patch).await?)
         }
-        SessionCommand::Tag { session, add, remove } => {
-            let Session { id, mut tags, .. } = app.session(&client, Some(&session)).await?;
+        SessionCommand::Tag { which, add, remove } => {
+            let Session { id, mut tags, .. } = app.session(&client, Some(&which)).await?;
             tags.retain(|tag| !remove.contains(tag));
             for tag in add {
                 if !tags.contains(&tag) {
@@ -47,12 +48,12 @@ pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
             let patch = PatchSession { tags: Some(tags), ..PatchSession::default() };
             show(app, &client.patch_session(id, &patch).await?)
         }
-        SessionCommand::Fork { session, at, title } => {
-            let session = app.session_to_change(&client, session.as_deref()).await?;
+        SessionCommand::Fork { which, at, title } => {
+            let session = app.session_to_change(&client, which.as_deref()).await?;
             let request = ForkRequest { at_seq: at, title };
             made(app, &client.fork(session.id, &request).await?)
         }
-        SessionCommand::Resume { session } => resume(app, &client, session.as_deref()).await,
+        SessionCommand::Resume { which } => resume(app, &client, which.as_deref()).await,
         SessionCommand::Rm { sessions, yes } => rm(app, &client, &sessions, yes).await,
     }
 }

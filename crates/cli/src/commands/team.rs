@@ -2,6 +2,7 @@
 
 use bethink_api as api;
 use bethink_client::Client;
+use bethink_render::short_ids;
 use bethink_terminal::words::{ago, plural};
 use bethink_terminal::{Screen, StyledText, Tone};
 use uuid::Uuid;
@@ -149,7 +150,7 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         return Ok(screen.note("no proposals are waiting")?);
     }
     let ids: Vec<Uuid> = found.proposals.iter().map(|one| one.id).collect();
-    for (one, id) in found.proposals.iter().zip(app::short_ids(&ids)) {
+    for (one, id) in found.proposals.iter().zip(short_ids(&ids)) {
         let replaces = if one.replaces.is_some() { "changes " } else { "adds " };
         let head = StyledText::new()
             .put(Tone::Accent, id)

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::search::time;
 use crate::app::CliApp;
-use crate::draw::usage;
 use crate::failure::Done;
+use bethink_render::usage;
 
 pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
     let client = app.client().await?;

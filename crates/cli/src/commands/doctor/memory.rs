@@ -6,7 +6,7 @@ use bethink_terminal::words::plural;
 
 use crate::app::CliApp;
 use crate::commands::finding::{DoctorFinding, fail, ok, warn};
-use crate::draw::memory::{counts, index_size};
+use bethink_render::memory::{counts, index_size};
 
 const CHECK: &str = "memory";
 

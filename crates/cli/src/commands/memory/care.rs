@@ -7,8 +7,8 @@ use bethink_terminal::{StyledText, Tone};
 use super::named::scope;
 use crate::app::CliApp;
 use crate::args::OfTeam;
-use crate::draw::memory as draw;
 use crate::failure::{CliFailure, Done};
+use bethink_render::memory as render;
 
 /// Fails if a directory cannot be read or a finding is an error.
 pub(super) async fn lint(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
@@ -36,9 +36,9 @@ fn show(app: &mut CliApp, found: &MemoryLint) -> Done {
             app.screen.complain(text)?;
         }
         for finding in &shelf.findings {
-            app.screen.lines(draw::finding(finding, shelf.scope, app.screen.look.width))?;
+            app.screen.lines(render::finding(finding, shelf.scope, app.screen.look.width))?;
         }
-        app.screen.hint(draw::sum(shelf))?;
+        app.screen.hint(render::sum(shelf))?;
     }
     Ok(())
 }
@@ -62,5 +62,5 @@ pub(super) async fn rebuild(app: &mut CliApp, client: &Client, of: &OfTeam, dry_
         (true, false) => format!("{} is up to date", done.path),
     };
     screen.hint(told)?;
-    draw::warnings(screen, &done.warnings)
+    Ok(render::warnings(screen, &done.warnings)?)
 }

@@ -12,8 +12,8 @@ use super::named::{find, scope, topic};
 use crate::app::CliApp;
 use crate::args::{self, AddMemory, OfTeam, OneMemory};
 use crate::commands::editor::{self, EditorFile};
-use crate::draw::memory as draw;
 use crate::failure::{CliFailure, Done};
+use bethink_render::memory as render;
 
 /// `type` of the problem when the file has changed since it was read.
 const CONFLICT: &str = "conflict";
@@ -142,7 +142,7 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
         if !app.screen.json {
             let back = format!("`bethink memory restore {}` restores it", topic.name);
             app.screen.note(format!("removed {}; {back}", done.path))?;
-            draw::warnings(&mut app.screen, &done.warnings)?;
+            render::warnings(&mut app.screen, &done.warnings)?;
         }
         removed.push(done);
     }
@@ -167,11 +167,11 @@ pub(super) fn told_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Don
         MemoryOutcome::Same => screen.note(format!("{} already says that", done.path))?,
         _ if screen.quiet => screen.line(done.name.clone())?,
         _ => {
-            screen.line(draw::written(verb, done))?;
+            screen.line(render::written(verb, done))?;
             screen.hint(done.path.clone())?;
         }
     }
-    draw::warnings(screen, &done.warnings)
+    Ok(render::warnings(screen, &done.warnings)?)
 }
 
 fn stdin() -> Result<String, CliFailure> {

@@ -6,14 +6,14 @@ use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 
 /// Directories that shown paths are relative to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ShortPaths<'a> {
-    pub(crate) root: &'a str,
-    pub(crate) home: &'a str,
+pub struct ShortPaths<'a> {
+    pub root: &'a str,
+    pub home: &'a str,
 }
 
 impl ShortPaths<'_> {
     /// Relative to the project, or to the home.
-    pub(crate) fn short(&self, path: &str) -> String {
+    pub fn short(&self, path: &str) -> String {
         let below = |root: &str| match root {
             "" | "/" => None,
             root => path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned),
@@ -24,7 +24,7 @@ impl ShortPaths<'_> {
     }
 
     /// A text with the project's paths shortened.
-    pub(crate) fn said(&self, words: &str) -> String {
+    pub fn said(&self, words: &str) -> String {
         match self.root {
             "" | "/" => words.to_owned(),
             root => words.replace(&format!("{root}/"), ""),
@@ -32,11 +32,7 @@ impl ShortPaths<'_> {
     }
 }
 
-pub(crate) fn files(
-    chain: &InstructionChain,
-    places: &ShortPaths<'_>,
-    width: usize,
-) -> Vec<StyledText> {
+pub fn files(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) -> Vec<StyledText> {
     if chain.files.is_empty() {
         return vec![
             StyledText::new().dim(format!("no instruction files are loaded in {}", chain.cwd)),
@@ -75,11 +71,7 @@ fn why(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
 }
 
 /// Files that are not loaded, starting with those that may be missed.
-pub(crate) fn skipped(
-    chain: &InstructionChain,
-    places: &ShortPaths<'_>,
-    width: usize,
-) -> Vec<StyledText> {
+pub fn skipped(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) -> Vec<StyledText> {
     let mut all: Vec<_> = chain.skipped.iter().collect();
     all.sort_by_key(|skipped| skipped.harmless);
     let mut out = Vec::new();
@@ -109,7 +101,7 @@ fn one_skipped(
     std::iter::once(StyledText::new().put(tone, format!("{mark}{head}"))).chain(why).collect()
 }
 
-pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
+pub fn hints(chain: &InstructionChain) -> Vec<String> {
     let mut hints = Vec::new();
     if !chain.enabled {
         hints.push(
@@ -125,14 +117,14 @@ pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
     hints
 }
 
-pub(crate) fn summary(chain: &InstructionChain) -> String {
+pub fn summary(chain: &InstructionChain) -> String {
     let tokens: u64 = chain.files.iter().filter(|file| !file.touched).map(|file| file.tokens).sum();
     let files = plural(chain.files.len() as u64, "file", "files");
     format!("{files} for {}, about {} tokens", chain.cwd, count(tokens))
 }
 
 /// A file with its size, for `doctor`.
-pub(crate) fn loaded(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
+pub fn loaded(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     let by = file.imported_by.as_ref().map(|by| format!(", imported by {}", places.short(by)));
     format!(
         "{} {}: {}, {}{}",

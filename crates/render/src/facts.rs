@@ -8,7 +8,7 @@ use bethink_terminal::{StyledText, Tone};
 use jiff::Timestamp;
 
 /// One line per fact, with its name on the left.
-pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
+pub fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
     let fact = |name: &str| StyledText::from("  ").dim(format!("{name:<12}"));
     let t = &report.thresholds;
     let (tone, name) = level(report.level);
@@ -100,7 +100,7 @@ fn change(stage: &StageReport) -> String {
     format!(" {tokens}{touched}: {}", stage.why)
 }
 
-pub(crate) fn level(level: FillLevel) -> (Tone, String) {
+pub fn level(level: FillLevel) -> (Tone, String) {
     let tone = match level {
         FillLevel::Comfortable => Tone::Good,
         FillLevel::Degrading | FillLevel::Warning => Tone::Warn,

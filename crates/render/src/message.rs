@@ -8,12 +8,12 @@ use serde_json::Value;
 const BEGINNING: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MessageExtent {
+pub enum MessageExtent {
     Beginning,
     Whole,
 }
 
-pub(crate) fn message(
+pub fn message(
     message: &HistoryMessage,
     extent: MessageExtent,
     look: TerminalLook,
@@ -88,7 +88,7 @@ fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
 }
 
 /// The text of a tool result, whose content is a string or blocks.
-pub(crate) fn text_of(content: Option<&Value>) -> String {
+fn text_of(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(blocks)) => {

@@ -9,7 +9,7 @@ const NAMES: usize = 12;
 const NAMED: usize = 5;
 
 /// `window` gives the two bars their scale; `newest` is the session's last message, where it is known.
-pub(crate) fn panel(
+pub fn panel(
     compaction: &Compaction,
     window: u64,
     newest: Option<u64>,
@@ -83,7 +83,7 @@ fn fidelity(c: &Compaction) -> StyledText {
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
-pub(crate) fn fidelity_tone(fidelity: f64) -> Tone {
+pub fn fidelity_tone(fidelity: f64) -> Tone {
     match fidelity {
         f if f >= 0.95 => Tone::Good,
         f if f >= 0.8 => Tone::Warn,
@@ -109,11 +109,7 @@ fn named(word: &str, lost: &[String]) -> String {
 }
 
 /// The first lines of the summary, without blank lines and the template's hints.
-pub(crate) fn summary(
-    compaction: &Compaction,
-    lines: usize,
-    look: TerminalLook,
-) -> Vec<StyledText> {
+pub fn summary(compaction: &Compaction, lines: usize, look: TerminalLook) -> Vec<StyledText> {
     let hint = |line: &str| line.starts_with('_') && line.ends_with('_');
     let said = compaction.summary.lines().map(str::trim_end);
     let said = said.filter(|line| !line.trim().is_empty() && !hint(line));

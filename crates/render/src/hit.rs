@@ -5,17 +5,12 @@ use bethink_terminal::words::ago;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use jiff::Timestamp;
 
-use crate::app::short_id;
+use crate::ids::short_id;
 
 const INDENT: &str = "    ";
 const LINES: usize = 4;
 
-pub(crate) fn hit(
-    hit: &SearchHit,
-    across: bool,
-    look: TerminalLook,
-    now: Timestamp,
-) -> Vec<StyledText> {
+pub fn hit(hit: &SearchHit, across: bool, look: TerminalLook, now: Timestamp) -> Vec<StyledText> {
     // Tool results are in user messages, but the user did not write them.
     let who = match &hit.answers {
         Some(call) => format!("{} result", call.tool),
@@ -48,7 +43,7 @@ fn name(hit: &SearchHit) -> String {
 }
 
 /// What was searched, for the last line.
-pub(crate) fn place(session: Option<&Session>, project: &str) -> String {
+pub fn place(session: Option<&Session>, project: &str) -> String {
     match session.and_then(|session| session.title.as_deref()) {
         Some(title) if !title.is_empty() => format!("session “{title}”"),
         _ if session.is_some() => "this session".to_owned(),

@@ -1,5 +1,7 @@
 //! Memories: tables of topics and versions, findings, and the results of writes.
 
+use std::io;
+
 use bethink_api::{
     Memory, MemoryFinding, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion, MemoryWritten,
     Severity,
@@ -7,8 +9,6 @@ use bethink_api::{
 use bethink_terminal::words::{ago, bytes, count, plural};
 use bethink_terminal::{Screen, StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
-
-use crate::failure::CliFailure;
 
 const TEAM: MemoryScope = MemoryScope::Team;
 /// Columns of changed, type and gaps.
@@ -19,7 +19,7 @@ const LEAST_ABOUT: usize = 40;
 const INDENT: &str = "  ";
 
 /// One line per topic if descriptions fit, else two.
-pub(crate) fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
+pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     let names = memories.iter().map(|memory| columns(&memory.name)).max().unwrap_or(0);
     match names + OTHER_COLUMNS + LEAST_ABOUT <= width {
         true => table(memories, width, now),
@@ -61,11 +61,7 @@ fn since(time: &str, now: Timestamp) -> String {
     ago(time, now).trim_end_matches(" ago").to_owned()
 }
 
-pub(crate) fn versions(
-    versions: &[MemoryVersion],
-    width: usize,
-    now: Timestamp,
-) -> Vec<StyledText> {
+pub fn versions(versions: &[MemoryVersion], width: usize, now: Timestamp) -> Vec<StyledText> {
     let mut table = TextTable::new(&[">version", "when", "by", ">size", ""]);
     for one in versions {
         let size = one.bytes.map_or_else(|| "removed".to_owned(), bytes);
@@ -85,11 +81,7 @@ pub(crate) fn versions(
 }
 
 /// First line: where it is and what is wrong. Below it: what to do.
-pub(crate) fn finding(
-    finding: &MemoryFinding,
-    scope: MemoryScope,
-    width: usize,
-) -> Vec<StyledText> {
+pub fn finding(finding: &MemoryFinding, scope: MemoryScope, width: usize) -> Vec<StyledText> {
     let tone = match finding.severity {
         Severity::Error => Tone::Bad,
         Severity::Warning => Tone::Warn,
@@ -114,7 +106,7 @@ pub(crate) fn finding(
 }
 
 /// `33 topics in /…/memory: 1 error, 3 notes`
-pub(crate) fn sum(shelf: &MemoryShelf) -> String {
+pub fn sum(shelf: &MemoryShelf) -> String {
     let topics = plural(shelf.topics, "topic", "topics");
     if !shelf.there {
         return format!("nothing is remembered yet in {}", shelf.dir);
@@ -123,7 +115,7 @@ pub(crate) fn sum(shelf: &MemoryShelf) -> String {
 }
 
 /// `1 error, 3 notes`, or `no problems`.
-pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
+pub fn counts(findings: &[MemoryFinding]) -> String {
     let count = |severity, one, many| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count() as u64;
         (count > 0).then(|| plural(count, one, many))
@@ -138,7 +130,7 @@ pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
 }
 
 /// `remembered as fog (feedback)`
-pub(crate) fn written(verb: &str, done: &MemoryWritten) -> StyledText {
+pub fn written(verb: &str, done: &MemoryWritten) -> StyledText {
     let scope = if done.scope == TEAM { "team/" } else { "" };
     let kind = done.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
     StyledText::from(format!("{verb} "))
@@ -146,14 +138,14 @@ pub(crate) fn written(verb: &str, done: &MemoryWritten) -> StyledText {
         .plain(kind)
 }
 
-pub(crate) fn warnings(screen: &mut Screen, warnings: &[String]) -> Result<(), CliFailure> {
+pub fn warnings(screen: &mut Screen, warnings: &[String]) -> io::Result<()> {
     let (mark, width) = (StyledText::new().put(Tone::Warn, "warning: "), screen.look.width);
     let mut lines = warnings.iter().flat_map(|said| hanging(&mark, Tone::Plain, said, width));
-    Ok(lines.try_for_each(|line| screen.note(line))?)
+    lines.try_for_each(|line| screen.note(line))
 }
 
 /// `33 lines, 5.1 KB`
-pub(crate) fn index_size(lines: u64, size: u64) -> String {
+pub fn index_size(lines: u64, size: u64) -> String {
     format!("{} lines, {}", count(lines), bytes(size))
 }
 

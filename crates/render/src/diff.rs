@@ -1,19 +1,9 @@
-//! The output of commands: values in, [`bethink_terminal::StyledText`] out.
-
-pub(crate) mod compaction;
-pub(crate) mod event;
-pub(crate) mod facts;
-pub(crate) mod hit;
-pub(crate) mod instructions;
-pub(crate) mod memory;
-pub(crate) mod message;
-pub(crate) mod usage;
-pub(crate) mod window;
+//! A unified diff in colours.
 
 use bethink_terminal::{StyledText, Tone};
 
-/// A unified diff in the usual colours.
-pub(crate) fn diff(text: &str) -> Vec<StyledText> {
+/// Colours the lines of a unified diff: removed ones red, added ones green.
+pub fn diff(text: &str) -> Vec<StyledText> {
     text.lines().map(|line| StyledText::new().put(tone(line), line)).collect()
 }
 

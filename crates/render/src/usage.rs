@@ -6,13 +6,13 @@ use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::app::short_ids;
+use crate::ids::short_ids;
 
 const INDENT: &str = "  ";
 
 /// `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, below it `anthropic at https://api.anthropic.com`, and below
 /// that why it is not ready.
-pub(crate) fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
+pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     if state.state == ModelReadiness::Off {
         return vec!["none: summaries and notes are written without one".into()];
     }
@@ -34,11 +34,11 @@ pub(crate) fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     std::iter::once(text.put(tone, word)).chain(place.map(StyledText::from)).chain(why).collect()
 }
 
-pub(crate) fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<StyledText> {
+pub fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<StyledText> {
     table(rows.iter(), width)
 }
 
-pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<StyledText> {
+pub fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<StyledText> {
     let first = |row: &UsageRow| rows.iter().position(|one| one.session_id == row.session_id);
     let mut grouped: Vec<&UsageRow> = rows.iter().collect();
     grouped.sort_by_cached_key(|row| first(row));
@@ -62,7 +62,7 @@ pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec
 }
 
 /// `12 calls, 1 failed, 345k tokens (80% of the prompts cached), $0.42`.
-pub(crate) fn total(sums: &UsageSums) -> String {
+pub fn total(sums: &UsageSums) -> String {
     let tokens = prompt(sums).saturating_add(sums.output_tokens);
     let failed = if sums.failed == 0 { String::new() } else { format!(", {} failed", sums.failed) };
     let cached = match prompt(sums) {
@@ -74,7 +74,7 @@ pub(crate) fn total(sums: &UsageSums) -> String {
 }
 
 /// Today's use, with its limits if any are set.
-pub(crate) fn today(today: &UsageToday) -> StyledText {
+pub fn today(today: &UsageToday) -> StyledText {
     let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let used_up = today.daily_tokens.is_some_and(|limit| today.tokens >= limit)
         || today.daily_cost_usd.is_some_and(|limit| today.cost_usd >= limit);
@@ -92,7 +92,7 @@ pub(crate) fn today(today: &UsageToday) -> StyledText {
     }
 }
 
-pub(crate) fn unpriced(calls: u64) -> Option<String> {
+pub fn unpriced(calls: u64) -> Option<String> {
     let told = "no known price; set model.price_input and model.price_output";
     let have = if calls == 1 { "has" } else { "have" };
     (calls > 0).then(|| format!("{} {have} {told}", plural(calls, "call", "calls")))

@@ -5,7 +5,7 @@ use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
 /// `None` for events that readers do not need.
-pub(crate) fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
+pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
     let data: Value = serde_json::from_str(data).ok()?;
     let (tone, told) = match kind {
         "model" => model(&data)?,

@@ -48,11 +48,7 @@ fn known(tokens: &PartTokens) -> u64 {
     [system, instructions, memory, tools, summary, tail, attachments].into_iter().sum()
 }
 
-pub(crate) fn picture(
-    report: &ContextReport,
-    look: TerminalLook,
-    now: Timestamp,
-) -> Vec<StyledText> {
+pub fn picture(report: &ContextReport, look: TerminalLook, now: Timestamp) -> Vec<StyledText> {
     let width = look.width - 2 * MARGIN;
     let mut lines = vec![bar(report, width, look.colour)];
     lines.extend(labels(&report.thresholds, width));
@@ -71,7 +67,7 @@ pub(crate) fn picture(
 }
 
 /// The window as a bar of `width` columns; every part with tokens has at least one.
-pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> StyledText {
+pub fn bar(report: &ContextReport, width: usize, colour: bool) -> StyledText {
     let parts = parts(report);
     let window = report.thresholds.window.max(1);
     let cells = shares(&parts.each_ref().map(|part| part.tokens), window, width);

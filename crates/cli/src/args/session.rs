@@ -1,0 +1,170 @@
+//! Arguments of the commands about sessions and their history.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Create a session in the project
+    #[command(after_help = "Example: bethink session new --title 'try bethink'")]
+    New(NewSessionArgs),
+    /// List sessions, newest first
+    #[command(after_help = "Example: bethink session ls --all --search deploy")]
+    Ls(ListSessions),
+    /// Show one session
+    #[command(after_help = "Example: bethink session show last")]
+    Show {
+        /// An id, its beginning or end, or `last` [default: --session, else last]
+        #[arg(value_name = "SESSION")]
+        which: Option<String>,
+    },
+    /// Change a session's title
+    #[command(after_help = "Example: bethink session rename last 'the tide job'")]
+    Rename {
+        /// An id, its beginning or end, or `last`
+        #[arg(value_name = "SESSION")]
+        which: String,
+        /// The new title
+        title: String,
+    },
+    /// Add or remove a session's tags
+    #[command(after_help = "Example: bethink session tag last release --remove draft")]
+    Tag {
+        /// An id, its beginning or end, or `last`
+        #[arg(value_name = "SESSION")]
+        which: String,
+        /// Tags to add
+        #[arg(value_name = "TAG", required_unless_present = "remove")]
+        add: Vec<String>,
+        /// Remove this tag
+        #[arg(long, value_name = "TAG")]
+        remove: Vec<String>,
+    },
+    /// Continue a session in a new one; the old one does not change
+    #[command(after_help = "Example: bethink session fork last --at 120")]
+    Fork {
+        /// An id, its beginning or end, or `last` [default: --session, else last]
+        #[arg(value_name = "SESSION")]
+        which: Option<String>,
+        /// Number of the last message to share [default: the newest]
+        #[arg(long, value_name = "SEQ")]
+        at: Option<u64>,
+        /// The new session's title
+        #[arg(long)]
+        title: Option<String>,
+    },
+    /// Show what you need to continue a session: notes, todos and the last messages
+    #[command(after_help = "Example: bethink session resume last")]
+    Resume {
+        /// An id, its beginning or end, or `last` [default: --session, else last]
+        #[arg(value_name = "SESSION")]
+        which: Option<String>,
+    },
+    /// Delete sessions with all their messages; this cannot be undone
+    #[command(after_help = "Example: bethink session rm 3f9c1a2b --yes")]
+    Rm {
+        /// Ids, or their beginnings or ends; `last` is refused
+        #[arg(required = true, value_name = "SESSION")]
+        sessions: Vec<String>,
+        /// Delete without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewSessionArgs {
+    /// The session's title
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// A tag; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// The parent session, if this one is a subagent's
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) parent: Option<String>,
+    /// The model's name
+    #[arg(long, requires = "window")]
+    pub(crate) model: Option<String>,
+    /// Size of the model's context window, in tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) window: Option<u64>,
+    /// Maximum length of the model's answer, in tokens
+    #[arg(long, value_name = "TOKENS", requires = "window")]
+    pub(crate) max_output: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListSessions {
+    /// List the sessions of all projects
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Only sessions with these words in their title
+    #[arg(long, short = 's', value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+    /// Only sessions with this tag
+    #[arg(long)]
+    pub(crate) tag: Option<String>,
+    /// Show at most this many sessions
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// Keep showing new messages
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Show at most this many messages: the last ones; 0 shows all
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
+    pub(crate) last: u64,
+    /// Show this one message in full
+    #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
+    pub(crate) message: Option<u64>,
+    /// Show whole messages, not only their beginnings
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// A question, or words to look for
+    #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    /// Search all sessions of the project [default with --project]
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Show at most this many hits [default: 5 on a terminal, else 10]
+    #[arg(long, short = 'n', value_name = "COUNT")]
+    pub(crate) limit: Option<usize>,
+    /// Only messages of the user, or of the assistant
+    #[arg(long, value_parser = ["user", "assistant"])]
+    pub(crate) role: Option<String>,
+    /// Only calls of this tool and their results
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only calls about this file or directory and their results
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Only messages since then: a day, a time, or an age (90min, 3h, 2d, 1w)
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Only messages before then
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Rebuild the session's search index from its history
+    #[arg(long, conflicts_with = "query")]
+    pub(crate) rebuild: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NotesCommand {
+    /// Show the notes
+    #[command(after_help = "Example: bethink notes show --session last")]
+    Show,
+    /// Edit the notes in $VISUAL or $EDITOR; later updates keep what you write
+    #[command(after_help = "Example: EDITOR=nano bethink notes edit")]
+    Edit,
+    /// Update the notes now
+    #[command(after_help = "Example: bethink notes update")]
+    Update,
+}
