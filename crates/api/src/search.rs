@@ -40,7 +40,7 @@ pub struct SearchHit {
     pub role: Role,
     /// Higher is better; only comparable within one answer.
     pub score: f64,
-    /// The part of the message that matched, on one line.
+    /// The part of the message that matched: up to three lines, separated by line feeds.
     pub snippet: String,
     /// Positions of query words in the snippet: start and end, in characters.
     #[serde(default)]

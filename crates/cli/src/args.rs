@@ -5,14 +5,12 @@ mod session;
 mod start;
 mod team;
 mod window;
+mod words;
 
 use std::path::PathBuf;
 
-use bethink_api::parse_word;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use serde::de::DeserializeOwned;
 
 pub(crate) use memory::{
     AddMemory, InstructionsArgs, InstructionsCommand, MemoryCommand, OfTeam, OneMemory, Recall,
@@ -30,14 +28,6 @@ SESSION is an id, the beginning or end of one if it is unique, or `last`: the pr
 `bethink COMMAND --help` explains a command and shows an example.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon could not be reached.";
-
-/// Parses one of `all`, the words that JSON has for the values of `T`.
-fn words<T>(all: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
-where
-    T: DeserializeOwned + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(all).try_map(|word| parse_word(&word).ok_or("unknown value"))
-}
 
 /// Gives your coding agent a memory
 #[derive(Debug, Parser)]

@@ -6,29 +6,41 @@ use crate::terms::for_each_term;
 
 /// Replaces text that was left out.
 const GAP: char = '…';
+/// Shown for a tab at the beginning of a line.
+const TAB: &str = "    ";
 
-/// Returns the part of a text with the most of `terms`, of at most `max_chars` characters, on one line, without control
-/// characters, cut between words. If no term occurs, returns the beginning of the text.
+/// Maximum number of lines of a snippet.
+const LINES: usize = 3;
+
+/// Returns the part of `text` that contains the most of `terms`: up to three lines, at most `max_chars` characters,
+/// without control characters, blank lines and common indentation. An ellipsis marks where a line is cut. Returns the
+/// beginning of the text if no term occurs.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
-    let flat = flatten(text);
-    let starts: Vec<usize> = flat.char_indices().map(|(at, _)| at).collect();
-    if starts.len() <= max_chars {
-        return flat;
+    let clean = clean(text);
+    let lines = lines(&clean);
+    let starts: Vec<usize> = clean.char_indices().map(|(at, _)| at).collect();
+    if starts.len() <= max_chars && lines.len() <= LINES {
+        return dedented(&clean);
     }
     let Some(room) = max_chars.checked_sub(2).filter(|room| *room > 0) else {
-        return flat.chars().take(max_chars).collect();
+        return clean.chars().take_while(|c| *c != '\n').take(max_chars).collect();
     };
     let char_at = |byte: usize| starts.partition_point(|start| *start < byte);
     let mut hits: Vec<SnippetHit> = Vec::new();
-    for_each_term(&flat, |term, range| {
+    for_each_term(&clean, |term, range| {
         if let Some(term) = terms.iter().position(|wanted| wanted == term) {
-            hits.push(SnippetHit { term, start: char_at(range.start), end: char_at(range.end) });
+            let (start, end) = (char_at(range.start), char_at(range.end));
+            hits.push(SnippetHit { term, start, end, line: line_at(&lines, start) });
         }
     });
     let best = best_window(&hits, room);
-    let byte_at = |char: usize| starts.get(char).copied().unwrap_or(flat.len());
-    let window = widen(best, room, starts.len());
-    cut(&flat, byte_at(window.start)..byte_at(window.end), byte_at(best.0)..byte_at(best.1))
+    let around = lines_around(&lines, &best, room);
+    let best_in_lines = (best.start - around.start, best.end - around.start);
+    let window = widen(best_in_lines, room, around.len());
+    let byte_at = |char: usize| starts.get(char).copied().unwrap_or(clean.len());
+    let bytes = |chars: Range<usize>| byte_at(chars.start)..byte_at(chars.end);
+    let window = bytes(around.start + window.start..around.start + window.end);
+    dedented(&cut(&clean, window, bytes(best)))
 }
 
 /// Returns the ranges of words with these terms, in characters, in order and without overlaps.
@@ -55,14 +67,18 @@ struct SnippetHit {
     term: usize,
     start: usize,
     end: usize,
+    line: usize,
 }
 
-/// Returns the range of hits in the part with the most different terms, or else the most hits.
-fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
-    let mut best = ((0, 0), (0, 0));
+/// Returns the range from the first to the last hit of the part with the most different terms, then the most hits.
+fn best_window(hits: &[SnippetHit], room: usize) -> Range<usize> {
+    let mut best = ((0, 0), 0..0);
     let mut first = 0;
     for last in 0..hits.len() {
-        while first < last && hits[last].end.saturating_sub(hits[first].start) > room {
+        let is_too_long = |first: &SnippetHit, last: &SnippetHit| {
+            last.end.saturating_sub(first.start) > room || last.line - first.line >= LINES
+        };
+        while first < last && is_too_long(&hits[first], &hits[last]) {
             first += 1;
         }
         let inside = &hits[first..=last];
@@ -71,14 +87,46 @@ fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
         terms.dedup();
         let worth = (terms.len(), inside.len().min(MAX_COUNTED));
         if worth > best.0 {
-            best = (worth, (hits[first].start, hits[last].end));
+            best = (worth, hits[first].start..hits[last].end);
         }
     }
     best.1
 }
 
-/// Maximum number of hits in a part that are considered.
+/// Maximum number of hits that are counted in one part. A part with more is a list of the same words.
 const MAX_COUNTED: usize = 32;
+
+/// Returns the lines of a text, in characters, without their line feeds.
+fn lines(text: &str) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let range = |line: &str| {
+        let range = start..start + line.chars().count();
+        start = range.end + 1;
+        range
+    };
+    text.split('\n').map(range).collect()
+}
+
+fn line_at(lines: &[Range<usize>], char: usize) -> usize {
+    lines.partition_point(|line| line.end < char).min(lines.len().saturating_sub(1))
+}
+
+/// Returns the range of the lines with the hits and of neighbouring lines that fit as a whole.
+fn lines_around(lines: &[Range<usize>], hits: &Range<usize>, room: usize) -> Range<usize> {
+    let (mut first, mut last) = (line_at(lines, hits.start), line_at(lines, hits.end));
+    for is_next in [true, false, true] {
+        let (from, to) = match is_next {
+            true => (first, last + 1),
+            false => (first.saturating_sub(1), last),
+        };
+        let fits =
+            to < lines.len() && to - from < LINES && lines[to].end - lines[from].start <= room;
+        if fits {
+            (first, last) = (from, to);
+        }
+    }
+    lines[first].start..lines[last].end
+}
 
 /// Distributes the remaining room to both sides.
 fn widen((start, end): (usize, usize), room: usize, length: usize) -> Range<usize> {
@@ -102,44 +150,74 @@ fn cut(text: &str, window: Range<usize>, hits: Range<usize>) -> String {
     };
     if cuts_word(start) {
         let before = &text[start..hits.start.max(start)];
-        let gap = before.find(' ').or_else(|| before.find(is_gap));
+        let gap = before.find(char::is_whitespace).or_else(|| before.find(is_gap));
         start += gap.map_or(0, |gap| gap + before[gap..].chars().next().map_or(0, char::len_utf8));
     }
     if cuts_word(end) {
         let held = hits.end.clamp(start, end);
         let after = &text[held..end];
-        end = after.rfind(' ').or_else(|| after.rfind(is_gap)).map_or(end, |gap| held + gap);
+        end = after
+            .rfind(char::is_whitespace)
+            .or_else(|| after.rfind(is_gap))
+            .map_or(end, |gap| held + gap);
     }
     let mut out = String::with_capacity(end - start + 2 * GAP.len_utf8());
-    if start > 0 {
+    let begins_line = start == 0 || text[..start].ends_with('\n');
+    let ends_line = end == text.len() || text[end..].starts_with('\n');
+    if begins_line {
+        out.push_str(text[start..end].trim_end());
+    } else {
         out.push(GAP);
+        out.push_str(text[start..end].trim());
     }
-    out.push_str(text[start..end].trim());
-    if end < text.len() {
+    if !ends_line {
         out.push(GAP);
     }
     out
 }
 
-/// Makes one line: collapses white space, and removes control characters and terminal escapes.
-fn flatten(text: &str) -> String {
+/// Removes control characters, terminal escapes and blank lines, and folds white space between words.
+fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut line = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut step = c.len_utf8();
-        if c == '\u{1b}' {
-            step = bethink_names::words::after_escape(rest.as_bytes(), 0);
-        } else if c.is_whitespace() {
-            if !out.is_empty() && !out.ends_with(' ') {
-                out.push(' ');
+        match c {
+            '\u{1b}' => step = bethink_names::words::after_escape(rest.as_bytes(), 0),
+            '\n' => end_line(&mut out, &mut line),
+            '\t' if line.trim().is_empty() => line.push_str(TAB),
+            c if c.is_whitespace() => {
+                if line.trim().is_empty() || !line.ends_with(' ') {
+                    line.push(' ');
+                }
             }
-        } else if !c.is_control() && !is_invisible(c) {
-            out.push(c);
+            c if c.is_control() || is_invisible(c) => {}
+            c => line.push(c),
         }
         rest = &rest[step..];
     }
-    out.truncate(out.trim_end().len());
+    end_line(&mut out, &mut line);
     out
+}
+
+fn end_line(out: &mut String, line: &mut String) {
+    let text = line.trim_end();
+    if !text.is_empty() {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(text);
+    }
+    line.clear();
+}
+
+/// Removes the indentation that all lines have.
+fn dedented(text: &str) -> String {
+    let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let common = text.lines().map(indent).min().unwrap_or(0);
+    let lines: Vec<&str> = text.lines().map(|line| &line[common..]).collect();
+    lines.join("\n")
 }
 
 /// Characters that reorder or hide text in a terminal.
@@ -161,7 +239,7 @@ mod tests {
     #[test]
     fn a_short_text_is_shown_whole() {
         check("all of it", "it", 20, "all of it");
-        check("  a\n\tb \u{1b}[31mred\u{1b}[0m\u{7}\u{202E}\r\n", "x", 20, "a b red");
+        check("  a\n\tb  \u{1b}[31mred\u{1b}[0m\u{7}\u{202E}\r\n", "x", 20, "a\n  b red");
         check("", "x", 20, "");
     }
 
@@ -173,6 +251,24 @@ mod tests {
         check(text, "twelve", 14, "…twelve");
         check(text, "nothing here", 14, "one two…");
         check(text, "two seven nine", 30, "…six seven eight nine ten…");
+    }
+
+    #[test]
+    fn lines_are_kept_with_their_neighbours() {
+        let code = "fn a() {\n    one();\n\n    two();\n    three();\n}\nfn beta() {}\n";
+        check(code, "two", 200, "one();\ntwo();\nthree();");
+        check(code, "one three", 200, "one();\ntwo();\nthree();");
+        check(code, "a", 200, "fn a() {\n    one();\n    two();");
+        check(code, "beta", 200, "    three();\n}\nfn beta() {}");
+        // A neighbour that does not fit is left out; a line with a hit is cut.
+        let long = format!("{}\nhere\n{}", "x ".repeat(60), "y ".repeat(60));
+        check(&long, "here", 40, "here");
+        check(
+            &format!("above\n{}needle {}", "x ".repeat(60), "y ".repeat(60)),
+            "needle",
+            20,
+            "…x x x needle y y y…",
+        );
     }
 
     #[test]
@@ -219,12 +315,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_longer_and_never_more_than_a_line(
+        fn never_longer_and_never_more_than_three_lines(
             text in "[a-z \\n\\u{1b}é漢.]{0,200}", terms in prop::collection::vec("[a-z]{2,3}", 0..4), max in 0usize..60,
         ) {
             let shown = snippet(&text, &terms, max);
             prop_assert!(shown.chars().count() <= max);
-            prop_assert!(!shown.contains(char::is_control));
+            prop_assert!(shown.lines().count() <= LINES);
+            prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A search hit: where it is, which call it answers, and the text with the matches.
+//! A search hit: where it is, which call it answers, and its lines with the matches.
 
 use bethink_api::{SearchHit, Session};
 use bethink_terminal::words::ago;
@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use crate::ids::short_id;
 
 const INDENT: &str = "    ";
-const LINES: usize = 4;
+/// Maximum number of lines of one snippet.
+const LINES: usize = 5;
 
 pub fn hit(hit: &SearchHit, across: bool, look: TerminalLook, now: Timestamp) -> Vec<StyledText> {
     // Tool results are in user messages, but the user did not write them.
@@ -29,7 +30,7 @@ pub fn hit(hit: &SearchHit, across: bool, look: TerminalLook, now: Timestamp) ->
         let said = StyledText::from(INDENT).dim(format!("of #{}: {}", call.seq, call.input));
         lines.push(said.fitted(look.width));
     }
-    lines.extend(wrapped(&pieces(&hit.snippet, &hit.highlights), look.width));
+    lines.extend(excerpt(&hit.snippet, &hit.highlights, look.width));
     lines
 }
 
@@ -51,27 +52,18 @@ pub fn place(session: Option<&Session>, project: &str) -> String {
     }
 }
 
-/// The words of a snippet, with the matches in bold.
-fn pieces(snippet: &str, highlights: &[[usize; 2]]) -> Vec<StyledText> {
-    let is_found = |at| highlights.iter().any(|[start, end]| (*start..*end).contains(&at));
-    let tone = |at| if is_found(at) { Tone::Strong } else { Tone::Plain };
+/// Returns the lines of the snippet, with the matches in bold.
+fn excerpt(snippet: &str, highlights: &[[usize; 2]], width: usize) -> Vec<StyledText> {
+    let is_match = |at| highlights.iter().any(|[start, end]| (*start..*end).contains(&at));
+    let tone = |at| if is_match(at) { Tone::Strong } else { Tone::Plain };
     let chars: Vec<_> = snippet.chars().enumerate().map(|(at, c)| (tone(at), c)).collect();
-    let words = chars.split(|(_, c)| *c == ' ').filter(|word| !word.is_empty());
-    words.map(StyledText::of_chars).collect()
-}
-
-fn wrapped(words: &[StyledText], width: usize) -> Vec<StyledText> {
-    let mut lines: Vec<StyledText> = Vec::new();
-    for word in words {
-        match lines.last_mut().filter(|line| line.width() + 1 + word.width() <= width) {
-            Some(line) => *line = std::mem::take(line).plain(" ").then(word.clone()),
-            None => lines.push(StyledText::from(INDENT).then(word.clone())),
-        }
-    }
-    let more = lines.len() > LINES;
+    let wrapped = chars.split(|(_, c)| *c == '\n').flat_map(|line| {
+        StyledText::from(INDENT).then(StyledText::of_chars(line)).wrapped(width, 0)
+    });
+    let mut lines: Vec<StyledText> = wrapped.map(|line| line.fitted(width)).collect();
+    let is_longer = lines.len() > LINES;
     lines.truncate(LINES);
-    let mut lines: Vec<StyledText> = lines.into_iter().map(|line| line.fitted(width)).collect();
-    if more && let Some(last) = lines.pop() {
+    if is_longer && let Some(last) = lines.pop() {
         lines.push(last.dim(" …").fitted(width));
     }
     lines
@@ -83,7 +75,7 @@ mod tests {
     use bethink_terminal::LineMode;
 
     fn check(snippet: &str, highlights: &[[usize; 2]], width: usize, expect: &[&str]) {
-        let lines = wrapped(&pieces(snippet, highlights), width);
+        let lines = excerpt(snippet, highlights, width);
         let lines: Vec<_> = lines.iter().map(|line| line.render(LineMode::One, true)).collect();
         assert_eq!(lines, expect);
     }
@@ -92,18 +84,23 @@ mod tests {
     fn a_snippet_is_wrapped_between_words() {
         check("one two three", &[], 12, &["    one two", "    three"]);
         check("one", &[], 80, &["    one"]);
-        check("", &[], 80, &[]);
+        check(
+            "fn a() {\n    one two three\n}",
+            &[],
+            18,
+            &["    fn a() {", "        one two", "        three", "    }"],
+        );
         check("中文 中文", &[], 9, &["    中文", "    中文"]);
     }
 
     #[test]
-    fn what_was_found_is_strong_even_within_a_word() {
+    fn a_match_is_strong_even_within_a_word() {
         check("a SessionFile b", &[[2, 9]], 80, &["    a \u{1b}[1mSession\u{1b}[0mFile b"]);
     }
 
     #[test]
     fn a_long_snippet_ends_with_an_ellipsis() {
-        let lines = wrapped(&pieces(&"word ".repeat(100), &[]), 20);
+        let lines = excerpt(&"word ".repeat(100), &[], 20);
         assert_eq!(lines.len(), LINES);
         assert!(lines.iter().all(|line| line.width() <= 20));
         assert!(lines[LINES - 1].render(LineMode::One, false).ends_with('…'));

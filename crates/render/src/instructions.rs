@@ -53,8 +53,9 @@ pub fn files(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) ->
     let mut out: Vec<StyledText> = lines.next().into_iter().collect();
     for (line, file) in lines.zip(&chain.files) {
         out.push(line);
-        let warning = |said| StyledText::from("  ").put(Tone::Warn, format!("! {said}"));
-        out.extend(file.warnings.iter().map(warning));
+        let mark = StyledText::from("  ").put(Tone::Warn, "! ");
+        let warning = |said: &String| hanging(&mark, Tone::Warn, said, width.max(24));
+        out.extend(file.warnings.iter().flat_map(warning));
     }
     out
 }

@@ -5,7 +5,9 @@ use bethink_terminal::words::{ago, bytes, first_line, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
+/// Lines that are shown of a longer text.
 const BEGINNING: usize = 6;
+const INDENT: &str = "    ";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageExtent {
@@ -35,10 +37,13 @@ pub fn message(
         }
         _ => {}
     }
-    if extent == MessageExtent::Beginning {
-        lines = lines.into_iter().map(|line| line.fitted(look.width)).collect();
+    match extent {
+        MessageExtent::Beginning => lines.into_iter().map(|line| line.fitted(look.width)).collect(),
+        MessageExtent::Whole if look.live => {
+            lines.into_iter().flat_map(|line| line.wrapped(look.width, 0)).collect()
+        }
+        MessageExtent::Whole => lines,
     }
-    lines
 }
 
 fn block(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
@@ -47,15 +52,14 @@ fn block(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
         "text" => paragraphs(word("text"), extent),
         "thinking" => match extent {
             MessageExtent::Beginning => {
-                vec![
-                    StyledText::new().dim(format!("    thought: {}", first_line(word("thinking")))),
-                ]
+                let thought = format!("{INDENT}thought: {}", first_line(word("thinking")));
+                vec![StyledText::new().dim(thought)]
             }
             MessageExtent::Whole => paragraphs(word("thinking"), extent),
         },
         "tool_use" => vec![tool_use(word("name"), block.get("input"))],
         "tool_result" => tool_result(block, extent),
-        other => vec![StyledText::new().dim(format!("    [{other}]"))],
+        other => vec![StyledText::new().dim(format!("{INDENT}[{other}]"))],
     }
 }
 
@@ -71,7 +75,7 @@ fn tool_use(name: &str, input: Option<&Value>) -> StyledText {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    StyledText::from("    ").put(Tone::Accent, format!("→ {name}")).dim(format!("  {arguments}"))
+    StyledText::from(INDENT).put(Tone::Accent, format!("→ {name}")).dim(format!("  {arguments}"))
 }
 
 fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
@@ -80,7 +84,7 @@ fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     let (tone, word) = if failed { (Tone::Bad, "✗ failed") } else { (Tone::Good, "←") };
     let lines = plural(text.lines().count() as u64, "line", "lines");
     let size = format!(" {lines}, {}", bytes(text.len() as u64));
-    let head = StyledText::from("    ").put(tone, word).dim(size);
+    let head = StyledText::from(INDENT).put(tone, word).dim(size);
     match extent {
         MessageExtent::Whole => std::iter::once(head).chain(paragraphs(&text, extent)).collect(),
         MessageExtent::Beginning => vec![head.dim(format!("  {}", first_line(&text)))],
@@ -100,14 +104,14 @@ fn text_of(content: Option<&Value>) -> String {
 }
 
 fn paragraphs(text: &str, extent: MessageExtent) -> Vec<StyledText> {
-    let all = text.trim().lines().count();
-    let shown = if extent == MessageExtent::Whole { all } else { BEGINNING };
-    let lines = text.trim().lines().take(shown);
-    let mut out: Vec<StyledText> =
-        lines.map(|line| StyledText::from(format!("    {}", untabbed(line)))).collect();
-    if all > shown {
-        let more = plural((all - shown) as u64, "more line", "more lines");
-        out.push(StyledText::new().dim(format!("    … {more}")));
+    let lines = text.trim().lines();
+    let lines = lines.map(|line| StyledText::from(format!("{INDENT}{}", untabbed(line))));
+    let mut out: Vec<StyledText> = lines.collect();
+    let more = out.len().saturating_sub(BEGINNING);
+    if extent == MessageExtent::Beginning && more > 0 {
+        out.truncate(BEGINNING);
+        let more = plural(more as u64, "more line", "more lines");
+        out.push(StyledText::new().dim(format!("{INDENT}… {more}")));
     }
     out
 }
@@ -124,14 +128,18 @@ mod tests {
     use super::*;
     use bethink_terminal::LineMode;
 
-    fn check(message_json: &str, expect: &str) {
-        let stored = HistoryMessage {
+    fn stored(message_json: &str) -> HistoryMessage {
+        HistoryMessage {
             seq: 7,
             id: "m".into(),
             role: Role::Assistant,
             created_at: "1970-01-01T00:00:00Z".into(),
             message: RawValue::from_string(message_json.to_owned()).unwrap(),
-        };
+        }
+    }
+
+    fn check(message_json: &str, expect: &str) {
+        let stored = stored(message_json);
         let look = TerminalLook::plain(60);
         let lines = message(&stored, MessageExtent::Beginning, look, jiff::Timestamp::UNIX_EPOCH);
         let lines: Vec<String> =
@@ -140,7 +148,20 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_told_in_a_line_or_a_few() {
+    fn whole_messages_are_wrapped_on_a_terminal_only() {
+        let stored = stored(r#"{"content":"  one two three four"}"#);
+        let shown = |live| {
+            let look = TerminalLook { live, ..TerminalLook::plain(16) };
+            let lines = message(&stored, MessageExtent::Whole, look, jiff::Timestamp::UNIX_EPOCH);
+            let lines = lines.iter().skip(1).map(|line| line.render(LineMode::One, false));
+            lines.collect::<Vec<_>>()
+        };
+        assert_eq!(shown(false), ["    one two three four"]);
+        assert_eq!(shown(true), ["    one two", "    three four"]);
+    }
+
+    #[test]
+    fn each_block_is_shown_as_a_few_lines() {
         check(r#"{"content":"hi\n\tthere"}"#, "    hi\n        there");
         check(
             r#"{"content":"1\n2\n3\n4\n5\n6\n7\n8"}"#,

@@ -123,6 +123,14 @@ impl Screen {
         }
     }
 
+    /// One line, wrapped between words on a terminal. Later lines are indented by `indent` columns.
+    pub fn flowing(&mut self, text: impl Into<StyledText>, indent: usize) -> io::Result<()> {
+        match self.look.live {
+            true => self.lines(text.into().wrapped(self.look.width, indent)),
+            false => self.line(text),
+        }
+    }
+
     pub fn lines(&mut self, lines: impl IntoIterator<Item = StyledText>) -> io::Result<()> {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
@@ -158,9 +166,14 @@ impl Screen {
     pub fn explain(&mut self, label: StyledText, text: impl Into<StyledText>) -> io::Result<()> {
         self.settle()?;
         let (indent, text) = (label.width(), label.then(text.into()));
-        let text = if self.look.progress { text.wrapped(self.look.width, indent) } else { text };
-        let text = text.render(LineMode::Many, self.look.colour);
-        writeln!(self.err(), "{text}")
+        let lines = match self.look.progress {
+            true => text.wrapped(self.look.width, indent),
+            false => vec![text],
+        };
+        let colour = self.look.colour;
+        lines
+            .iter()
+            .try_for_each(|line| writeln!(self.err(), "{}", line.render(LineMode::Many, colour)))
     }
 
     /// A JSON value: readable on a terminal, one line elsewhere.

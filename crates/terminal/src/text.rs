@@ -106,10 +106,13 @@ impl StyledText {
         out.dim("…")
     }
 
-    /// Broken at spaces so that each line has at most `width` columns; later lines begin with `indent` spaces.
-    pub fn wrapped(self, width: usize, indent: usize) -> Self {
+    /// Breaks the text at spaces into lines of at most `width` columns; a longer word stays whole. Later lines begin
+    /// with `indent` spaces, or with as many as the text itself if that is more.
+    pub fn wrapped(self, width: usize, indent: usize) -> Vec<Self> {
+        let chars = || self.0.iter().flat_map(|(tone, text)| text.chars().map(|c| (*tone, c)));
+        let indent = chars().take_while(|(_, c)| *c == ' ').count().max(indent);
         let (mut out, mut used, mut space) = (Vec::new(), 0, None);
-        for (tone, c) in self.0.iter().flat_map(|(tone, text)| text.chars().map(|c| (*tone, c))) {
+        for (tone, c) in chars() {
             out.push((tone, c));
             match c {
                 '\n' => (used, space) = (0, None),
@@ -127,7 +130,7 @@ impl StyledText {
                 used = line.iter().map(|(_, c)| columns(c.encode_utf8(&mut [0; 4]))).sum();
             }
         }
-        Self::of_chars(&out)
+        out.split(|(_, c)| *c == '\n').map(Self::of_chars).collect()
     }
 
     /// The characters to print: escaped, and coloured if `colour` is set.
@@ -231,14 +234,18 @@ mod tests {
     #[test]
     fn styled_text_is_wrapped_at_words() {
         let check = |text: &str, indent, expect: &str| {
-            let text = StyledText::new().strong("> ").plain(text).wrapped(10, indent);
-            assert_eq!(text.render(LineMode::Many, false), expect);
+            let lines = StyledText::new().strong("> ").plain(text).wrapped(10, indent);
+            let lines: Vec<_> =
+                lines.iter().map(|line| line.render(LineMode::One, false)).collect();
+            assert_eq!(lines.join("\n"), expect);
         };
         check("one two three", 2, "> one two\n  three");
         check("one two three", 0, "> one two\nthree");
         check("one two\nthree four five", 0, "> one two\nthree four\nfive");
         check("endless-words stay", 2, "> endless-words\n  stay");
         check("exactly8", 0, "> exactly8");
+        let own = StyledText::from("  one two three").wrapped(10, 0);
+        assert_eq!(own[1].render(LineMode::One, false), "  three");
     }
 
     #[test]

@@ -62,12 +62,17 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// An RFC 3339 time as its distance from now; other text is returned unchanged.
+/// Seconds after which a time is shown as a date.
+const WEEK: u64 = 7 * 86_400;
+
+/// An RFC 3339 time as its distance from now, or as its date (UTC) if that is more than a week ago. Other text is
+/// returned unchanged.
 pub fn ago(time: &str, now: Timestamp) -> String {
     let Ok(then) = time.parse::<Timestamp>() else { return time.to_owned() };
     match u64::try_from(now.as_second() - then.as_second()) {
         Ok(0..=4) => "just now".into(),
-        Ok(seconds) => format!("{} ago", span(seconds)),
+        Ok(seconds @ 5..=WEEK) => format!("{} ago", span(seconds)),
+        Ok(_) => then.strftime("%Y-%m-%d").to_string(),
         Err(_) => time.to_owned(),
     }
 }
@@ -113,7 +118,8 @@ mod tests {
         check("2026-01-01T23:59:00Z", "60 s ago");
         check("2026-01-01T23:00:00Z", "60 min ago");
         check("2026-01-01T00:00:00Z", "24 h ago");
-        check("2025-12-20T00:00:00Z", "13 days ago");
+        check("2025-12-26T00:00:00Z", "7 days ago");
+        check("2025-12-20T00:00:00Z", "2025-12-20");
         check("2027-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
         check("yesterday", "yesterday");
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bethink_api::MemoryKind;
 use clap::{Args, Subcommand};
 
-use super::words;
+use super::words::words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {

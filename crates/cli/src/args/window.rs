@@ -3,7 +3,7 @@
 use bethink_api::SummaryLevel;
 use clap::Args;
 
-use super::words;
+use super::words::words;
 
 #[derive(Debug, Args)]
 pub(crate) struct Compact {

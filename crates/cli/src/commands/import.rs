@@ -121,7 +121,7 @@ fn show(screen: &mut Screen, file: &ImportFile) -> io::Result<()> {
     screen.line(StyledText::new().dim(format!("    session {}", file.session_id)))?;
     for line in file.skipped.iter().take(SKIPPED) {
         let told = format!("    skipped line {}: {}", line.line, line.reason);
-        screen.line(StyledText::new().put(Tone::Warn, told))?;
+        screen.flowing(StyledText::new().put(Tone::Warn, told), 0)?;
     }
     if let Some(more) = file.skipped.len().checked_sub(SKIPPED).filter(|&more| more > 0) {
         screen.line(StyledText::new().put(Tone::Warn, format!("    and {more} more lines")))?;

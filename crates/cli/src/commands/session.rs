@@ -199,7 +199,7 @@ async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done 
     )))?;
     let open = todos.iter().filter(|todo| todo.status != TodoStatus::Completed);
     for todo in open {
-        screen.line(StyledText::new().dim(" to do     ").plain(todo.content.clone()))?;
+        screen.flowing(StyledText::new().dim(" to do     ").plain(todo.content.clone()), 11)?;
     }
     if notes.through_seq > 0 {
         screen.gap()?;

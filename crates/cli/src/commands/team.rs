@@ -78,10 +78,10 @@ async fn status(app: &mut CliApp) -> Done {
         let files = plural(status.unsynced.len() as u64, "file changed", "files changed");
         changed = format!(", {files} since the last sync: {}", status.unsynced.join(", "));
     }
-    screen.line(StyledText::from("holds   ").plain(topics).plain(changed))?;
+    screen.flowing(StyledText::from("holds   ").plain(topics).plain(changed), 8)?;
     blocked(screen, &status.blocked)?;
     for problem in &status.problems {
-        screen.line(StyledText::new().put(Tone::Bad, "wrong   ").plain(problem.clone()))?;
+        screen.flowing(StyledText::new().put(Tone::Bad, "wrong   ").plain(problem.clone()), 8)?;
     }
     if status.proposals > 0 {
         let waiting = plural(status.proposals, "proposal is", "proposals are");
@@ -107,7 +107,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
         if !files.is_empty() {
             let line =
                 StyledText::new().put(Tone::Good, format!("{word}  ")).plain(files.join(", "));
-            screen.line(line)?;
+            screen.flowing(line, 8)?;
         }
     }
     for conflict in &told.conflicts {
@@ -118,7 +118,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
             .dim(format!(" ({})", conflict.theirs_by))
             .plain(", saved yours as ")
             .strong(conflict.kept_as.clone());
-        screen.line(line)?;
+        screen.flowing(line, 8)?;
     }
     blocked(screen, &told.blocked)?;
     for note in &told.notes {
@@ -137,7 +137,9 @@ fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
         let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
         let head = StyledText::new().put(Tone::Bad, "blocked ").strong(one.file.clone());
         screen.line(head.plain(what).dim(by))?;
-        screen.lines(one.reasons.iter().map(|reason| format!("{:10}{reason}", "").into()))?;
+        one.reasons
+            .iter()
+            .try_for_each(|reason| screen.flowing(format!("{:10}{reason}", ""), 0))?;
     }
     Ok(())
 }

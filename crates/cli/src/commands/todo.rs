@@ -21,7 +21,7 @@ pub(crate) async fn todo(app: &mut CliApp) -> Done {
         };
         let high = if todo.priority == TodoPriority::High { "  high" } else { "" };
         let line = StyledText::from(" ").put(tone, mark).plain(" ").put(tone, todo.content.clone());
-        screen.line(line.put(Tone::Warn, high))?;
+        screen.flowing(line.put(Tone::Warn, high), 5)?;
     }
     Ok(())
 }

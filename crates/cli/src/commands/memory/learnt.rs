@@ -14,7 +14,7 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
     let done = client.extract(session.id, &ExtractRequest { dry_run, all }).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     for memory in &done.memories {
-        screen.line(learnt(memory))?;
+        screen.flowing(learnt(memory), 2)?;
     }
     for dropped in done.dropped.iter().filter(|dropped| !dropped.statement.is_empty()) {
         screen.hint(format!("skipped ({}): {}", dropped.reason, dropped.statement))?;
@@ -71,7 +71,7 @@ pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_r
         screen
             .line(StyledText::new().strong(file.name.clone()).dim(format!("  {}", file.outcome)))?;
         for line in &file.lines {
-            screen.line(StyledText::new().put(Tone::Bad, format!("- {line}")))?;
+            screen.flowing(StyledText::new().put(Tone::Bad, format!("- {line}")), 2)?;
         }
     }
     Ok(screen.hint(told(&done))?)

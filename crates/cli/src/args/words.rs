@@ -1,0 +1,15 @@
+//! Arguments that are one word of a closed set.
+
+use bethink_api::parse_word;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::de::DeserializeOwned;
+
+/// Parses one of `all`, the words that JSON has for the values of `T`.
+pub(super) fn words<T>(
+    all: impl IntoIterator<Item = &'static str>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all).try_map(|word| parse_word(&word).ok_or("unknown value"))
+}
