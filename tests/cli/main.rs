@@ -5,7 +5,9 @@
 
 mod completions;
 mod dream;
+mod json;
 mod memory;
+mod options;
 mod service;
 mod surface;
 mod team;

@@ -92,7 +92,7 @@ fn what_changes_a_session_of_another_project_must_name_it() {
     let told: Value = serde_json::from_str(&told).unwrap();
     let read = terminal.run(&["notes", "show"]);
     assert!(
-        read.code == 0 && read.err.contains("using the most recent session of all"),
+        read.code == 0 && read.err.contains("using the most recent session of any project"),
         "{read:?}"
     );
     for words in [&["notes", "update"][..], &["compact"], &["undo"], &["memory", "extract"]] {

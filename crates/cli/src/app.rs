@@ -1,4 +1,4 @@
-//! What every command uses: the terminal, the daemon, the project and the session.
+//! The state that commands share: the terminal, the daemon, the project and the session.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::args::Global;
 use crate::failure::CliFailure;
 
-/// Sessions per request when an id is completed.
+/// Number of sessions per request when the session of a shortened id is searched for.
 const PAGE: usize = 100;
 
 pub(crate) struct CliApp {
@@ -21,7 +21,7 @@ pub(crate) struct CliApp {
     /// The running program. The daemon it starts is in the same directory.
     pub(crate) program: PathBuf,
     pub(crate) project: PathBuf,
-    /// The project was named with `--project`; else it is the current directory.
+    /// Whether the project was named with `--project`. Otherwise it is the current directory.
     pub(crate) project_given: bool,
     pub(crate) session: Option<String>,
     pub(crate) now: Timestamp,
@@ -50,7 +50,7 @@ impl CliApp {
         })
     }
 
-    /// The daemon, which is started if none is running.
+    /// Connects to the daemon, and starts one if none is running.
     pub(crate) async fn client(&self) -> Result<Client, CliFailure> {
         Ok(daemon(&self.places, &self.program).await?)
     }
@@ -68,7 +68,7 @@ impl CliApp {
         Ok((client, session))
     }
 
-    /// The session of `--session`, for commands that use one only if it is named.
+    /// Returns the session of `--session`, for commands that use one only if it is named.
     pub(crate) async fn named_session(
         &mut self,
         client: &Client,
@@ -79,8 +79,8 @@ impl CliApp {
         }
     }
 
-    /// The session to read: the named one, else that of `--session`, else the project's newest. Where the project has
-    /// none, it is the newest of all, and a note says so.
+    /// Returns the session to read: the named one, else that of `--session`, else the project's newest. If the project
+    /// has none, it is the newest session of any project, and a note says so.
     pub(crate) async fn session(
         &mut self,
         client: &Client,
@@ -102,7 +102,7 @@ impl CliApp {
             ));
         };
         self.screen.note(format!(
-            "there are no sessions in {}; using the most recent session of all, {} in {}",
+            "there are no sessions in {}; using the most recent session of any project, {} in {}",
             self.project.display(),
             short_id(session.id),
             session.project_dir
@@ -110,7 +110,7 @@ impl CliApp {
         Ok(session)
     }
 
-    /// The session to change. One of another project must be named.
+    /// Returns the session to change. A session of another project must be named.
     pub(crate) async fn session_to_change(
         &mut self,
         client: &Client,
@@ -127,8 +127,8 @@ impl CliApp {
         self.session(client, named).await
     }
 
-    /// The directory whose sessions are meant: the project's, or the nearest one above it that has sessions. A project
-    /// that was named is taken as it is.
+    /// Returns the directory whose sessions are used: the project's, or its nearest parent that has sessions. For a
+    /// project that was named with `--project`, parents are not searched.
     pub(crate) async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
         let dirs = self.project.ancestors().take(if self.project_given { 1 } else { usize::MAX });
         for dir in dirs.filter(|dir| dir.parent().is_some()) {
@@ -149,7 +149,8 @@ impl CliApp {
     }
 }
 
-/// The newest session of a directory, or of all. Subagents' sessions count only where there is no other.
+/// Returns the newest session of a directory, or of all directories. A subagent's session is returned only if there is
+/// no other.
 async fn newest(
     client: &Client,
     project_dir: Option<String>,
@@ -161,12 +162,12 @@ async fn newest(
     Ok(sessions.into_iter().nth(own.unwrap_or(0)))
 }
 
-/// Starts the daemon program next to this one, or in `PATH`.
+/// Finds the daemon's program, next to this one or in `PATH`.
 pub(crate) fn starter(program: &Path) -> Result<Starter, StartError> {
     Starter::beside(program.to_owned(), std::env::var_os("PATH").as_deref())
 }
 
-/// The daemon of a home, which is started if none is running.
+/// Connects to the daemon of a home, and starts one if none is running.
 pub(crate) async fn daemon(places: &DaemonPlaces, program: &Path) -> Result<Client, ClientError> {
     match Client::find(places).await {
         Err(error) if error.is_unreachable() && places.url.is_none() => {
@@ -189,27 +190,32 @@ async fn all_sessions(client: &Client) -> Result<Vec<Session>, CliFailure> {
     }
 }
 
-/// A compaction by a part of its id; by default the newest that was not undone.
+/// Returns the compaction whose id begins or ends with `named`; by default the newest one that was not undone.
 pub(crate) fn compaction(
     named: Option<&str>,
     all: Vec<Compaction>,
 ) -> Result<Compaction, CliFailure> {
-    if let Some(beginning) = named.filter(|&named| named != "last") {
-        return one_of(beginning, "compaction", all, |one| one.id);
+    if let Some(part) = named.filter(|&named| named != "last") {
+        return one_of(part, "compaction", all, |one| one.id);
     }
-    // Ids begin with their time.
+    // An id begins with its time, so the newest has the largest.
     all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id).ok_or_else(
-        || CliFailure::hinted("this session has no compaction", "`bethink compact` makes one"),
+        || {
+            CliFailure::hinted(
+                "this session has no compaction",
+                "`bethink compact` compacts it now",
+            )
+        },
     )
 }
 
-/// Whether a person can mean this id: `part` is its beginning or its end.
-pub(crate) fn is_meant(part: &str, id: Uuid) -> bool {
+/// Returns whether `part` is the beginning or the end of the id.
+pub(crate) fn is_short_form(part: &str, id: Uuid) -> bool {
     let (part, id) = (part.replace('-', "").to_ascii_lowercase(), id.simple().to_string());
     id.starts_with(&part) || id.ends_with(&part)
 }
 
-/// The one thing whose id begins or ends with `part`.
+/// Returns the only item whose id begins or ends with `part`.
 pub(crate) fn one_of<T>(
     part: &str,
     what: &str,
@@ -219,10 +225,10 @@ pub(crate) fn one_of<T>(
     let wrong = |why: String| Err(CliFailure::Use(format!("{part:?} {why}")));
     let is_hex = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
     if !part.bytes().all(is_hex) || !part.bytes().any(|byte| byte != b'-') {
-        return wrong(format!("is not a {what}: give an id, a unique part of one, or `last`"));
+        return wrong(format!("is not a {what}: give an id, or a unique beginning or end of one"));
     }
-    let mut fits = all.into_iter().filter(|one| is_meant(part, id(one)));
-    match (fits.next(), fits.next()) {
+    let mut matching = all.into_iter().filter(|one| is_short_form(part, id(one)));
+    match (matching.next(), matching.next()) {
         (Some(one), None) => Ok(one),
         (Some(a), Some(b)) => {
             let (a, b) = (id(&a), id(&b));
@@ -245,7 +251,7 @@ mod tests {
     const C: &str = "119aa8f2-1111-7aaa-8000-000000000003";
 
     #[test]
-    fn a_part_of_an_id_finds_one_or_says_why_not() {
+    fn the_beginning_or_end_of_an_id_finds_one_or_fails() {
         let pick = |part: &str| one_of(part, "session", ids(&[A, B, C]), |id| *id);
         assert_eq!(pick("11").unwrap(), ids(&[C])[0]);
         assert_eq!(pick("019aa8f211117aab").unwrap(), ids(&[B])[0]);

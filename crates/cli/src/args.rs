@@ -156,7 +156,7 @@ pub(crate) enum CliCommand {
     /// Show a session's todo list
     #[command(after_help = "Example: bethink todo")]
     Todo,
-    /// Find memories that fit a question
+    /// Find memories that help with a question
     #[command(after_help = "Example: bethink recall 'how do we deploy?'")]
     Recall(Recall),
     /// Remember something for later sessions of the project

@@ -1,7 +1,7 @@
 //! Other programs' settings files on disk, and our copies of them.
 //!
-//! A file is written completely or not at all and keeps its mode; a symbolic link is followed, because dotfiles often
-//! are links. The text before the first change is kept in our own home, not in the other program's directory.
+//! A file is written completely or not at all, and keeps its mode. Symbolic links are followed, because dotfiles often
+//! are links. The text from before the first change is kept in our own home, not in the other program's directory.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::CliFailure;
 
-/// Largest settings file that is read. Claude Code's own grows to some megabytes.
+/// Maximum size of a settings file, in bytes. Claude Code's own grows to several megabytes.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// A settings file as it was read.
 #[derive(Debug)]
 pub(crate) struct Configured {
-    /// The file behind all links.
+    /// The file that all links lead to.
     target: PathBuf,
     text: Option<String>,
 }
@@ -45,20 +46,20 @@ impl Configured {
         new.write_all(text.as_bytes()).map_err(failed)?;
         new.as_file().set_permissions(Permissions::from_mode(mode)).map_err(failed)?;
         new.as_file().sync_all().map_err(failed)?;
-        self.is_unchanged()?;
+        self.check_unchanged()?;
         new.persist(&self.target).map_err(|error| failed(error.error))?;
-        // Also syncs the rename; a file system that cannot still has the text.
+        // This also syncs the rename. Where it is not supported, the text is still safe.
         drop(File::open(dir).and_then(|dir| dir.sync_all()));
         Ok(())
     }
 
     pub(crate) fn remove(&self) -> Result<(), CliFailure> {
-        self.is_unchanged()?;
+        self.check_unchanged()?;
         fs::remove_file(&self.target)
             .map_err(|error| CliFailure::file("remove", &self.target, &error))
     }
 
-    fn is_unchanged(&self) -> Result<(), CliFailure> {
+    fn check_unchanged(&self) -> Result<(), CliFailure> {
         let now = text_of(&self.target)
             .map_err(|error| CliFailure::file("read", &self.target, &error))?;
         if now == self.text {
@@ -71,7 +72,7 @@ impl Configured {
     }
 }
 
-/// The file behind all links, whether it exists or not.
+/// Returns the file that all links lead to, even if it does not exist.
 fn target(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Ok(target) => Ok(target),
@@ -91,29 +92,33 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     if !meta.is_file() || meta.len() > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a settings file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file, or larger than 64 MiB",
+        ));
     }
     fs::read_to_string(path).map(Some)
 }
 
+/// What we know about a file that we changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     path: PathBuf,
-    /// The file did not exist before.
+    /// Whether the file did not exist before.
     pub(crate) was_absent: bool,
-    /// Containers that were made for our entries.
+    /// Paths of the containers that were created for our entries.
     pub(crate) made: Vec<Vec<String>>,
-    /// Length and hash of the text as we wrote it; `None` once another program wrote before our last change.
+    /// Length and hash of the text that we wrote. `None` if another program wrote between our changes.
     after: Option<(u64, u64)>,
 }
 
-/// The directory with copies of other programs' files from before our changes.
+/// The directory with copies of other programs' files from before our first change.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct SettingsBackup {
     dir: PathBuf,
 }
 
-impl Shelf {
+impl SettingsBackup {
     pub(crate) fn of(home: &Path) -> Self {
         Self { dir: home.join("installs") }
     }
@@ -123,7 +128,7 @@ impl Shelf {
         read.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default()
     }
 
-    /// Before a change: records the containers it creates and, the first time, the text.
+    /// Records, before a change, the containers that it creates and, the first time, the text.
     pub(crate) fn keep_before(
         &self,
         path: &Path,
@@ -142,24 +147,24 @@ impl Shelf {
         if is_first && let Some(text) = now.text() {
             self.put(&self.place(path, "before"), text.as_bytes())?;
         }
-        let is_ours = record.after.is_some() && record.after == now.text().map(mark);
-        // If another program wrote meanwhile, the text from before us must not be restored.
+        let is_ours = record.after.is_some() && record.after == now.text().map(fingerprint);
+        // If another program has written since, the original text must not be restored.
         record.after = (is_first || is_ours).then_some((0, 0));
         record.made.extend(made.iter().cloned());
         self.save(&record)
     }
 
-    /// After a change: records the text, to see later whether another program wrote.
+    /// Records the text after a change, to find out later whether another program has changed it.
     pub(crate) fn keep_after(&self, path: &Path, text: &str) -> Result<(), CliFailure> {
         let mut record = self.record(path);
-        record.after = record.after.map(|_| mark(text));
+        record.after = record.after.map(|_| fingerprint(text));
         self.save(&record)
     }
 
-    /// The text from before us, if the file is as we left it; `Some(None)` if the file did not exist.
+    /// Returns the text from before our first change, if the file is as we left it; `Some(None)` if it did not exist.
     pub(crate) fn before(&self, path: &Path, text: &str) -> Option<Option<String>> {
         let record = self.record(path);
-        if record.after != Some(mark(text)) {
+        if record.after != Some(fingerprint(text)) {
             return None;
         }
         match record.was_absent {
@@ -195,7 +200,7 @@ impl Shelf {
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)
     }
 
-    /// Named after the file's path, so that a person finds it.
+    /// The name contains the path of the changed file, so that a person finds it.
     fn place(&self, path: &Path, kind: &str) -> PathBuf {
         const MOST_NAME_BYTES: usize = 180;
         let name = path.to_string_lossy().replace('/', "+");
@@ -204,8 +209,8 @@ impl Shelf {
     }
 }
 
-/// Length and FNV-1a of a text: enough to know whether anybody touched it.
-fn mark(text: &str) -> (u64, u64) {
+/// Returns the length and the FNV-1a hash of a text, which are enough to detect a change.
+fn fingerprint(text: &str) -> (u64, u64) {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -216,52 +221,52 @@ fn mark(text: &str) -> (u64, u64) {
 mod tests {
     use super::*;
 
-    fn setup(text: Option<&str>) -> (tempfile::TempDir, PathBuf, Shelf) {
+    fn setup(text: Option<&str>) -> (tempfile::TempDir, PathBuf, SettingsBackup) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("agent/settings.json");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         if let Some(text) = text {
             fs::write(&path, text).unwrap();
         }
-        let shelf = Shelf::of(&dir.path().join("home"));
-        (dir, path, shelf)
+        let backup = SettingsBackup::of(&dir.path().join("home"));
+        (dir, path, backup)
     }
 
-    fn change(path: &Path, shelf: &Shelf, text: &str) {
+    fn change(path: &Path, backup: &SettingsBackup, text: &str) {
         let now = Configured::read(path).unwrap();
-        shelf.keep_before(path, &now, &[vec!["x".to_owned()]]).unwrap();
+        backup.keep_before(path, &now, &[vec!["x".to_owned()]]).unwrap();
         now.write(text, true).unwrap();
-        shelf.keep_after(path, text).unwrap();
+        backup.keep_after(path, text).unwrap();
     }
 
     #[test]
-    fn the_first_text_comes_back_as_long_as_nobody_else_writes() {
-        let (_dir, path, shelf) = setup(Some("first"));
-        change(&path, &shelf, "second");
-        change(&path, &shelf, "third");
-        assert_eq!(shelf.before(&path, "third"), Some(Some("first".to_owned())));
-        assert_eq!(shelf.before(&path, "third, edited"), None);
+    fn the_original_text_is_restored_unless_another_program_wrote() {
+        let (_dir, path, backup) = setup(Some("first"));
+        change(&path, &backup, "second");
+        change(&path, &backup, "third");
+        assert_eq!(backup.before(&path, "third"), Some(Some("first".to_owned())));
+        assert_eq!(backup.before(&path, "third, edited"), None);
         fs::write(&path, "edited").unwrap();
-        change(&path, &shelf, "fourth");
-        assert_eq!(shelf.before(&path, "fourth"), None);
-        assert_eq!(shelf.record(&path).made.len(), 3);
-        shelf.forget(&path).unwrap();
-        assert!(shelf.record(&path).made.is_empty());
+        change(&path, &backup, "fourth");
+        assert_eq!(backup.before(&path, "fourth"), None);
+        assert_eq!(backup.record(&path).made.len(), 3);
+        backup.forget(&path).unwrap();
+        assert!(backup.record(&path).made.is_empty());
     }
 
     #[test]
-    fn a_file_that_was_not_there_goes_again() {
-        let (_dir, path, shelf) = setup(None);
-        change(&path, &shelf, "new");
+    fn a_file_that_did_not_exist_is_removed() {
+        let (_dir, path, backup) = setup(None);
+        change(&path, &backup, "new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(shelf.before(&path, "new"), Some(None));
+        assert_eq!(backup.before(&path, "new"), Some(None));
         Configured::read(&path).unwrap().remove().unwrap();
         assert!(!path.exists());
     }
 
     #[test]
     fn a_links_target_is_written_and_keeps_its_mode() {
-        let (dir, path, _shelf) = setup(None);
+        let (dir, path, _backup) = setup(None);
         let dotfiles = dir.path().join("dotfiles.json");
         fs::write(&dotfiles, "old").unwrap();
         fs::set_permissions(&dotfiles, Permissions::from_mode(0o640)).unwrap();
@@ -276,8 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_wrote_meanwhile_is_not_written() {
-        let (_dir, path, _shelf) = setup(Some("read"));
+    fn a_file_that_another_program_wrote_is_not_written() {
+        let (_dir, path, _backup) = setup(Some("read"));
         let now = Configured::read(&path).unwrap();
         fs::write(&path, "saved by the agent").unwrap();
         assert!(now.write("ours", true).is_err() && now.remove().is_err());
@@ -285,14 +290,14 @@ mod tests {
         assert_eq!(
             fs::read_dir(path.parent().unwrap()).unwrap().count(),
             1,
-            "nothing is left lying about"
+            "no temporary file is left"
         );
     }
 
     #[test]
-    fn what_is_kept_is_the_owners_alone() {
-        let (dir, path, shelf) = setup(Some("secret"));
-        change(&path, &shelf, "x");
+    fn copies_are_readable_by_their_owner_only() {
+        let (dir, path, backup) = setup(Some("secret"));
+        change(&path, &backup, "x");
         let folder = dir.path().join("home/installs");
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         for file in fs::read_dir(folder).unwrap() {

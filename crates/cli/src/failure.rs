@@ -8,12 +8,12 @@ use bethink_client::{ClientError, StartError, StopError};
 use bethink_replay::ReplayError;
 use bethink_terminal::{Screen, StyledText, Tone};
 
-/// The codes are part of the public contract.
+/// Exit codes, which are part of the public contract.
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 const UNREACHABLE: u8 = 3;
 
-/// The end of a command, whose output is already printed.
+/// The result of a command, whose output is already printed.
 pub(crate) type Done = Result<(), CliFailure>;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +31,9 @@ pub(crate) enum CliFailure {
     HintedUse { what: String, hint: String },
     #[error("{what}")]
     Failed { what: String, hint: Option<String> },
-    /// The error is already printed; only the exit code is left.
+    /// The error is already printed: only the exit code reports it.
     #[error("failed")]
-    Said,
+    Printed,
     #[error("could not write the output")]
     Output(#[from] io::Error),
 }
@@ -62,14 +62,14 @@ impl CliFailure {
         Self::Failed { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// What clap says about wrong arguments: its first paragraph is the error, the rest says what is right.
+    /// Splits clap's message about wrong arguments: the first paragraph is the error, the rest is the hint.
     pub(crate) fn arguments(text: &str) -> Self {
         let (what, hint) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
         let what = what.trim_start_matches("error: ").to_owned();
         Self::HintedUse { what, hint: hint.trim().to_owned() }
     }
 
-    /// Could not do something with a file.
+    /// A file operation that failed: `doing` is its verb.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::new(format!("could not {doing} {}: {error}", path.display()))
     }
@@ -79,14 +79,14 @@ impl CliFailure {
             Self::Client(error) if error.is_unreachable() => UNREACHABLE,
             Self::Stop(StopError::NotRunning { .. }) => UNREACHABLE,
             Self::Use(_) | Self::HintedUse { .. } | Self::Home(_) => WRONG_USE,
-            // The reader has seen enough, as in `bethink history | head`.
+            // The reader closed the pipe, as in `bethink history | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             _ => FAILED,
         }
     }
 
-    pub(crate) fn tell(&self, screen: &mut Screen) -> io::Result<()> {
-        if matches!(self, Self::Said) || self.exit_code() == 0 {
+    pub(crate) fn report(&self, screen: &mut Screen) -> io::Result<()> {
+        if matches!(self, Self::Printed) || self.exit_code() == 0 {
             return Ok(());
         }
         if screen.json {
@@ -99,7 +99,7 @@ impl CliFailure {
         Ok(())
     }
 
-    /// What failed and why: the error and its causes, each once.
+    /// Returns what failed and why: the error and its causes, each once.
     fn sentence(&self) -> String {
         let mut sentence = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -148,7 +148,7 @@ impl CliFailure {
     }
 }
 
-/// The limit that the request broke, and the refusal's own hint.
+/// Returns the limit that the request exceeded, and the daemon's own hint.
 fn refusal_hint(problem: &Problem) -> Option<String> {
     let mut place = Vec::new();
     place.extend(problem.field.as_ref().map(|field| format!("in {field}")));

@@ -1,10 +1,10 @@
-//! The help of `bethink` itself: commands in groups, as clap cannot list them.
+//! The help of `bethink` itself: commands in groups, which clap does not support.
 
 use clap::{Command, CommandFactory};
 
 use crate::args::Cli;
 
-/// Every command, in the group that people look for it in.
+/// Every command, in the group where people look for it.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Start here", &["demo", "install", "import", "dashboard", "status", "doctor", "config"]),
     ("Memory", &["remember", "recall", "memory", "dream", "instructions"]),
@@ -36,7 +36,7 @@ COMMANDS\
 Options:
 {options}{after-help}";
 
-/// The command line with its grouped help.
+/// Returns the command line with its grouped help.
 pub fn command() -> Command {
     let command = Cli::command();
     let groups = groups(&command);

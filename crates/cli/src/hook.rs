@@ -1,10 +1,10 @@
 //! `bethink hook EVENT`: passes a client's event to the daemon, and the daemon's answer to the client.
 //!
-//! It runs on each prompt and after each tool, so it is separate from the other commands: it has no runtime and no
-//! argument parser, does not wait for a daemon to start, and makes one request with a deadline. A failure never stops
-//! the client: the exit code is 0 and nothing is printed, since Claude Code reads exit code 2 as "block this" and other
-//! clients show the output. Undelivered events wait in the spool, and `bethink doctor` shows failures. With `--strict`,
-//! which is for trying it out, failures are printed.
+//! It runs at each prompt and after each tool call, so it must be fast: it has no async runtime and no argument parser,
+//! does not wait for a daemon to start, and sends one request with a deadline. A failure never stops the client: the
+//! exit code is 0 and nothing is printed, because Claude Code takes exit code 2 to mean "block this", and other clients
+//! show the output. Undelivered events wait in the spool, and `bethink doctor` reports failures. With `--strict`, which
+//! is meant for testing, failures are printed.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
@@ -22,14 +22,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
 use crate::app::starter;
-/// The longest silence on stdin: clients write everything at once.
+
+/// How long stdin may be silent before the input counts as complete. Clients write all of it at once.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
 pub(crate) const HOOK: &str = "hook";
 
 const HELP: &str = include_str!("hook-help.txt");
 
-/// Why an event was not delivered.
+/// The reason why an event was not delivered.
 #[derive(Debug, thiserror::Error)]
 enum HookFault {
     #[error("{0}")]
@@ -49,8 +50,8 @@ enum HookFault {
 }
 
 impl HookFault {
-    /// That no daemon is running is not a failure: the spool already shows what is waiting.
-    fn is_worth_a_note(&self) -> bool {
+    /// Returns whether `doctor` should report it. It already reports events that wait because no daemon is running.
+    fn is_recorded(&self) -> bool {
         !matches!(self, Self::Waits { because: Because::NotRunning, .. })
     }
 }
@@ -76,7 +77,7 @@ pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> 
     let is_strict = words.iter().any(|word| word == "--strict");
     let Err(fault) = run(&words, &env) else { return ExitCode::SUCCESS };
     if let Ok(places) = DaemonPlaces::from_env(&env)
-        && fault.is_worth_a_note()
+        && fault.is_recorded()
     {
         let when = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         // If even that fails, there is nowhere to report it.
@@ -103,7 +104,7 @@ fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), Ho
             }
             Ok(())
         }
-        // A later attempt would be refused, too.
+        // A retry would be refused, too.
         Ok(answer) if answer.status < 500 => {
             Err(HookFault::Refused { event, status: answer.status, body: answer.body })
         }
@@ -185,12 +186,12 @@ fn stdin() -> Result<Vec<u8>, HookFault> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         return Err(HookFault::Use(format!(
-            "a coding agent runs this command with JSON on stdin.\n\n{HELP}"
+            "this command is run by a coding agent, with JSON on stdin\n\n{HELP}"
         )));
     }
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
     let mut lock = stdin.lock();
-    // Reading stops above the limit, which the JSON reader reports.
+    // `HookInput::read` reports input above the limit.
     while bytes.len() <= MOST_INPUT_BYTES && is_ready(&stdin).map_err(HookFault::Stdin)? {
         match lock.read(&mut buffer) {
             Ok(0) => break,
@@ -202,7 +203,7 @@ fn stdin() -> Result<Vec<u8>, HookFault> {
     Ok(bytes)
 }
 
-/// Whether there is input, or its end. A client that does not close the pipe has sent everything after a silence.
+/// Waits for input or its end. Returns `false` after a silence: a client may leave the pipe open after its input.
 fn is_ready(stdin: &io::Stdin) -> io::Result<bool> {
     let mut wanted = [PollFd::new(stdin, PollFlags::IN)];
     loop {

@@ -1,7 +1,7 @@
 //! The command line of bethink: it turns arguments into requests to the daemon, and the answers into text.
 //!
-//! Owns the arguments, the output and the exit codes. `bethink-client` finds the daemon and sends the requests; all
-//! decisions are made by the daemon. Uses no engine and no store.
+//! Owns the arguments, the exit codes and what is printed when. `client` finds the daemon and sends the requests,
+//! `render` turns answers into text, and the daemon makes all decisions. Uses no engine and no store.
 //!
 //! Reading order: `args` → `help` → `app` → `commands` → `failure`; `service` writes the files of service
 //! managers; `hook` runs without the rest.
@@ -49,19 +49,19 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let json = arguments.iter().take_while(|one| *one != "--").any(|one| one == "--json");
-            return not_parsed(&error, &mut Screen::new(look, json, false));
+            return print_clap_error(&error, &mut Screen::new(look, json, false));
         }
     };
     let mut screen = Screen::new(look, cli.global.json, cli.global.quiet);
     match run(cli, look, env) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => ended(&failure, &mut screen),
+        Err(failure) => fail(&failure, &mut screen),
     }
 }
 
-fn ended(failure: &CliFailure, screen: &mut Screen) -> ExitCode {
-    // If stderr is closed too, only the exit code is left.
-    let _unsaid = failure.tell(screen);
+fn fail(failure: &CliFailure, screen: &mut Screen) -> ExitCode {
+    // If stderr is closed, the exit code still reports the failure.
+    let _unreported = failure.report(screen);
     ExitCode::from(failure.exit_code())
 }
 
@@ -79,7 +79,7 @@ fn run(
     let places = DaemonPlaces::from_env(&env)?;
     let program = std::env::current_exe()?;
     let mut app = CliApp::new(screen, places, program, global)?;
-    // One thread is enough: a client mostly waits.
+    // A client mostly waits, so one thread is enough.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(Box::pin(commands::run(&mut app, command)));
     // In a pager, Ctrl-C is for the pager: once a handler is registered, it no longer ends this program.
@@ -89,24 +89,24 @@ fn run(
     done
 }
 
-/// The second half of starting a daemon: this process becomes the daemon.
+/// Completes the start of a daemon: this process becomes the daemon.
 fn launch(daemon: &OsString, arguments: &[OsString]) -> ExitCode {
     let error = start::detach(daemon, arguments);
     let look = TerminalLook::plain(80);
     let failure = CliFailure::file("run", daemon.as_ref(), &error);
-    ended(&failure, &mut Screen::new(look, false, false))
+    fail(&failure, &mut Screen::new(look, false, false))
 }
 
-/// Help and version are printed by clap. Errors have no colour, because they quote the arguments.
-fn not_parsed(error: &clap::Error, screen: &mut Screen) -> ExitCode {
+/// Prints help and version through clap, and errors without colour, because they quote the arguments.
+fn print_clap_error(error: &clap::Error, screen: &mut Screen) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _unsaid = error.print();
+        let _unprinted = error.print();
         return ExitCode::SUCCESS;
     }
     let text = error.render().to_string();
     if screen.json {
-        return ended(&CliFailure::arguments(&text), screen);
+        return fail(&CliFailure::arguments(&text), screen);
     }
-    let _unsaid = screen.complain(text.trim_end());
+    let _unprinted = screen.complain(text.trim_end());
     ExitCode::from(CliFailure::Use(text).exit_code())
 }

@@ -30,7 +30,7 @@ pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
     Ok(app.screen.hint(hint)?)
 }
 
-/// Shows what the model is doing: a summary may take minutes.
+/// Compacts, and shows what the model is doing meanwhile, because a summary may take minutes.
 async fn made(
     app: &mut CliApp,
     client: &Client,
@@ -41,7 +41,7 @@ async fn made(
     let mut asked = pin!(client.compact(session, request));
     loop {
         tokio::select! {
-            // Events that came before the answer are shown before it.
+            // Events that arrived before the answer are shown before it.
             biased;
             event = events.next() => match event? {
                 Some(event) if event.kind == "model" => {
@@ -110,7 +110,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     }
     let ids: Vec<_> = spans.collapses.iter().map(|one| one.id).collect();
     let mut table =
-        TextTable::new(&["messages", "state", ">tokens", ">in short", "written by", "when"]);
+        TextTable::new(&["messages", "state", ">tokens", ">shortened", "written by", "when"]);
     for one in &spans.collapses {
         let (tone, at) = match &one.committed_at {
             Some(at) => (Tone::Good, at),
@@ -128,7 +128,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     with_ids(screen, &table, &ids)
 }
 
-/// A table with the id of each row below it: next to it, the numbers would not fit into 80 columns.
+/// Prints a table with the id of each row on the line below it. In the row, it would not fit into 80 columns.
 fn with_ids(screen: &mut Screen, table: &TextTable, ids: &[Uuid]) -> Done {
     let mut lines = table.lines(screen.look.width).into_iter();
     screen.lines(lines.next())?;
@@ -186,22 +186,22 @@ pub(crate) async fn expand(app: &mut CliApp, how: &Expand) -> Done {
     Ok(())
 }
 
-/// What the prompt shows instead of the messages.
+/// What the prompt shows instead of messages.
 #[derive(Clone, Copy)]
 enum Behind {
     Summary(Uuid),
     Span(Uuid),
 }
 
-/// A compaction by a part of its id, else a collapsed span.
+/// Finds the compaction, else the collapsed span, whose id begins or ends with `named`.
 async fn behind(client: &Client, session: Uuid, named: Option<&str>) -> Result<Behind, CliFailure> {
     let all = client.compactions(session).await?.compactions;
     let chosen = app::compaction(named, all).map(|one| Behind::Summary(one.id));
-    let (Some(beginning), Err(_)) = (named, &chosen) else { return chosen };
+    let (Some(part), Err(_)) = (named, &chosen) else { return chosen };
     let spans = client.collapses(session).await?.collapses;
-    match spans.iter().any(|span| app::is_meant(beginning, span.id)) {
+    match spans.iter().any(|span| app::is_short_form(part, span.id)) {
         true => {
-            app::one_of(beginning, "collapse", spans, |one| one.id).map(|one| Behind::Span(one.id))
+            app::one_of(part, "collapsed span", spans, |one| one.id).map(|one| Behind::Span(one.id))
         }
         false => chosen,
     }

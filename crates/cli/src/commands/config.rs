@@ -1,4 +1,4 @@
-//! `bethink config …`: the settings, where each comes from, and changes to the config file.
+//! `bethink config …`: lists the settings with their origins, and changes the config file.
 
 use bethink_config::{SettingEntry, SettingOrigin, entries};
 use bethink_terminal::{StyledText, TextTable, Tone};
@@ -93,7 +93,7 @@ fn file() -> Result<std::path::PathBuf, CliFailure> {
     })
 }
 
-/// The cause of an unreadable file is part of the message.
+/// Adds the cause to the message, such as why a file could not be read.
 fn refused(error: &bethink_config::ConfigError) -> CliFailure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     CliFailure::Use(format!("{error}{}", cause.unwrap_or_default()))

@@ -18,10 +18,10 @@ use crate::app::{CliApp, starter};
 use crate::failure::{CliFailure, Done};
 use bethink_render::usage as render;
 
-/// How often a followed log is read.
+/// How often a followed log is checked for new lines.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Purposes and models of the ledger that `status` shows; there are rarely more.
+/// Maximum number of rows of the ledger that `status` shows. There are rarely more.
 const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut CliApp) -> Done {
@@ -37,12 +37,12 @@ pub(crate) async fn up(app: &mut CliApp) -> Done {
     Ok(screen.hint(format!("next: {next}"))?)
 }
 
-/// The daemon, and whether this call started it.
+/// Returns the daemon, and whether this call started it.
 pub(super) async fn running(app: &CliApp) -> Result<(Client, bool), CliFailure> {
     match Client::find(&app.places).await {
         Ok(client) => Ok((client, false)),
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
-            // False if another client was faster.
+            // `false` if another client was faster.
             let started = starter(&app.program)?.start(&app.places).await?.child.is_some();
             Ok((Client::find(&app.places).await?, started))
         }
@@ -66,7 +66,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let health = client.health().await?;
     let file = app.places.daemon().filter(|file| file.url.trim_end_matches('/') == client.url());
     let sessions: u64 = client.projects().await?.projects.iter().map(|p| p.sessions).sum();
-    // A daemon of an older version has no ledger.
+    // An older daemon has no ledger.
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
     let model = client.model().await.ok();
@@ -115,10 +115,10 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     }
 }
 
-/// The cost of model calls: today, in all, and by purpose.
+/// Shows the cost of model calls: today, in total, and by purpose.
 fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
     screen.line(StyledText::new().dim("  today     ").then(render::today(&usage.today)))?;
-    screen.line(StyledText::new().dim("  in all    ").plain(render::total(&usage.totals)))?;
+    screen.line(StyledText::new().dim("  total     ").plain(render::total(&usage.totals)))?;
     screen.gap()?;
     let shown = usage.rows.get(..PURPOSES).unwrap_or(&usage.rows);
     screen.lines(render::by_purpose(shown, screen.look.width))?;
@@ -139,7 +139,7 @@ fn not_running(app: &mut CliApp, error: ClientError) -> Done {
     Err(error.into())
 }
 
-/// Seconds since the daemon wrote the file, which it does when it starts.
+/// Returns how many seconds ago the daemon wrote the file, which it does when it starts.
 pub(super) fn age(file: &Path) -> Option<u64> {
     let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
     Some(age.as_secs())
@@ -150,7 +150,7 @@ pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> D
     let mut file = File::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CliFailure::hinted(
             format!("{} does not exist", path.display()),
-            "only a daemon that `bethink` started logs there; another one logs to its stderr",
+            "a daemon logs there only if `bethink` started it; otherwise it logs to its stderr",
         ),
         _ => CliFailure::file("read", &path, &error),
     })?;
@@ -185,7 +185,7 @@ fn show<'a>(app: &mut CliApp, mut lines: impl Iterator<Item = &'a str>) -> Done 
     })?)
 }
 
-/// The last lines. Leaves the file at its end.
+/// Reads the last lines. Leaves the file at its end.
 fn last_lines(file: &mut File, count: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     let mut reader = BufReader::new(&mut *file);

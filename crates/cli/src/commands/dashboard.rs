@@ -1,4 +1,4 @@
-//! `bethink dashboard`: opens the page with a URL that logs in once.
+//! `bethink dashboard`: opens the page with a URL that logs in one browser, once.
 
 use std::process::{Command, Stdio};
 
@@ -19,8 +19,8 @@ pub(crate) async fn open(app: &mut CliApp, print: bool) -> Done {
     Ok(screen.note("open this URL within a minute; it works once")?)
 }
 
-/// Whether a browser was started. Other users may see the URL in its arguments, but it works only once and expires in
-/// a minute.
+/// Opens the URL in a browser and returns whether that worked. Other users may see the URL in the browser's arguments,
+/// but it works only once and expires in a minute.
 fn opened(url: &str) -> bool {
     let shown =
         std::env::var_os("DISPLAY").is_some() || std::env::var_os("WAYLAND_DISPLAY").is_some();

@@ -1,7 +1,7 @@
-//! `bethink demo`: what bethink does, seen once from start to finish.
+//! `bethink demo`: shows what bethink does, from start to finish.
 //!
-//! Plays a session that the program carries with it into a window that is too small for it, on a
-//! daemon and in a home of its own, both gone at the end. The same requests that any agent makes.
+//! Plays a recorded session, which is part of the program, into a window that is too small for it. The demo has its own
+//! daemon and home directory, which it removes at the end, and sends the same requests that any agent sends.
 
 use std::process::Child;
 use std::time::Duration;
@@ -23,24 +23,23 @@ use bethink_render::{compaction, facts, window};
 
 const SESSION: &[u8] = include_bytes!("../../assets/demo.jsonl");
 const TITLE: &str = "tidepool: jobs that run twice";
-/// Answered early in the session, before the first boundary.
+/// A question that is answered early in the session, before the first boundary.
 const QUESTION: &str = "why monotonic clock for lease expiry";
-/// Longest answer, in tokens: the small window has no room for more.
+/// Maximum length of an answer, in tokens. The small window has no room for more.
 const MAX_OUTPUT: u64 = 4_000;
-/// How long the messages take on a terminal.
+/// How long the replay takes on a terminal.
 const PLAY: Duration = Duration::from_millis(6_000);
-/// Time to read a compaction.
+/// How long a compaction stays on the screen before the next message.
 const LOOK: Duration = Duration::from_millis(1_500);
 const SUMMARY: usize = 14;
-/// How often the bar is printed where it cannot move.
+/// How often the bar is printed if the output is not a terminal.
 const STILLS: usize = 6;
 
 pub(crate) async fn demo(app: &mut CliApp, how: &Demo) -> Done {
     let recording = Recording::read(Bytes::from_static(SESSION));
-    let home = tempfile::Builder::new()
-        .prefix("bethink-demo-")
-        .tempdir()
-        .map_err(|error| CliFailure::file("make a directory in", &std::env::temp_dir(), &error))?;
+    let home = tempfile::Builder::new().prefix("bethink-demo-").tempdir().map_err(|error| {
+        CliFailure::file("create a directory in", &std::env::temp_dir(), &error)
+    })?;
     let places = DaemonPlaces::at(home.path().to_owned());
     introduce(app, &recording, how)?;
     let child = start(app, &places).await?;
@@ -59,12 +58,14 @@ fn introduce(app: &mut CliApp, recording: &Recording, how: &Demo) -> Done {
         return Ok(());
     }
     let (messages, window) = (count(recording.messages.len() as u64), count(how.window));
-    let what = format!("session of {messages} messages plays into a window of {window} tokens.");
-    let safe = " Runs with its own daemon and home: your data is not touched, no model is called.";
+    let what = format!(
+        "Replaying a coding agent's session of {messages} messages into a window of {window} tokens."
+    );
+    let safe = " It has its own daemon and home directory: your data is not touched, and no model is called.";
     app.screen.gap()?;
     app.screen.line(StyledText::from(" ").strong("bethink demo"))?;
-    app.screen.line(format!(" A coding agent's {what}"))?;
-    app.screen.line(StyledText::new().dim(safe))?;
+    app.screen.flowing(format!(" {what}"), 1)?;
+    app.screen.flowing(StyledText::new().dim(safe), 1)?;
     Ok(app.screen.gap()?)
 }
 
@@ -184,18 +185,18 @@ fn sum_up(screen: &mut Screen, played: &Played, window: u64) -> Done {
     for (command, why) in [
         ("bethink up", "starts your own daemon"),
         ("bethink import ~/.claude/projects/*/", "imports your recorded sessions"),
-        ("bethink context", "shows what fills the newest one"),
+        ("bethink context", "shows what fills the newest one's window"),
     ] {
         screen.line(StyledText::from("  ").put(Tone::Accent, format!("{command:<38}")).dim(why))?;
     }
     Ok(screen.gap()?)
 }
 
-/// Keeps everything to look around in, and says how to remove it.
+/// Keeps the home and the daemon, and says how to remove them.
 fn kept(app: &mut CliApp, home: TempDir) -> Done {
     let home = home.keep();
     let shown = home.display();
-    let there = StyledText::new().strong(" The demo is kept");
+    let there = StyledText::new().strong(" The demo's daemon and home are kept");
     app.screen.note(there.dim("  look around, then clean up:"))?;
     for command in [
         format!("export BETHINK_HOME={shown}"),

@@ -1,4 +1,4 @@
-//! `bethink doctor`: one line per check, and what to do where something is wrong.
+//! `bethink doctor`: one line per check, and what to do about each problem.
 
 mod agents;
 mod memory;
@@ -16,11 +16,11 @@ use super::finding::{DoctorFinding, Verdict, fail, ok, tip, warn};
 use crate::app::{CliApp, starter};
 use crate::failure::{CliFailure, Done};
 
-/// Bytes below which writes may soon fail.
+/// Free space, in bytes, below which writes may soon fail.
 const LITTLE_SPACE: u64 = 1_000_000_000;
-/// Bytes below which writes are about to fail.
+/// Free space, in bytes, below which writes are about to fail.
 const NO_SPACE: u64 = 100_000_000;
-/// Bytes above which a log should be emptied.
+/// Size of a log, in bytes, above which it should be emptied.
 const LARGE_LOG: u64 = 100_000_000;
 
 pub(crate) async fn doctor(app: &mut CliApp) -> Done {
@@ -46,7 +46,7 @@ pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     if let Some(screen) = app.screen.unless_json(&told)? {
         show(screen, &findings)?;
     }
-    if is_ok { Ok(()) } else { Err(CliFailure::Said) }
+    if is_ok { Ok(()) } else { Err(CliFailure::Printed) }
 }
 
 fn show(screen: &mut Screen, findings: &[DoctorFinding]) -> Done {
@@ -97,15 +97,15 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
             return vec![fail("daemon", error.to_string(), todo)];
         }
     };
-    // A daemon of an older version has no model.
+    // An older daemon cannot report its model.
     let asked = client.model().await.ok();
     let of_model = asked.as_ref().and_then(|state| state.detail.clone());
     let mut findings = Vec::new();
     match client.health().await {
         Ok(health) if health.status == HealthStatus::Ok => {
-            findings.push(ok("daemon", format!("serves at {}", client.url())));
+            findings.push(ok("daemon", format!("listening at {}", client.url())));
             findings.push(version(&health.version));
-            // Problems of the model are listed below, with what to do.
+            // Problems with the model are listed below, with what to do.
             let of_notes = |notice: &String| {
                 !notice.starts_with("[model]") && of_model.as_ref().is_none_or(|of| of != notice)
             };
@@ -142,10 +142,10 @@ fn version(daemon: &str) -> DoctorFinding {
     }
 }
 
-/// Where conversations are sent, and where the key comes from: its name, never its value.
+/// Says where conversations are sent and which variable or command provides the key, but never the key itself.
 fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
-        return vec![ok("model", "none: nothing of a session leaves this machine")];
+        return vec![ok("model", "none: no part of a session leaves this machine")];
     }
     let mut findings = Vec::new();
     let place = state.origin.as_deref().unwrap_or("no address");
@@ -216,7 +216,7 @@ fn token(file: &Path) -> DoctorFinding {
 
 fn listens(app: &CliApp) -> DoctorFinding {
     let Some(url) = app.places.address() else {
-        return ok("listens", "nowhere yet: no daemon has run in this home");
+        return ok("listens", "not yet: no daemon has run in this home");
     };
     let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));
@@ -232,7 +232,7 @@ fn listens(app: &CliApp) -> DoctorFinding {
     }
 }
 
-/// Files of the home, by name.
+/// The files in the home directory, sorted by name.
 fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {
     let entries = home.read_dir().into_iter().flatten().flatten();
     let named = entries.map(|entry| {
@@ -257,7 +257,7 @@ fn disk(home: &Path) -> DoctorFinding {
     // A home that does not exist yet will be on the disk of its nearest existing parent.
     let there = home.ancestors().find(|dir| dir.exists()).unwrap_or(home);
     let free = rustix::fs::statvfs(there).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-    let todo = "free some space; when the disk is full, reads work and writes are refused";
+    let todo = "free some space; on a full disk bethink can still read, but refuses writes";
     match free {
         Ok(free) if free < NO_SPACE => fail("disk", format!("{} free", bytes(free)), todo),
         Ok(free) if free < LITTLE_SPACE => warn("disk", format!("{} free", bytes(free)), todo),
@@ -268,14 +268,14 @@ fn disk(home: &Path) -> DoctorFinding {
     }
 }
 
-/// What a crash leaves behind.
+/// Reports what a crash leaves behind, and a log that is too large.
 fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if let Some(file) = app.places.daemon().filter(|_| !running) {
         findings.push(warn(
             "leftover",
             format!(
-                "daemon.json names process {}, which is not running: it did not stop cleanly",
+                "`daemon.json` names process {}, which is not running: it did not stop cleanly",
                 file.pid
             ),
             "nothing is lost; `bethink up` starts a new one, `bethink logs` shows what happened",

@@ -11,9 +11,9 @@ use bethink_render::diff;
 
 const PHASES: [DreamPhase; 4] =
     [DreamPhase::Orient, DreamPhase::Gather, DreamPhase::Consolidate, DreamPhase::Prune];
-/// Width of the phases' names and the space after them.
+/// Width of the column with the phases' names.
 const MARGIN: usize = 13;
-/// Dropped lines that are shown; `--json` has all.
+/// Maximum number of dropped lines that are shown; `--json` has all.
 const DROPPED: usize = 12;
 
 pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
@@ -40,7 +40,7 @@ pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
     Ok(screen.lines(outcome(&result, look))?)
 }
 
-/// Phase by phase: what was found, what is changed and why, and what is left to the user.
+/// Shows, for each phase, what was found, what changes and why, and what the user must decide.
 fn phases(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     PHASES.into_iter().flat_map(|phase| self::phase(result, phase, look)).collect()
 }
@@ -66,7 +66,7 @@ fn phase(result: &DreamResult, phase: DreamPhase, look: TerminalLook) -> Vec<Sty
     lines.into_iter().enumerate().map(|(at, line)| name(at).then(line)).collect()
 }
 
-/// Lines that were removed from all files, and why.
+/// Shows the lines that are no longer in any file, and why.
 fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let mut lines: Vec<StyledText> = Vec::new();
     for dropped in result.dropped.iter().take(DROPPED) {
@@ -86,7 +86,7 @@ fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
 fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let left = result.left_alone.iter();
     let left = left.map(|left| format!("{} was not changed: {}", left.file, left.why));
-    let refused = result.refused.iter().map(|why| format!("rejected an edit of the model: {why}"));
+    let refused = result.refused.iter().map(|why| format!("rejected an edit by the model: {why}"));
     let warn = |said: String| hanging(&StyledText::new(), Tone::Warn, &said, look.width);
     let mut lines: Vec<StyledText> = left.chain(refused).flat_map(warn).collect();
     let files = |n: usize| plural(n as u64, "file", "files");
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn each_phase_is_told_also_without_a_step() {
+    fn each_phase_is_shown_even_without_a_step() {
         let expect = "orient       2 topics, 812 bytes\ngather       nothing to do\nconsolidate  one.md: takes over \
                       two.md\n               both say the same\nprune        nothing to do\n";
         assert_eq!(shown(&phases(&result(), LOOK)), expect);
     }
 
     #[test]
-    fn the_end_says_what_became_of_it() {
+    fn the_last_line_says_what_was_done() {
         let look = DreamResult { dry_run: true, ..result() };
         assert!(shown(&outcome(&look, LOOK)).starts_with("nothing was changed; `bethink dream`"));
         let made = DreamResult { applied: vec!["one.md".into()], ..result() };
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_dropped_is_shown_up_to_a_number() {
+    fn only_the_first_dropped_lines_are_shown() {
         let one = bethink_api::DreamDropped {
             file: "MEMORY.md".into(),
             text: "- [x](x.md)".into(),

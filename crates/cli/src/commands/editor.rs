@@ -1,4 +1,4 @@
-//! Edits a text in the user's editor, in a file that is kept until its text is saved.
+//! Opens a text in the user's editor, in a temporary file that is kept until its text is saved.
 
 use std::fs;
 use std::io;
@@ -36,14 +36,14 @@ pub(super) fn check() -> Result<(), CliFailure> {
     editor(|name| std::env::var(name).ok()).map(drop)
 }
 
-/// A private file that stays after this program unless it is discarded.
+/// A private temporary file, which outlives this program unless it is discarded.
 #[derive(Debug)]
 pub(super) struct EditorFile(PathBuf);
 
 impl EditorFile {
-    /// The error when the text could not be saved. `newer` says what to do if it was changed meanwhile, which is a
-    /// problem of the type `stale`.
-    pub(super) fn kept(&self, error: &ClientError, stale: &str, newer: &str) -> CliFailure {
+    /// Returns the error for a text that could not be saved, which names the file. `newer` says what to do if the
+    /// original was changed in the meantime: then the problem's type is `stale`.
+    pub(super) fn not_saved(&self, error: &ClientError, stale: &str, newer: &str) -> CliFailure {
         let mut hint = format!("your text is kept in {}", self.0.display());
         if error.problem().is_some_and(|problem| problem.kind == stale) {
             hint = format!("{hint}; {newer}");
@@ -52,7 +52,7 @@ impl EditorFile {
     }
 
     pub(super) fn discard(self) {
-        // A leftover temporary file does no harm.
+        // A remaining temporary file does no harm.
         let _left = fs::remove_file(self.0);
     }
 }
@@ -76,7 +76,7 @@ fn write(what: &str, text: &str) -> Result<PathBuf, CliFailure> {
     made.map_err(|error: io::Error| CliFailure::file("write", &std::env::temp_dir(), &error))
 }
 
-/// The editor may be a command with arguments, so a shell runs it; the file is a separate argument.
+/// The editor may be a command with arguments, so a shell runs it. The file is a separate argument.
 fn open(editor: &str, file: &Path) -> Result<(), CliFailure> {
     let status = Command::new("sh")
         .args(["-c", &format!("exec {editor} \"$1\""), "sh"])

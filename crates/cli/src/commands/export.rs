@@ -27,7 +27,7 @@ pub(crate) async fn export(app: &mut CliApp, which: Option<&str>, file: Option<&
     Ok(app.screen.note(format!("wrote {} to {}", words::bytes(written), file.display()))?)
 }
 
-/// Written to a temporary file and renamed when it is complete, so that an interrupted export leaves no partial file.
+/// Writes to a temporary file and renames it when it is complete, so that an interrupted export leaves no partial file.
 async fn write(file: &Path, bytes: &mut Bytes) -> Result<u64, CliFailure> {
     let failed = |error: std::io::Error| CliFailure::file("write", file, &error);
     let dir = match file.parent() {

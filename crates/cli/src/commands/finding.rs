@@ -1,4 +1,4 @@
-//! A result of `doctor`: what was checked, what was found, and what to do.
+//! A finding of `doctor`: what was checked, what was found, and what to do about it.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub(super) struct DoctorFinding {
     pub(super) check: &'static str,
     pub(super) verdict: Verdict,
     pub(super) found: String,
-    /// What to do.
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) todo: Option<String>,
 }
@@ -24,7 +24,7 @@ pub(super) fn ok(check: &'static str, found: impl Into<String>) -> DoctorFinding
     DoctorFinding { check, verdict: Verdict::Ok, found: found.into(), todo: None }
 }
 
-/// Nothing is wrong, but there is something to do next.
+/// A finding that is not a problem, with a next step.
 pub(super) fn tip(
     check: &'static str,
     found: impl Into<String>,

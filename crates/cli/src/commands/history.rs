@@ -1,4 +1,4 @@
-//! `bethink history`: all messages of a session, before and after compactions.
+//! `bethink history`: the messages of a session, including summarized ones.
 
 use bethink_api::{HistoryMessage, Session};
 use bethink_client::{Client, MessageQuery, SseEvent};
@@ -17,7 +17,7 @@ pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     if let Some(number) = how.message {
         return one(app, &client, &session, number).await;
     }
-    // Subscribes before the first read, so that no message is missed in between.
+    // Subscribing before the first read makes sure that no message is missed in between.
     let events = match how.follow {
         true => Some(client.events(session.id, None).await?),
         false => None,
@@ -79,7 +79,7 @@ async fn after(
     }
 }
 
-/// Other events of the session, between its messages.
+/// Shows an event other than a message.
 fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
     if !app.screen.json {
         let line = event::event(&event.kind, &event.data, app.screen.look);
@@ -93,7 +93,7 @@ fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
     }
 }
 
-/// With `--json`, one object per line, because a stream has no end.
+/// Shows messages; with `--json` as one object per line, because a stream has no end.
 fn show_each(app: &mut CliApp, how: &HistoryArgs, messages: &[HistoryMessage]) -> Done {
     let extent = if how.full { MessageExtent::Whole } else { MessageExtent::Beginning };
     for one in messages {

@@ -13,10 +13,10 @@ use serde::de::DeserializeOwned;
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
 
-/// How soon to check on a job, and how rarely at most: small files finish at once, large ones take long.
+/// Shortest and longest pause between two checks of a job: small files finish at once, large ones take long.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const SLOWEST_LOOK: Duration = Duration::from_millis(200);
-/// Skipped lines that are shown per file.
+/// Maximum number of skipped lines that are shown per file.
 const SKIPPED: usize = 3;
 
 pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
@@ -30,14 +30,14 @@ pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
             Err(failure) => {
                 failed = true;
                 let named = CliFailure::new(format!("{}: {failure}", file.display()));
-                named.tell(&mut app.screen)?;
+                named.report(&mut app.screen)?;
             }
         }
     }
-    if failed { Err(CliFailure::Said) } else { Ok(()) }
+    if failed { Err(CliFailure::Printed) } else { Ok(()) }
 }
 
-/// The files to import: for a directory, the JSONL files in it.
+/// Returns the files to import: for a directory, the JSONL files in it.
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
     let mut files = Vec::new();
     for path in paths {
@@ -73,7 +73,7 @@ async fn one(app: &CliApp, client: &Client, file: &Path) -> Result<Vec<ImportFil
     result(finished(app, client, job, &label).await?, "import")
 }
 
-/// The result of a job that has ended.
+/// Returns the result of a job that has ended.
 pub(super) fn result<T: DeserializeOwned>(job: Job, what: &str) -> Result<T, CliFailure> {
     if job.state == JobState::Failed {
         return Err(CliFailure::new(job.error.unwrap_or_else(|| format!("the {what} failed"))));

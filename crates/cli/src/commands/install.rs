@@ -9,7 +9,7 @@ use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
 
 use crate::app::CliApp;
-use crate::disk::{Configured, Shelf};
+use crate::disk::{Configured, SettingsBackup};
 use crate::failure::{CliFailure, Done};
 use bethink_render::diff;
 
@@ -25,11 +25,11 @@ struct InstallOutcome {
     left_alone: Vec<String>,
 }
 
-/// A file as it is and as it will be.
+/// A settings file with its current and its new text.
 struct Planned {
     file: SettingsFile,
     now: Configured,
-    /// `None`: the file is removed, because we created it.
+    /// The new text. `None` if the file is removed, because we created it.
     then: Option<String>,
     made: Vec<Vec<String>>,
     left_alone: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
     let agent = self::agent(agent)?;
     let wanted = wanted(app, agent, gateway).await?;
     let places = places(app, app.project_given)?;
-    let shelf = Shelf::of(app.places.home.path());
+    let backup = SettingsBackup::of(app.places.home.path());
     let mut planned = Vec::new();
     for mut file in files(agent, &places, &wanted) {
         file.path = existing(file.path);
@@ -51,9 +51,9 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
     let mut outcomes = Vec::new();
     for one in &planned {
         if let Some(text) = one.then.as_deref().filter(|_| one.is_change() && !dry_run) {
-            shelf.keep_before(&one.file.path, &one.now, &one.made)?;
+            backup.keep_before(&one.file.path, &one.now, &one.made)?;
             one.now.write(text, gateway || places.project.is_none())?;
-            shelf.keep_after(&one.file.path, text)?;
+            backup.keep_after(&one.file.path, text)?;
         }
         outcomes.push(one.outcome(if dry_run { "would change" } else { "written" }));
     }
@@ -68,7 +68,7 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
         app.screen.hint(format!("`bethink uninstall {name}` undoes this"))?;
     }
     match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
-        true => Err(CliFailure::Said),
+        true => Err(CliFailure::Printed),
         false => Ok(()),
     }
 }
@@ -76,20 +76,20 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
 pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     let agent = self::agent(agent)?;
     let places = places(app, app.project_given)?;
-    // Our addresses are recognized by their form, so any will do.
+    // Our addresses are recognized by their form, so the value does not matter.
     let wanted = InstallRequest {
         program: program(app),
         anthropic: Some(String::new()),
         openai: Some(String::new()),
     };
-    let shelf = Shelf::of(app.places.home.path());
+    let backup = SettingsBackup::of(app.places.home.path());
     let mut planned = Vec::new();
     for mut file in files(agent, &places, &wanted) {
         file.path = existing(file.path);
         let now = Configured::read(&file.path)?;
         let Some(text) = now.text().map(str::to_owned) else { continue };
-        let record = shelf.record(&file.path);
-        let then = match shelf.before(&file.path, &text) {
+        let record = backup.record(&file.path);
+        let then = match backup.before(&file.path, &text) {
             Some(before) => before,
             None => {
                 let left = file.take_out(&text, &record.made);
@@ -106,7 +106,7 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
                 Some(text) => one.now.write(text, places.project.is_none())?,
                 None => one.now.remove()?,
             }
-            shelf.forget(&one.file.path)?;
+            backup.forget(&one.file.path)?;
         }
         let done = if one.then.is_some() { "written" } else { "removed" };
         outcomes.push(one.outcome(if dry_run { "would change" } else { done }));
@@ -114,7 +114,7 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     show(app, agent, &outcomes, dry_run)
 }
 
-/// The state of our entries in every agent's files, for `doctor`.
+/// Returns the state of our entries in every agent's files.
 pub(super) fn states(app: &CliApp) -> Vec<(InstallAgent, PathBuf, Result<InstallState, String>)> {
     let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
     let Ok(places) = places(app, false) else { return Vec::new() };
@@ -130,14 +130,14 @@ pub(super) fn states(app: &CliApp) -> Vec<(InstallAgent, PathBuf, Result<Install
     states
 }
 
-/// Whether an agent is on this machine: its program is in `PATH`, or it has a directory of settings.
+/// Returns whether an agent is on this machine: its program is in `PATH`, or its settings directory exists.
 pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let in_path = || std::env::split_paths(&path).any(|dir| dir.join(agent.command()).is_file());
     places(app, false).is_ok_and(|places| agent.dir(&places).is_dir()) || in_path()
 }
 
-/// What to do once the daemon runs.
+/// Returns what the user should do once the daemon runs.
 pub(super) fn next_step(app: &CliApp) -> String {
     let states = states(app);
     let is_ours = |agent| {
@@ -185,7 +185,7 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
         }
         for place in &outcome.left_alone {
             let told = format!(
-                "{place} in {} was not written by bethink; it was not changed",
+                "{place} in {} was not written by bethink, so it was not changed",
                 outcome.path
             );
             screen.complain(StyledText::new().put(Tone::Warn, told))?;
@@ -247,7 +247,7 @@ fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
     })
 }
 
-/// This program's path in `PATH` if it is there, since an update replaces that file; else its own path.
+/// Returns this program's path in `PATH` if it is there, because an update replaces that file; else its own path.
 fn program(app: &CliApp) -> String {
     let own = app.program.canonicalize().ok();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -257,7 +257,7 @@ fn program(app: &CliApp) -> String {
     found.unwrap_or_else(|| app.program.clone()).display().to_string()
 }
 
-/// Some agents read `NAME.jsonc` as well; where only that one exists, it is used.
+/// Some agents also read `NAME.jsonc`. If only that file exists, it is used.
 fn existing(path: PathBuf) -> PathBuf {
     let other = path.with_extension("jsonc");
     let is_json = path.extension().is_some_and(|extension| extension == "json");
@@ -271,7 +271,7 @@ fn not_edited(path: &Path, fault: &bethink_install::NotEdited) -> CliFailure {
     )
 }
 
-/// Hides the secret in the gateway's address, because a diff may be shown to others.
+/// Hides the secret in the gateway's address, because users may share a diff.
 fn without_capability(diff: &str) -> String {
     let hidden = diff.lines().map(|line| match line.split_once("/k/") {
         Some((before, rest)) => {

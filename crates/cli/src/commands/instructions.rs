@@ -21,7 +21,7 @@ pub(crate) async fn run(app: &mut CliApp, asked: &InstructionsArgs) -> Done {
         Some(InstructionsCommand::Revoke { path }) => {
             let client = app.client().await?;
             let done = client.revoke_import(&named(app, path)).await?;
-            tell(app, &done, "is not loaded any more")
+            tell(app, &done, "is no longer loaded")
         }
     }
 }
@@ -41,10 +41,10 @@ async fn list(app: &mut CliApp, touched: &[String]) -> Done {
     Ok(())
 }
 
-/// Each file of the project at hand, for `doctor`.
+/// Returns `doctor`'s findings about the project's instruction files.
 pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     let project = app.project_dir();
-    // A daemon of an older version knows of no instructions.
+    // An older daemon does not report instruction files.
     let Ok(chain) = client.instructions(&project, None, &[]).await else { return Vec::new() };
     let home = std::env::var("HOME").unwrap_or_default();
     let places = render::ShortPaths { root: &chain.root, home: &home };
@@ -66,7 +66,7 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
                 let todo = format!("run `bethink instructions approve {}`", skipped.path);
                 warn(CHECK, found, todo)
             }
-            (false, false) => warn(CHECK, found, "fix the file, or what refers to it"),
+            (false, false) => warn(CHECK, found, "fix the file, or the import that names it"),
         }
     }));
     findings

@@ -1,8 +1,8 @@
-//! `bethink mcp`: MCP over stdin and stdout, for clients that start a program. Each line is a message for the daemon's
-//! own endpoint, and each of its answers is a line; nothing else is ever printed there.
+//! `bethink mcp`: MCP over stdin and stdout, for clients that start a program. Forwards each line of stdin to the
+//! daemon's MCP endpoint, and prints each answer as one line. Prints nothing else.
 //!
-//! The road not taken: a second MCP server here. Tools would then be described twice, and a client's session would
-//! end with the daemon that it began with.
+//! This is not a second MCP server, because tools would then be described twice, and a client's session would end when
+//! the daemon restarts.
 //!
 //! Reading order: `lines` → `message` → `door` → this.
 
@@ -22,31 +22,31 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
-use door::DaemonDoor;
+use door::DaemonConnection;
 use lines::InputLine;
 use message::{MessageKind, RpcMessage};
 
-/// Messages that may be on their way; then no line is read until one is answered.
-const MOST: usize = 2_048;
-/// How long to wait for outstanding answers after the client has closed its end.
+/// Maximum number of unanswered messages. At this number, no line is read until one is answered.
+const MAX_UNANSWERED: usize = 2_048;
+/// How long to wait for outstanding answers after stdin was closed.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// Answers waiting to be printed.
+/// Maximum number of answers that wait to be printed.
 const UNPRINTED: usize = 64;
 
 pub(crate) async fn mcp(app: &mut CliApp) -> Done {
     let origin = origin(app).await?;
-    let door = Arc::new(DaemonDoor::new(app.places.clone(), app.program.clone(), origin));
+    let door = Arc::new(DaemonConnection::new(app.places.clone(), app.program.clone(), origin));
     let (unprinted, answers) = mpsc::channel(UNPRINTED);
     let (running, tasks) = (HashMap::new(), JoinSet::new());
     let bridge = Bridge { door, unprinted, version: None, running, tasks };
     bridge.run(app, lines::read(), answers).await
 }
 
-/// The project and session that the daemon's tools are called from.
+/// Returns the project and session in which the daemon's tools are called.
 async fn origin(app: &mut CliApp) -> Result<McpOrigin, CliFailure> {
     let session = match app.session.as_deref() {
         None => None,
-        // Resolved by the daemon at each call of a tool.
+        // The daemon resolves it at each tool call.
         Some("last") => Some("last".to_owned()),
         Some(_) => Some(app.client_and_session(None).await?.1.id.to_string()),
     };
@@ -55,14 +55,14 @@ async fn origin(app: &mut CliApp) -> Result<McpOrigin, CliFailure> {
     })
 }
 
-/// Messages on their way between a client and the daemon.
+/// Forwards messages between a client and the daemon.
 struct Bridge {
-    door: Arc<DaemonDoor>,
-    /// The one way to stdout.
+    door: Arc<DaemonConnection>,
+    /// All answers to print go through this channel.
     unprinted: Sender<Vec<u8>>,
-    /// What a session that began with `initialize` agreed on.
+    /// The protocol version that was agreed on in `initialize`.
     version: Option<String>,
-    /// Requests that are not answered yet, by their ids.
+    /// Unanswered requests, by their ids.
     running: HashMap<String, AbortHandle>,
     tasks: JoinSet<Option<String>>,
 }
@@ -83,7 +83,7 @@ impl Bridge {
                 Some(done) = self.tasks.join_next() => if let Ok(Some(key)) = done {
                     self.running.remove(&key);
                 },
-                line = lines.recv(), if ends_at.is_none() && self.tasks.len() < MOST => match line {
+                line = lines.recv(), if ends_at.is_none() && self.tasks.len() < MAX_UNANSWERED => match line {
                     Some(line) => self.take(app, line).await?,
                     None => ends_at = Some(Instant::now() + LAST_ANSWERS),
                 },
@@ -102,9 +102,9 @@ impl Bridge {
             Err(refused) => return print(app, &refused),
         };
         match &message.kind {
-            // What follows depends on what it agrees on.
+            // Later messages need the protocol version that it agrees on.
             MessageKind::Request { .. } if message.method == "initialize" => {
-                let answer = whole(&self.door, message).await;
+                let answer = first_answer(&self.door, message).await;
                 self.version = message::version_of(&answer).or(self.version.take());
                 print(app, &answer)?;
             }
@@ -113,39 +113,39 @@ impl Bridge {
                 let (door, version) = (Arc::clone(&self.door), self.version.clone());
                 let to = self.unprinted.clone();
                 let task = self.tasks.spawn(async move {
-                    carry(&door, message, version.as_deref(), &to).await;
+                    forward(&door, message, version.as_deref(), &to).await;
                     Some(done)
                 });
                 self.running.insert(key, task);
             }
             MessageKind::Notification => {
-                // The daemon knows no request but by its connection: to let go of that is to cancel it.
+                // To cancel a request, its connection is closed: the daemon does not know the request's id.
                 if let Some(task) = message.cancels().and_then(|key| self.running.remove(&key)) {
                     task.abort();
                     return Ok(());
                 }
                 let (door, version) = (Arc::clone(&self.door), self.version.clone());
                 self.tasks.spawn(async move {
-                    let _told = door.send(&message, version.as_deref()).await;
+                    let _unanswered = door.send(&message, version.as_deref()).await;
                     None
                 });
             }
-            // Nothing was asked of this client.
+            // The server sends no requests, so no answer is expected.
             MessageKind::Answer => {}
         }
         Ok(())
     }
 }
 
-/// A request to its last answer.
-async fn carry(
-    door: &DaemonDoor,
+/// Sends a request and passes on its answers, up to the last one.
+async fn forward(
+    door: &DaemonConnection,
     message: RpcMessage,
     version: Option<&str>,
     to: &Sender<Vec<u8>>,
 ) {
     let answer = match door.send(&message, version).await {
-        Ok(McpAnswer::Message(answer)) => message.owned(answer),
+        Ok(McpAnswer::Message(answer)) => message.with_id(answer),
         Ok(McpAnswer::Nothing) => message.unanswered(),
         Ok(McpAnswer::Stream(mut stream)) => loop {
             match stream.next().await {
@@ -155,7 +155,7 @@ async fn carry(
                     }
                 }
                 Ok(None) => return,
-                Err(error) => break message.failed(&door::gone(error, true)),
+                Err(error) => break message.failed(&door::unreachable(error, true)),
             }
         },
         Err(problem) => message.failed(&problem),
@@ -163,18 +163,19 @@ async fn carry(
     let _unprinted = to.send(answer).await;
 }
 
-async fn whole(door: &DaemonDoor, message: RpcMessage) -> Vec<u8> {
+/// Sends a request and waits for its first answer.
+async fn first_answer(door: &DaemonConnection, message: RpcMessage) -> Vec<u8> {
     let (to, mut answers) = mpsc::channel(1);
-    let carried = carry(door, message, None, &to);
+    let forwarded = forward(door, message, None, &to);
     let first = answers.recv();
-    tokio::pin!(carried);
+    tokio::pin!(forwarded);
     tokio::select! {
         answer = first => answer.unwrap_or_default(),
-        () = &mut carried => answers.try_recv().unwrap_or_default(),
+        () = &mut forwarded => answers.try_recv().unwrap_or_default(),
     }
 }
 
-/// One line, whatever line feeds its JSON is spread over.
+/// Prints an answer as one line, even if its JSON contains line feeds.
 fn print(app: &mut CliApp, answer: &[u8]) -> Done {
     let mut line = answer.to_vec();
     if line.contains(&b'\n') {

@@ -17,7 +17,7 @@ use bethink_render::memory as render;
 
 use named::{all, find, known, scope};
 pub(super) use write::remember;
-use write::told_as;
+use write::show_as;
 
 pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
     let client = app.client().await?;
@@ -55,14 +55,14 @@ async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryK
     }
     if memories.is_empty() {
         let told = match kind.is_some() {
-            true => "no topic has this type",
+            true => "there are no topics of this type",
             false => "nothing is remembered yet; `bethink remember TEXT` adds something",
         };
         return Ok(app.screen.note(told)?);
     }
     app.screen.lines(render::list(&memories, app.screen.look.width, app.now))?;
     let topics = plural(memories.len() as u64, "topic", "topics");
-    Ok(app.screen.hint(format!("{topics}; bethink memory show NAME shows one"))?)
+    Ok(app.screen.hint(format!("{topics}; `bethink memory show NAME` shows one"))?)
 }
 
 async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Option<i64>) -> Done {
@@ -81,8 +81,10 @@ async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Optio
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.prose(text.text.trim_end_matches('\n'))?;
     if version.is_some() {
-        let told =
-            format!("to restore a version: bethink memory restore {} --version N", topic.name);
+        let told = format!(
+            "to restore a version, run `bethink memory restore {} --version N`",
+            topic.name
+        );
         screen.hint(told)?;
     }
     Ok(())
@@ -93,13 +95,13 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let index = client.memory_index(&query).await?;
     let Some(screen) = app.screen.unless_json(&index)? else { return Ok(()) };
     if index.content.trim().is_empty() {
-        return Ok(screen.note(format!("no index yet in {}", index.dir))?);
+        return Ok(screen.note(format!("there is no index in {} yet", index.dir))?);
     }
     screen.prose(index.content.trim_end())?;
     let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
         Some(cap) => format!("{size}, cut by the cap on {cap}; in {}", index.dir),
-        None => format!("{size}, all of it in the prompt; in {}", index.dir),
+        None => format!("{size}, all of which are in the prompt; in {}", index.dir),
     };
     screen.hint(place)?;
     Ok(render::warnings(screen, &index.warnings)?)
@@ -115,7 +117,7 @@ async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
     screen.lines(render::versions(&found.versions, screen.look.width, app.now))?;
     if let Some(one) = found.versions.iter().find(|one| !one.current && one.bytes.is_some()) {
         let told = format!(
-            "to see a version: bethink memory show {} --version {}",
+            "to see a version, run `bethink memory show {} --version {}`",
             topic.name, one.version
         );
         screen.hint(told)?;
@@ -125,5 +127,5 @@ async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
 
 async fn restore(app: &mut CliApp, client: &Client, one: &OneMemory, version: Option<i64>) -> Done {
     let topic = known(app, client, one).await;
-    told_as(app, &client.restore_topic(&topic, version).await?, "restored")
+    show_as(app, &client.restore_topic(&topic, version).await?, "restored")
 }

@@ -1,4 +1,5 @@
-//! One file per noun and one function per command: find what it is about, send the request, show the answer.
+//! One file per noun and one function per command, which finds the session or topic, sends the request and shows the
+//! answer.
 
 mod compaction;
 mod config;
@@ -35,7 +36,7 @@ use crate::app::CliApp;
 use crate::args::{CliCommand, MemoryCommand, NotesCommand, SessionCommand};
 use crate::failure::Done;
 
-/// Whether the output may be longer than the screen. Commands that ask, edit or keep printing are not paged.
+/// Returns whether the output may be longer than the screen. Commands that ask, edit or keep printing are not paged.
 pub(crate) fn is_paged(command: &CliCommand) -> bool {
     match command {
         CliCommand::History(how) => !how.follow,
@@ -108,7 +109,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             Box::pin(install::install(app, &agent, dry_run, gateway)).await
         }
         CliCommand::Uninstall { agent, dry_run } => install::uninstall(app, &agent, dry_run),
-        // Only after global options, as in `bethink --quiet hook stop`.
+        // `main` handles `bethink hook` itself, unless global options come first, as in `bethink --quiet hook stop`.
         CliCommand::Hook { words } => {
             crate::hook::main(&words, |name| std::env::var(name).ok());
             Ok(())

@@ -11,7 +11,7 @@ use crate::app::CliApp;
 use crate::args::NotesCommand;
 use crate::failure::Done;
 
-/// `type` of the problem when `If-Match` does not match.
+/// Type of the problem if the notes have changed since they were read.
 const STALE: &str = "stale";
 
 pub(crate) async fn run(app: &mut CliApp, command: NotesCommand) -> Done {
@@ -40,11 +40,12 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         screen.note(text)?;
     }
     if notes.through_seq == 0 {
-        screen.note("there are no notes yet; `bethink notes update` takes them now")?;
+        screen.note("there are no notes yet; `bethink notes update` writes them now")?;
     } else if notes.through_seq < session.last_seq {
         let behind = session.last_seq - notes.through_seq;
         let newer = plural(behind, "message is", "messages are");
-        screen.hint(format!("{newer} newer than these notes"))?;
+        screen
+            .hint(format!("{newer} newer than these notes; `bethink notes update` updates them"))?;
     }
     Ok(())
 }
@@ -57,7 +58,7 @@ async fn update(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     Ok(screen.note(told)?)
 }
 
-/// A text that cannot be saved stays in its file, and the error names the file.
+/// Edits the notes. If they cannot be saved, the text stays in its file, and the error names the file.
 async fn edit(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     editor::check()?;
     let notes = client.notes(session.id).await?;
@@ -73,7 +74,7 @@ async fn edit(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         }
         Err(error) => {
             let newer = "run `bethink notes show` to see the newer notes, then edit again";
-            Err(draft.kept(&error, STALE, newer))
+            Err(draft.not_saved(&error, STALE, newer))
         }
     }
 }

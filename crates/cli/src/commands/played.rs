@@ -1,4 +1,4 @@
-//! What `demo` and `replay` show once a session was played: its notes, something found again, its figures.
+//! What `demo` and `replay` show after a session was played: its notes, an answer from its history, its figures.
 
 use bethink_api::{Compaction, SearchHit};
 use bethink_client::{Client, ClientError, SearchQuery};
@@ -9,12 +9,12 @@ use bethink_terminal::{Screen, StyledText, TerminalLook, TextTable, Tone, wrappe
 use crate::failure::Done;
 use bethink_render::compaction;
 
-/// Hits that one from before the boundary is looked for among.
+/// Number of hits among which one from before the boundary is sought.
 const HITS: usize = 10;
 const SUMMARY: usize = 12;
 const NAMES: usize = 26;
 const HIT: usize = 3;
-/// More compactions than this are shown by their first and last ones.
+/// Maximum number of compactions that are listed. Of more, only the first and last ones are.
 const COMPACTIONS: usize = 12;
 
 #[derive(Debug)]
@@ -22,11 +22,11 @@ pub(crate) struct Played {
     pub(crate) outcome: ReplayOutcome,
     pub(crate) compactions: Vec<Compaction>,
     pub(crate) found: Option<FoundHit>,
-    /// The session's notes, with all of it in them.
+    /// The session's notes, which cover all of it.
     pub(crate) notes: String,
 }
 
-/// What was asked of its history.
+/// A question about the session's history, and its answer.
 #[derive(Debug)]
 pub(crate) struct FoundHit {
     pub(crate) question: String,
@@ -35,8 +35,8 @@ pub(crate) struct FoundHit {
 }
 
 impl Played {
-    /// Brings the notes of a played session up to date, and asks it `question`, to see what it finds
-    /// behind its newest boundary.
+    /// Updates the notes of a played session, and searches its history for the answer to `question` from before the
+    /// newest boundary.
     pub(crate) async fn look(
         client: &Client,
         mut drive: Player<'_>,
@@ -57,7 +57,7 @@ impl Played {
         Ok(played)
     }
 
-    /// First message that the prompt shows word for word; 0 if it shows all.
+    /// Number of the first message that the prompt shows word for word; 0 if it shows all messages.
     pub(crate) fn boundary(&self) -> u64 {
         self.compactions.last().map_or(0, |last| last.kept_from_seq)
     }
@@ -74,7 +74,7 @@ impl Played {
         Ok(screen.gap()?)
     }
 
-    /// The newest summary, as its first lines.
+    /// Shows the first lines of the newest summary.
     pub(crate) fn show_summary(&self, screen: &mut Screen) -> Done {
         let Some(last) = self.compactions.last() else { return Ok(()) };
         let covers = format!("replaces messages 1 to {}", last.covers.last_seq);
@@ -111,7 +111,7 @@ fn heading(title: &str, about: &str) -> StyledText {
     if about.is_empty() { heading } else { heading.dim(format!("  {about}")) }
 }
 
-/// The first line of each section that is not empty.
+/// Returns the first line of each section that is not empty.
 fn notes(text: &str, look: TerminalLook) -> Vec<StyledText> {
     let mut lines = Vec::new();
     for (name, body) in sections(text) {
@@ -128,7 +128,7 @@ fn notes(text: &str, look: TerminalLook) -> Vec<StyledText> {
     lines
 }
 
-/// Headings with the lines below them, without the template's hints.
+/// Returns the headings with the lines below them, without the template's hints.
 fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -143,7 +143,7 @@ fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     sections
 }
 
-/// The best hit from before the boundary.
+/// Shows the best hit from before the boundary.
 fn found(
     question: &str,
     hit: Option<&SearchHit>,
@@ -173,7 +173,7 @@ fn found(
     fitted(lines, look)
 }
 
-/// A row per compaction; of many, only the first and the last ones.
+/// Shows one row per compaction; of many, only the first and the last ones.
 fn compactions(all: &[Compaction], look: TerminalLook) -> Vec<StyledText> {
     let mut table =
         TextTable::new(&["", "level", ">before", ">after", ">freed", ">fidelity", "summarized"]);
@@ -220,14 +220,19 @@ fn figures(outcome: &ReplayOutcome, window: u64, look: TerminalLook) -> Vec<Styl
     };
     row("messages", o.messages, Tone::Plain, damaged);
     row("prompts", o.turns, Tone::Plain, format!("in {}", took(o.wall_ms)));
-    row("largest prompt", o.max_prompt_tokens, Tone::Plain, format!("tokens of {}", count(window)));
+    row(
+        "largest prompt",
+        o.max_prompt_tokens,
+        Tone::Plain,
+        format!("tokens; the window has {}", count(window)),
+    );
     row("over the window", o.overruns, good(o.overruns), String::new());
     row("invalid prompts", o.invalid_prompts, good(o.invalid_prompts), o.first_faults.join("; "));
     row("notes updates", o.notes_updates, Tone::Plain, String::new());
     if o.compactions.is_empty() {
         row("compactions", 0, Tone::Plain, "everything fits".to_owned());
     }
-    // The head of this table is empty.
+    // The first line, the column heads, is empty.
     fitted(table.lines(look.width).into_iter().skip(1).collect(), look)
 }
 

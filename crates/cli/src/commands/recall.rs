@@ -1,4 +1,4 @@
-//! `bethink recall`: finds memories that fit a question.
+//! `bethink recall`: finds memories that help with a question.
 
 use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory};
 use bethink_terminal::words::plural;
@@ -9,9 +9,9 @@ use crate::args::Recall;
 use crate::failure::Done;
 
 const INDENT: &str = "    ";
-/// Lines that are shown of a text.
+/// Maximum number of lines that are shown of a memory.
 const LINES: usize = 4;
-/// Terms that are named as reasons.
+/// Maximum number of terms that are shown as reasons.
 const TERMS: usize = 6;
 
 pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
@@ -19,7 +19,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let request = RecallRequest {
         project_dir: app.project_dir(),
         query: how.query.join(" "),
-        // Memories that this session already has are left out.
+        // Memories that are already in this session's prompt are left out.
         session_id: app.named_session(&client).await?,
         recent_tools: None,
         limit: how.limit,
@@ -44,8 +44,8 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let topics = plural(found.searched, "topic", "topics");
     let said = match found.memories.len() {
         0 if found.searched == 0 => "nothing is remembered yet".to_owned(),
-        0 => format!("none of {topics} matches"),
-        _ => format!("of {topics}, chosen by the {} ranking", found.strategy),
+        0 => format!("no match in {topics}"),
+        _ => format!("found in {topics}, using the {} ranking", found.strategy),
     };
     if !found.memories.is_empty() {
         screen.gap()?;
@@ -53,7 +53,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     Ok(screen.hint(said)?)
 }
 
-/// Name, type and age; the description; why it was chosen.
+/// Returns the name, type and age; the description; and why it was found.
 fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let scope = if memory.scope == MemoryScope::Team { "team/" } else { "" };
     let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());
@@ -89,7 +89,7 @@ fn why(memory: &RecalledMemory) -> String {
     }
 }
 
-/// The first lines that contain words.
+/// Returns the first lines that contain words.
 fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let room = width.saturating_sub(INDENT.len());
     let lines = memory.content.lines().filter(|line| line.chars().any(char::is_alphanumeric));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_says_why_it_came() {
+    fn a_memory_says_why_it_was_found() {
         let term = |term: &str, fields: &[TopicField]| RecallTerm {
             term: term.into(),
             fields: fields.to_vec(),

@@ -16,7 +16,7 @@ pub(crate) async fn replay(app: &mut CliApp, how: &Replay) -> Done {
     let recording = Recording::read(Bytes::from(file));
     if recording.messages.is_empty() {
         return Err(CliFailure::hinted(
-            format!("{} has no messages of a main conversation", how.file.display()),
+            format!("{} contains no conversation", how.file.display()),
             "use a Claude Code session file: one JSON record per line",
         ));
     }
@@ -47,7 +47,7 @@ pub(crate) async fn replay(app: &mut CliApp, how: &Replay) -> Done {
     show(app, &played, how.window)?;
     match played.outcome.invalid_prompts + played.outcome.overruns {
         0 => Ok(()),
-        _ => Err(CliFailure::Said),
+        _ => Err(CliFailure::Printed),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `bethink search`: searches a session or a whole project, including messages before a compaction.
+//! `bethink search`: searches a session or a whole project, including summarized messages.
 
 use bethink_api::{SearchHits, Session};
 use bethink_client::{Client, SearchQuery};
@@ -74,8 +74,8 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
     Ok(screen.line(format!("indexed {done}"))?)
 }
 
-/// The daemon's own limit. It is checked here because a much longer query does not fit into a URL, and the daemon would
-/// seem unreachable.
+/// Maximum length of a query, in bytes: the daemon's own limit. It is checked here, because a much longer query does
+/// not fit into a URL, and the daemon would seem unreachable.
 const MAX_QUERY_BYTES: usize = 10_000;
 
 fn query(how: &Search, limit: usize, now: Timestamp) -> Result<SearchQuery, CliFailure> {
@@ -95,7 +95,7 @@ fn query(how: &Search, limit: usize, now: Timestamp) -> Result<SearchQuery, CliF
     })
 }
 
-/// `2026-11-20`, an RFC 3339 time, or an age: `90min`, `3h`, `2d`, `1w`.
+/// Parses a day (`2026-11-20`), an RFC 3339 time, or an age (`90min`, `3h`, `2d`, `1w`).
 pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, CliFailure> {
     let whole = text.parse::<Timestamp>().ok();
     let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_days_moments_or_so_long_ago() {
+    fn times_are_days_times_or_ages() {
         let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
         for (text, expect) in [
             ("2026-11-20", Some("2026-11-20T00:00:00Z")),

@@ -28,7 +28,7 @@ enum UnitFile {
     Older,
 }
 
-/// What was done, or would be done.
+/// The result of an installation or a dry run.
 #[derive(Serialize)]
 struct Installed<'a> {
     manager: &'static str,
@@ -36,16 +36,16 @@ struct Installed<'a> {
     outcome: &'static str,
     /// Whether the service manager enabled it; `None` for a dry run.
     enabled: Option<bool>,
-    /// Commands for the user to run.
+    /// Commands that the user must run.
     run: Vec<String>,
     text: Option<&'a str>,
     url: Option<String>,
 }
 
-/// Writes the service and has the service manager start it. Where no manager answers, prints the commands to run and
-/// starts the daemon directly.
+/// Writes the service file and has the service manager start the daemon. If no service manager answers, prints the
+/// commands to run and starts the daemon directly.
 pub(crate) async fn install(app: &mut CliApp, dry_run: bool) -> Done {
-    ours(app)?;
+    check_is_ours(app)?;
     let service = service(&starter(&app.program)?.daemon)?;
     let now = Configured::read(&service.file)?;
     let found = found(&service, &now)?;
@@ -99,8 +99,8 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
 
 /// Stops the service, removes its file, and stops the daemon even if something else started it.
 pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
-    ours(app)?;
-    // The program may already be gone, and its path does not matter here.
+    check_is_ours(app)?;
+    // The program may no longer exist, and its path does not matter here.
     let service = service(Path::new("bethinkd"))?;
     let now = Configured::read(&service.file)?;
     let there = !matches!(found(&service, &now)?, UnitFile::Nothing);
@@ -125,7 +125,7 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
         true => None,
         false => match stop(&app.places, None).await {
             Ok(pid) => Some(pid),
-            // The service manager has stopped it.
+            // The service manager has already stopped it.
             Err(StopError::NotRunning { .. }) => None,
             Err(error) => return Err(error.into()),
         },
@@ -142,8 +142,8 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     }
 }
 
-/// The daemon of `BETHINK_URL` is managed elsewhere, so it is not installed as a service.
-fn ours(app: &CliApp) -> Done {
+/// Fails if `BETHINK_URL` is set: that daemon is managed elsewhere, so it is not installed as a service.
+fn check_is_ours(app: &CliApp) -> Done {
     match &app.places.url {
         None => Ok(()),
         Some(url) => Err(CliFailure::hinted(
@@ -161,7 +161,7 @@ fn service(daemon: &Path) -> Result<Service, CliFailure> {
         .map_err(|error| CliFailure::new(error.to_string()))
 }
 
-/// A file that bethink did not write is not changed.
+/// Compares the service file with the one to write. Fails if bethink did not write it.
 fn found(service: &Service, now: &Configured) -> Result<UnitFile, CliFailure> {
     match now.text() {
         None => Ok(UnitFile::Nothing),
@@ -199,7 +199,7 @@ async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
 
 fn unload(service: &Service) {
     for command in &service.unload {
-        // It fails if nothing was loaded.
+        // This fails if nothing was loaded.
         let _loaded = succeeds(command);
     }
 }

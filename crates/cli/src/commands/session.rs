@@ -17,10 +17,11 @@ use bethink_render::facts;
 use bethink_render::message::{self, MessageExtent};
 use bethink_render::{short_id, short_ids};
 
-/// Model name of a session that was created with only a window.
+/// Model name of a session that was created with a window but without a model.
 const UNNAMED_MODEL: &str = "unknown";
+/// Number of messages that `resume` shows.
 const RECENT: u64 = 4;
-/// Width of the column of projects, so that titles have room in 80 columns.
+/// Width of the project column, which leaves room for titles in 80 columns.
 const PROJECT_COLUMNS: usize = 16;
 
 pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
@@ -51,7 +52,7 @@ pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
         SessionCommand::Fork { which, at, title } => {
             let session = app.session_to_change(&client, which.as_deref()).await?;
             let request = ForkRequest { at_seq: at, title };
-            made(app, &client.fork(session.id, &request).await?)
+            show_id(app, &client.fork(session.id, &request).await?)
         }
         SessionCommand::Resume { which } => resume(app, &client, which.as_deref()).await,
         SessionCommand::Rm { sessions, yes } => rm(app, &client, &sessions, yes).await,
@@ -71,11 +72,11 @@ async fn new(app: &mut CliApp, client: &Client, what: NewSessionArgs) -> Done {
     });
     let project_dir = app.project_dir();
     let request = CreateSession { project_dir, title: what.title, tags: what.tags, parent, model };
-    made(app, &client.create_session(&request).await?)
+    show_id(app, &client.create_session(&request).await?)
 }
 
-/// Only the new session's id, for scripts.
-fn made(app: &mut CliApp, session: &Session) -> Done {
+/// Prints only the new session's id, for scripts.
+fn show_id(app: &mut CliApp, session: &Session) -> Done {
     let Some(screen) = app.screen.unless_json(session)? else { return Ok(()) };
     Ok(screen.line(session.id.to_string())?)
 }
@@ -103,13 +104,13 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     }
     match &query.project_dir {
         Some(dir) if sessions.is_empty() => {
-            let hint = "`bethink session ls --all` lists those of all projects";
+            let hint = "`bethink session ls --all` lists the sessions of all projects";
             screen.note(format!("there are no sessions in {dir}; {hint}"))?;
         }
         _ => screen.lines(table(&sessions, what.all, screen.look.width, app.now))?,
     }
     if more {
-        screen.hint(format!("there are more: --limit {} shows twice as many", what.limit * 2))?;
+        screen.hint(format!("there are more: `-n {}` shows twice as many", what.limit * 2))?;
     }
     Ok(())
 }
@@ -173,7 +174,7 @@ fn describe(screen: &mut Screen, session: &Session, now: Timestamp) -> io::Resul
     screen.lines(rows.into_iter().map(line))
 }
 
-/// What is needed to continue a session: how full the window is, the todos, the notes and the last messages.
+/// Shows what is needed to continue a session: how full the window is, the todos, the notes and the last messages.
 async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done {
     let session = app.session(client, named).await?;
     let report = client.report(session.id).await?;
@@ -210,7 +211,7 @@ async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done 
         screen.lines(message::message(one, MessageExtent::Beginning, screen.look, app.now))?;
     }
     screen.hint(format!(
-        "to continue, an agent appends to POST /v1/sessions/{}/messages",
+        "to continue this session, an agent sends its messages to POST /v1/sessions/{}/messages",
         session.id
     ))?;
     Ok(())
@@ -218,7 +219,7 @@ async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done 
 
 async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> Done {
     if named.iter().any(|named| named == "last") {
-        let why = "name the session to delete by its id: `last` may be another one by now";
+        let why = "name the session to delete by its id: `last` may mean another session by now";
         return Err(CliFailure::Use(why.into()));
     }
     // Find all of them before deleting the first.
@@ -242,12 +243,12 @@ async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> D
     Ok(())
 }
 
-/// Asks before deleting. Where nobody can answer, `--yes` is required.
+/// Asks before deleting. Without a terminal, `--yes` is required.
 fn confirm(app: &mut CliApp, sessions: &[Session]) -> Done {
     let asks = io::stdin().is_terminal() && app.screen.look.progress && !app.screen.json;
     if !asks {
         return Err(CliFailure::HintedUse {
-            what: "deleting sessions needs a confirmation".into(),
+            what: "could not ask for confirmation: this is not a terminal".into(),
             hint: "nothing was deleted; add --yes to delete without asking".into(),
         });
     }

@@ -11,7 +11,8 @@ use crate::app::{self, CliApp};
 use crate::args::TeamCommand;
 use crate::failure::{CliFailure, Done};
 
-const MOST_LINES: usize = 12;
+/// Maximum number of lines that are shown of a proposal.
+const MAX_LINES: usize = 12;
 
 pub(crate) async fn run(app: &mut CliApp, command: TeamCommand) -> Done {
     match command {
@@ -29,7 +30,8 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamCommand) -> Done {
 async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::PathBuf>) -> Done {
     let dir = dir.map(|dir| std::path::absolute(&dir).unwrap_or(dir).display().to_string());
     let client = app.client().await?;
-    let request = api::TeamInit { project_dir: app.project_dir(), remote: remote.map(whole), dir };
+    let request =
+        api::TeamInit { project_dir: app.project_dir(), remote: remote.map(absolute), dir };
     let told = client.team_init(&request).await?;
     let project = request.project_dir;
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
@@ -42,7 +44,7 @@ async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::P
 }
 
 /// Makes a path absolute, because the daemon has another current directory.
-fn whole(remote: String) -> String {
+fn absolute(remote: String) -> String {
     let path = std::path::Path::new(&remote);
     match remote.contains(':') || !path.exists() {
         true => remote,
@@ -57,7 +59,7 @@ async fn status(app: &mut CliApp) -> Done {
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
         return Ok(screen.note(
-            "`bethink team init --remote URL` shares one through git, `--dir DIR` through a folder",
+            "`bethink team init` creates one: with `--remote URL` shared through git, with `--dir DIR` through a folder",
         )?);
     }
     let kind = if status.kind == api::TeamMemoryKind::Folder { " (a folder)" } else { "" };
@@ -70,7 +72,7 @@ async fn status(app: &mut CliApp) -> Done {
         };
         screen.line(StyledText::from("shared  ").strong(remote.clone()).put(tone, answer))?;
     } else if status.kind == api::TeamMemoryKind::Repository {
-        screen.line(StyledText::from("shared  ").dim("with nobody: no remote is set"))?;
+        screen.line(StyledText::from("shared  ").dim("not shared: no remote is set"))?;
     }
     let topics = plural(status.topics, "topic", "topics");
     let mut changed = String::new();
@@ -170,9 +172,9 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
             let from = format!("learned in session {} from {messages}", source.session);
             screen.line(StyledText::from("  ").dim(from))?;
         }
-        let shown = one.text.lines().take(MOST_LINES);
+        let shown = one.text.lines().take(MAX_LINES);
         screen.lines(shown.map(|line| StyledText::from("  ").dim("│ ").plain(line)))?;
-        let more = one.text.lines().skip(MOST_LINES).count() as u64;
+        let more = one.text.lines().skip(MAX_LINES).count() as u64;
         if more > 0 {
             let more = plural(more, "more line", "more lines");
             screen.line(StyledText::from("  ").dim(format!("│ … {more}")))?;
@@ -186,8 +188,8 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
 async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approval>) -> Done {
     let client = app.client().await?;
     let mut decided = Vec::new();
-    for beginning in named {
-        let id = proposal(&client, &app.project_dir(), beginning).await?;
+    for part in named {
+        let id = proposal(&client, &app.project_dir(), part).await?;
         decided.push(match &approval {
             Some(approval) => client.approve(id, approval).await?,
             None => client.reject(id).await?,
@@ -207,7 +209,7 @@ async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approv
     Ok(())
 }
 
-/// By its full id, or by a part of the id of a waiting one.
+/// Finds a proposal by its full id, or a waiting one by the beginning or end of its id.
 async fn proposal(client: &Client, project: &str, named: &str) -> Result<Uuid, CliFailure> {
     if let Ok(id) = Uuid::parse_str(named) {
         return Ok(id);

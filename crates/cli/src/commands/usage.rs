@@ -1,4 +1,4 @@
-//! `bethink usage`: the model calls that bethink made, by session, and their cost.
+//! `bethink usage`: the model calls that bethink made for itself, by session, and their cost.
 
 use bethink_api::UsageBy;
 use bethink_client::UsageQuery;
@@ -30,13 +30,13 @@ pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
         return Ok(());
     }
     screen.gap()?;
-    screen.line(StyledText::new().dim("  in all    ").plain(usage::total(&told.totals)))?;
+    screen.line(StyledText::new().dim("  total     ").plain(usage::total(&told.totals)))?;
     screen.line(StyledText::new().dim("  today     ").then(usage::today(&told.today)))?;
     if let Some(unpriced) = usage::unpriced(told.totals.unpriced) {
         screen.hint(unpriced)?;
     }
     if told.more {
-        screen.hint("there are older ones; narrow them down with --session or --since")?;
+        screen.hint("older calls are not shown; narrow the list with --session or --since")?;
     }
     Ok(())
 }

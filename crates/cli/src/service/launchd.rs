@@ -1,4 +1,4 @@
-//! A launch agent of macOS.
+//! A macOS launch agent.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const PROGRAM: &str = "<string>/usr/local/bin/bethinkd</string>";
 /// The part of the template for variables.
 const VARIABLES: &str = "  <key>EnvironmentVariables</key>\n  <dict>\n  </dict>\n";
 
-/// `path` is set because the default PATH of a launch agent may not contain git.
+/// `path` is the user's PATH: the default PATH of a launch agent may not contain git.
 pub(super) fn service(
     person: &Path,
     uid: u32,

@@ -1,4 +1,4 @@
-//! A service manager, and the service to give it.
+//! Service managers, and the service that they run.
 
 use std::path::PathBuf;
 
@@ -15,17 +15,17 @@ pub(crate) struct Service {
     pub(crate) manager: Manager,
     pub(crate) file: PathBuf,
     pub(crate) text: String,
-    /// Succeeds if the manager can be reached.
+    /// Succeeds if the service manager can be reached.
     pub(crate) probe: Vec<String>,
-    /// Succeeds if the manager is running the service.
+    /// Succeeds if the service manager is running the service.
     pub(crate) managed: Vec<String>,
-    /// Run first; unloads an older version and may fail.
+    /// Unload an older version. They run first and may fail.
     pub(crate) unload: Vec<Vec<String>>,
-    /// Starts the service now and at each login.
+    /// Start the service now and at each login.
     pub(crate) enable: Vec<Vec<String>>,
-    /// Stops and disables the service, before the file is removed.
+    /// Stop and disable the service, before the file is removed.
     pub(crate) disable: Vec<Vec<String>>,
-    /// Run after the file is removed.
+    /// Make the service manager forget the service, after the file is removed.
     pub(crate) forget: Vec<Vec<String>>,
 }
 

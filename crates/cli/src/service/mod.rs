@@ -1,8 +1,8 @@
-//! The daemon as a user service: the file of the service manager, and the commands that enable it. This module is pure;
+//! The daemon as a user service: the service file and the commands that enable it. This module is pure;
 //! `commands::service` writes the file and runs the commands.
 //!
-//! The files in `deploy/` are the templates, so a file copied by hand and one that `bethink up --install` writes differ
-//! only in the program's path and the variables.
+//! The templates are the files in `deploy/`. A file that was copied from there by hand differs from one that
+//! `bethink up --install` writes only in the program's path and the variables.
 
 mod launchd;
 mod manager;
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use manager::{Manager, Service};
 
-/// Marks the files that we wrote.
+/// Part of every service file that bethink writes.
 const MARK: &str = "Written by `bethink up --install`";
-/// Variables that name the daemon's home and settings. Others are for a single run.
+/// The variables that a service keeps: they name the daemon's home and settings. Others are meant for a single run.
 const KEPT: [&str; 2] = ["BETHINK_HOME", "BETHINK_CONFIG"];
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub(crate) enum SupervisorError {
     #[error(
         "{what} {value:?} has a control character or is not UTF-8, so a service file cannot contain it"
     )]
-    Unspeakable { what: &'static str, value: String },
+    UnwritablePath { what: &'static str, value: String },
 }
 
 impl Manager {
-    /// The service of this user that runs `daemon`; `uid` is the user's.
+    /// Returns this user's service that runs `daemon`. `uid` is the user's id.
     pub(crate) fn service(
         self,
         daemon: &Path,
@@ -37,13 +37,14 @@ impl Manager {
     ) -> Result<Service, SupervisorError> {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
         let person = set("HOME").map(PathBuf::from).ok_or(SupervisorError::NoHome)?;
-        let program = speakable("the path", daemon.to_str().map(str::to_owned), daemon)?;
+        let program = checked_path("the path", daemon.to_str().map(str::to_owned), daemon)?;
         let mut variables = Vec::new();
         for name in KEPT {
             if let Some(value) = set(name) {
                 // A service has no current directory to resolve relative paths.
                 let path = std::path::absolute(&value).unwrap_or_else(|_| PathBuf::from(&value));
-                variables.push((name, speakable(name, path.to_str().map(str::to_owned), &path)?));
+                variables
+                    .push((name, checked_path(name, path.to_str().map(str::to_owned), &path)?));
             }
         }
         Ok(match self {
@@ -58,18 +59,18 @@ impl Manager {
     }
 }
 
-/// Whether we wrote a file, or it is a copy from `deploy/`.
+/// Returns whether bethink wrote the file, or it is a copy from `deploy/`.
 pub(crate) fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }
 
-fn speakable(
+fn checked_path(
     what: &'static str,
     text: Option<String>,
     raw: &Path,
 ) -> Result<String, SupervisorError> {
-    let spoken = text.filter(|text| !text.contains(char::is_control));
-    spoken.ok_or_else(|| SupervisorError::Unspeakable { what, value: raw.display().to_string() })
+    let text = text.filter(|text| !text.contains(char::is_control));
+    text.ok_or_else(|| SupervisorError::UnwritablePath { what, value: raw.display().to_string() })
 }
 
 #[cfg(test)]
@@ -88,19 +89,22 @@ mod tests {
     }
 
     #[test]
-    fn a_service_needs_a_person_and_names_that_can_be_said() {
+    fn a_service_needs_a_home_and_paths_without_control_characters() {
         for manager in [Manager::Systemd, Manager::Launchd] {
             assert_eq!(service(manager, "/b/bethinkd", &[]), Err(SupervisorError::NoHome));
             let odd = service(manager, "/b\n[Service]\nUser=root/bethinkd", &[("HOME", "/h")]);
-            assert!(matches!(odd, Err(SupervisorError::Unspeakable { what: "the path", .. })));
+            assert!(matches!(odd, Err(SupervisorError::UnwritablePath { what: "the path", .. })));
             let odd = [("HOME", "/h"), ("BETHINK_HOME", "/x\ny")];
             let odd = service(manager, "/b/bethinkd", &odd);
-            assert!(matches!(odd, Err(SupervisorError::Unspeakable { what: "BETHINK_HOME", .. })));
+            assert!(matches!(
+                odd,
+                Err(SupervisorError::UnwritablePath { what: "BETHINK_HOME", .. })
+            ));
         }
     }
 
     #[test]
-    fn what_a_person_copies_by_hand_is_ours_too() {
+    fn a_file_that_was_copied_by_hand_is_recognized() {
         assert!(is_ours(systemd::TEMPLATE) && is_ours(launchd::TEMPLATE));
         assert!(!is_ours("[Service]\nExecStart=/usr/bin/bethinkd\n"));
     }

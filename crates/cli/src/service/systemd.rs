@@ -1,4 +1,4 @@
-//! A user unit of systemd.
+//! A systemd user unit.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) fn service(config: &Path, program: &str, variables: &[(&str, String)]
     }
 }
 
-/// Quotes a word: `%` would start a specifier, `"` and `\` an escape.
+/// Quotes a word, and escapes `%`, which starts a specifier, as well as `"` and `\`.
 fn quoted(word: &str) -> String {
     let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     format!("\"{escaped}\"")
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_lies_where_the_person_keeps_settings() {
+    fn the_file_is_in_the_users_config_directory() {
         let pairs = [("HOME", "/h"), ("XDG_CONFIG_HOME", "/c")];
         let made = service(Manager::Systemd, "/b/bethinkd", &pairs).unwrap();
         assert_eq!(made.file, Path::new("/c/systemd/user/bethinkd.service"));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_paths_stay_one_word() {
+    fn unusual_paths_are_quoted() {
         let check = |path: &str, expect: &str| {
             let made = service(Manager::Systemd, path, &[("HOME", "/h")]).unwrap();
             assert!(made.text.contains(&format!("\nExecStart={expect}\n")), "{}", made.text);

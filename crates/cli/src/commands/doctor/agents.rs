@@ -27,7 +27,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let is = |wanted: InstallState| states.iter().any(|(_, _, state)| *state == Ok(wanted));
     if !is(InstallState::Current) && !is(InstallState::Stale) {
         return is_present(app, agent).then(|| {
-            let found = format!("{}: found, without bethink", agent.title());
+            let found = format!("{}: found, but bethink is not installed in it", agent.title());
             tip("agents", found, format!("run `bethink install {name}`"))
         });
     }
@@ -45,7 +45,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Absent) => {
-                let found = format!("{name}: {path} lacks entries of bethink");
+                let found = format!("{name}: {path} does not have all of bethink's entries");
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Current) => {}
@@ -57,14 +57,14 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
 fn waiting(app: &CliApp) -> Option<DoctorFinding> {
     let waiting = Spool::at(app.places.home.hook_spool()).waiting().unwrap_or_default();
     (waiting.events > 0).then(|| {
-        let found = format!("{} events of agents are waiting for the daemon", waiting.events);
-        warn("hooks", found, "run `bethink up`; the daemon takes them in when it starts")
+        let found = format!("{} hook events are waiting for the daemon", waiting.events);
+        warn("hooks", found, "run `bethink up`; the daemon reads them when it starts")
     })
 }
 
 fn faults(app: &CliApp) -> Option<DoctorFinding> {
     let place = app.places.home.hook_faults();
     let (count, last) = Faults::at(&place).read()?;
-    let found = format!("{count} hooks failed; the last: {last}");
+    let found = format!("{count} hooks failed; the last one: {last}");
     Some(warn("hooks", found, format!("fix the cause, then delete {}", place.display())))
 }

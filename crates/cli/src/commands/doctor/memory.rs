@@ -1,4 +1,4 @@
-//! The project's memory, as `doctor` checks it.
+//! The checks of the project's memory.
 
 use bethink_api::{MemoryFinding, MemoryShelf, MemoryWatch, ScopeQuery, Severity};
 use bethink_client::Client;
@@ -10,7 +10,7 @@ use bethink_render::memory::{counts, index_size};
 
 const CHECK: &str = "memory";
 
-/// A daemon of an older version has no memory to look at.
+/// Returns no findings for an older daemon, which has no memory.
 pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     let query = ScopeQuery { project_dir: app.project_dir(), scope: None };
     match client.memory_lint(&query).await {
@@ -36,7 +36,7 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     if shelf.watch == MemoryWatch::Polling {
         out.push(warn(
             CHECK,
-            "the system has no file watches left: files are checked every few seconds",
+            "the system has no file watches left, so files are checked every few seconds",
             "raise fs.inotify.max_user_watches, or stop whatever is using them up",
         ));
     }
@@ -57,7 +57,7 @@ fn size(shelf: &MemoryShelf) -> String {
     format!("{topics}, {index}")
 }
 
-/// Counts the findings, and names the first that is more than a note.
+/// Counts the findings and names the first one that is more than a note.
 fn worst(shelf: &MemoryShelf) -> Option<DoctorFinding> {
     let worst = shelf.findings.iter().find(|finding| finding.severity != Severity::Note)?;
     let found = format!("{}; first {}", counts(&shelf.findings), told(worst));

@@ -1,4 +1,4 @@
-//! The team's memory, as `doctor` checks it.
+//! The checks of the team's memory.
 
 use bethink_api::{TeamBlocked, TeamMemoryKind, TeamStatus};
 use bethink_client::Client;
@@ -14,7 +14,7 @@ pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     match client.team(&app.project_dir(), true).await {
         Ok(status) if status.kind == TeamMemoryKind::None => Vec::new(),
         Ok(status) => findings(&status),
-        // A daemon of an older version has no team memory.
+        // An older daemon has no team memory.
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
         Err(error) => vec![fail(CHECK, error.to_string(), "run `bethink logs` for details")],
     }

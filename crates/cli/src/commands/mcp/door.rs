@@ -1,4 +1,4 @@
-//! The connection to the daemon, which is looked up again after a restart.
+//! The connection to the daemon, which is found again after a restart.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use super::message::RpcMessage;
 use crate::app::daemon;
 use crate::failure::CliFailure;
 
-/// Most messages sent to the daemon at the same time; each has its own connection.
+/// Maximum number of messages that are sent to the daemon at the same time; each has its own connection.
 const AT_ONCE: usize = 32;
 
-pub(super) struct DaemonDoor {
+pub(super) struct DaemonConnection {
     places: DaemonPlaces,
     program: PathBuf,
     origin: McpOrigin,
@@ -21,21 +21,21 @@ pub(super) struct DaemonDoor {
     at_once: Semaphore,
 }
 
-/// The daemon, and how many times it was looked up.
+/// The daemon, and how many times it was found.
 #[derive(Default)]
 struct FoundDaemon {
     client: Option<Client>,
     count: u64,
 }
 
-impl DaemonDoor {
+impl DaemonConnection {
     pub(super) fn new(places: DaemonPlaces, program: PathBuf, origin: McpOrigin) -> Self {
         let (found, at_once) = (Mutex::default(), Semaphore::new(AT_ONCE));
         Self { places, program, origin, found, at_once }
     }
 
-    /// Sends to the running daemon, or starts one. Retries once, and only if the daemon cannot have received the
-    /// message, because a change must not be made twice.
+    /// Sends a message to the daemon, which is started if none is running. Retries once, and only if the daemon cannot
+    /// have received the message, because a change must not be made twice.
     pub(super) async fn send(
         &self,
         message: &RpcMessage,
@@ -44,7 +44,7 @@ impl DaemonDoor {
         let _place = self.at_once.acquire().await;
         let mut is_second = false;
         loop {
-            let (client, count) = self.client().await.map_err(|error| gone(error, false))?;
+            let (client, count) = self.client().await.map_err(|error| unreachable(error, false))?;
             let sent = client.mcp(message.bytes.clone(), &message.value, version, &self.origin);
             let failure = match sent.await {
                 Ok(answer) => return Ok(answer),
@@ -52,13 +52,13 @@ impl DaemonDoor {
             };
             self.forget(count).await;
             if failure.begun || is_second {
-                return Err(gone(failure.error, failure.begun));
+                return Err(unreachable(failure.error, failure.begun));
             }
             is_second = true;
         }
     }
 
-    /// The daemon; concurrent callers share one lookup.
+    /// Returns the daemon. Concurrent callers share one search for it.
     async fn client(&self) -> Result<(Client, u64), ClientError> {
         let mut found = self.found.lock().await;
         if let Some(client) = &found.client {
@@ -70,7 +70,7 @@ impl DaemonDoor {
         Ok((client, found.count))
     }
 
-    /// Forgets the daemon, unless it was looked up again since.
+    /// Forgets the daemon, unless it has been found again since.
     async fn forget(&self, count: u64) {
         let mut found = self.found.lock().await;
         if found.count == count {
@@ -79,10 +79,10 @@ impl DaemonDoor {
     }
 }
 
-/// The failure to report: what is known, and what to do.
-pub(super) fn gone(error: ClientError, begun: bool) -> Box<Problem> {
-    let unanswered = matches!(error, ClientError::Unreachable { .. } | ClientError::Late { .. });
-    if !(begun && unanswered) {
+/// Describes a failure to reach the daemon. `begun`: the daemon may have received the message.
+pub(super) fn unreachable(error: ClientError, begun: bool) -> Box<Problem> {
+    let is_unanswered = matches!(error, ClientError::Unreachable { .. } | ClientError::Late { .. });
+    if !(begun && is_unanswered) {
         return Box::new(CliFailure::from(error).problem());
     }
     let hint = "it is unknown whether the request took effect: check before you retry; the next call reconnects to \

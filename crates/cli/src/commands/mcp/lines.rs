@@ -4,20 +4,20 @@ use std::io::{self, BufRead, Read};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Longest line in bytes; the daemon's own limit is lower, and its error names it.
+/// Maximum length of a line, in bytes. The daemon's own limit is lower, and its error says so.
 const MOST_BYTES: usize = 16 << 20;
-/// Lines that are read ahead.
+/// Number of lines that are read ahead.
 const AHEAD: usize = 16;
 
 /// A line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Whole(Vec<u8>),
-    /// Longer than any message; the rest was skipped.
+    /// A line above the limit, which was skipped.
     TooLong,
 }
 
-/// The lines of stdin, until its end.
+/// Reads the lines of stdin until its end.
 pub(super) fn read() -> Receiver<InputLine> {
     let (to, lines) = channel(AHEAD);
     std::thread::spawn(move || each(&mut io::stdin().lock(), &to));
@@ -32,7 +32,7 @@ fn each(from: &mut impl BufRead, to: &Sender<InputLine>) {
     }
 }
 
-/// The next line that is not blank.
+/// Reads the next line that is not blank.
 fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<InputLine>> {
     loop {
         let mut line = Vec::new();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     fn all(text: &str, most: usize) -> Vec<InputLine> {
-        // A buffer of few bytes, so that lines come in parts.
+        // The small buffer makes lines arrive in parts.
         let mut from = io::BufReader::with_capacity(3, text.as_bytes());
         std::iter::from_fn(|| next(&mut from, most).unwrap()).collect()
     }
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_and_blank_ones_not_at_all() {
+    fn blank_lines_are_skipped() {
         assert_eq!(all("", 99), []);
         assert_eq!(all("\n \r\n\n", 99), []);
         assert_eq!(all("one\n\ntwo and more", 99), [whole("one\n"), whole("two and more")]);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_never_ends_takes_no_memory() {
+    fn an_overlong_line_is_skipped_without_being_kept() {
         let text = format!("{}\nshort\n", "x".repeat(1_000));
         assert_eq!(all(&text, 10), [InputLine::TooLong, whole("short\n")]);
         assert_eq!(all(&"x".repeat(1_000), 10), [InputLine::TooLong]);

@@ -1,4 +1,4 @@
-//! A client's message: what of it the bridge must know, and the errors that the bridge answers itself.
+//! A client's message, as far as the bridge needs to understand it, and the errors that the bridge answers itself.
 
 use bethink_api::Problem;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use super::lines::InputLine;
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
-/// Of the range that JSON-RPC leaves to servers.
+/// From the range that JSON-RPC reserves for servers.
 const LOST: i64 = -32_000;
-/// Longest refusal of an unread message.
+/// Maximum size of an error that refuses a message unread, in bytes.
 const REFUSAL_BYTES: usize = 2_048;
 
-/// A message, as it came and as it reads.
+/// A message, as bytes and parsed.
 #[derive(Debug)]
 pub(super) struct RpcMessage {
     pub(super) bytes: Vec<u8>,
@@ -24,16 +24,16 @@ pub(super) struct RpcMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MessageKind {
     Request {
-        /// Its id, in a form in which 1 and "1" differ.
+        /// The id as JSON, in which `1` and `"1"` differ.
         key: String,
     },
     Notification,
-    /// To a request of the server; there are none.
+    /// An answer to a request of the server, which sends none.
     Answer,
 }
 
 impl RpcMessage {
-    /// The message of a line, or the error to answer.
+    /// Parses a line, or returns the error to answer.
     pub(super) fn of(line: InputLine) -> Result<Self, Vec<u8>> {
         let InputLine::Whole(bytes) = line else {
             return Err(error(&Value::Null, INVALID_REQUEST, "the line is too long", &Value::Null));
@@ -58,15 +58,15 @@ impl RpcMessage {
         Ok(Self { bytes, value, method, kind })
     }
 
-    /// The request that it takes back.
+    /// Returns the id of the request that this message cancels.
     pub(super) fn cancels(&self) -> Option<String> {
         let id = self.value["params"].get("requestId")?;
         (self.method == "notifications/cancelled").then(|| id.to_string())
     }
 
-    /// An error that could not be told whose it is: what is refused unread has no id, and its client would wait for
-    /// ever.
-    pub(super) fn owned(&self, answer: Vec<u8>) -> Vec<u8> {
+    /// Adds this request's id to an error without one. The daemon refuses some messages unread, and the client would
+    /// wait forever for an answer with its id.
+    pub(super) fn with_id(&self, answer: Vec<u8>) -> Vec<u8> {
         if answer.len() > REFUSAL_BYTES {
             return answer;
         }
@@ -79,20 +79,20 @@ impl RpcMessage {
         }
     }
 
-    /// The answer to a request that came to nothing.
+    /// Returns the answer to a request that failed.
     pub(super) fn failed(&self, problem: &Problem) -> Vec<u8> {
         let data = json!({ "type": problem.kind, "hint": problem.hint });
         error(&self.value["id"], LOST, &problem.detail, &data)
     }
 
-    /// The answer to a request that was taken and not answered.
+    /// Returns the answer to a request that the daemon accepted but did not answer.
     pub(super) fn unanswered(&self) -> Vec<u8> {
-        let why = "the daemon took the request and did not answer it";
+        let why = "the daemon accepted the request but did not answer it";
         error(&self.value["id"], LOST, why, &json!({ "type": "garbled" }))
     }
 }
 
-/// The protocol's version in the answer to `initialize`.
+/// Returns the protocol version in the answer to `initialize`.
 pub(super) fn version_of(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     answer["result"]["protocolVersion"].as_str().map(str::to_owned)
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart() {
+    fn messages_are_classified() {
         let check =
             |text: &str, expect: MessageKind| assert_eq!(of(text).unwrap().kind, expect, "{text}");
         let request = |key: &str| MessageKind::Request { key: key.to_owned() };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_answered() {
+    fn invalid_lines_are_answered_with_an_error() {
         for (text, code) in
             [("{", PARSE_ERROR), ("", PARSE_ERROR), ("[]", INVALID_REQUEST), ("5", INVALID_REQUEST)]
         {
@@ -146,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_an_id_belongs_to_what_was_asked() {
+    fn an_error_without_an_id_gets_the_id_of_the_request() {
         let asked = of(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#).unwrap();
         let owned =
-            |answer: &str| String::from_utf8(asked.owned(answer.as_bytes().to_vec())).unwrap();
+            |answer: &str| String::from_utf8(asked.with_id(answer.as_bytes().to_vec())).unwrap();
         assert!(owned(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#).contains(r#""id":8"#));
         for other in [r#"{"id":1,"error":{}}"#, r#"{"id":null,"result":{}}"#, "x"] {
             assert_eq!(owned(other), other);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_taken_back_by_its_id() {
+    fn a_request_is_cancelled_by_its_id() {
         let cancel =
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
         assert_eq!(of(cancel).unwrap().cancels().as_deref(), Some("\"a\""));

@@ -10,7 +10,7 @@ use crate::args::OfTeam;
 use crate::failure::{CliFailure, Done};
 use bethink_render::memory as render;
 
-/// Fails if a directory cannot be read or a finding is an error.
+/// Lists the problems. Fails if a directory cannot be read or a finding is an error.
 pub(super) async fn lint(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let scope = of.team.then_some(MemoryScope::Team);
     let query = ScopeQuery { project_dir: app.project_dir(), scope };
@@ -22,7 +22,7 @@ pub(super) async fn lint(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done
     let findings = found.shelves.iter().flat_map(|shelf| &shelf.findings);
     let broken = found.shelves.iter().any(|shelf| shelf.fault.is_some());
     match broken || findings.into_iter().any(|finding| finding.severity == Severity::Error) {
-        true => Err(CliFailure::Said),
+        true => Err(CliFailure::Printed),
         false => Ok(()),
     }
 }
@@ -57,7 +57,7 @@ pub(super) async fn rebuild(app: &mut CliApp, client: &Client, of: &OfTeam, dry_
     let told = match (done.changed, done.dry_run) {
         (false, _) => format!("{} already lists every topic", done.path),
         (true, true) => {
-            format!("nothing was written; without --dry-run {} changes like this", done.path)
+            format!("nothing was written; without `--dry-run`, {} changes like this", done.path)
         }
         (true, false) => format!("{} is up to date", done.path),
     };

@@ -1,4 +1,4 @@
-//! Memories from sessions: extracted now, or removed again.
+//! Extracts memories from a session, and removes those that were learned from one.
 
 use bethink_api::{ExtractRequest, Extracted, ForgetRequest, Forgotten, LearntMemory, MemoryScope};
 use bethink_client::Client;
@@ -14,7 +14,7 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
     let done = client.extract(session.id, &ExtractRequest { dry_run, all }).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     for memory in &done.memories {
-        screen.flowing(learnt(memory), 2)?;
+        screen.flowing(memory_line(memory), 2)?;
     }
     for dropped in done.dropped.iter().filter(|dropped| !dropped.statement.is_empty()) {
         screen.hint(format!("skipped ({}): {}", dropped.reason, dropped.statement))?;
@@ -27,7 +27,7 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
     Ok(screen.hint(sum(&done, all))?)
 }
 
-fn learnt(memory: &LearntMemory) -> StyledText {
+fn memory_line(memory: &LearntMemory) -> StyledText {
     let kind = memory.kind.as_ref().map(|kind| format!(" [{kind}]")).unwrap_or_default();
     let team = if memory.scope == MemoryScope::Team { "team/" } else { "" };
     let said = memory.statement.as_ref().or(memory.description.as_ref());
@@ -79,9 +79,9 @@ pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_r
 
 fn told(done: &Forgotten) -> String {
     match (done.files.is_empty(), done.dry_run) {
-        (true, _) => "the memory has nothing from this session".to_owned(),
+        (true, _) => "the memory contains nothing from this session".to_owned(),
         (false, true) => {
-            "nothing was changed; without --dry-run these lines are removed".to_owned()
+            "nothing was changed; without `--dry-run`, these lines are removed".to_owned()
         }
         (false, false) => {
             "removed, and will not be learned again; `bethink memory restore NAME` restores a topic"

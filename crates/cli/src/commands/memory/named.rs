@@ -8,7 +8,7 @@ use crate::app::CliApp;
 use crate::args::{OfTeam, OneMemory};
 use crate::failure::CliFailure;
 
-/// `type` of the problem when there is no such topic.
+/// Type of the problem if there is no such topic.
 const NOT_FOUND: &str = "not_found";
 
 pub(super) async fn all(
@@ -36,7 +36,7 @@ pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
     TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }
 
-/// A topic by its name: first in the private memory, then in the team's, unless `--team` is given.
+/// Finds a topic by its name: first in the private memory, then in the team's; with `--team`, only in the team's.
 pub(super) async fn find(
     app: &CliApp,
     client: &Client,
@@ -58,7 +58,7 @@ pub(super) async fn find(
     }
 }
 
-/// The same for a topic that may be removed: its versions still exist.
+/// Finds a topic that may have been removed: its versions still exist.
 pub(super) async fn known(app: &CliApp, client: &Client, one: &OneMemory) -> TopicRef {
     let found = find(app, client, one).await;
     found.map_or_else(|_| topic(app, scope(&one.of), &one.name), |(topic, _)| topic)
@@ -68,7 +68,7 @@ fn is_missing(error: &ClientError) -> bool {
     error.problem().is_some_and(|problem| problem.kind == NOT_FOUND)
 }
 
-/// The error for an unknown name, with similar names.
+/// Returns the error for an unknown name, with similar names as its hint.
 async fn unknown(app: &CliApp, client: &Client, name: &str) -> Result<CliFailure, CliFailure> {
     let wanted = name.trim_end_matches(".md").to_lowercase();
     let names = all(client, app.project_dir(), None).await?;

@@ -15,7 +15,7 @@ use crate::commands::editor::{self, EditorFile};
 use crate::failure::{CliFailure, Done};
 use bethink_render::memory as render;
 
-/// `type` of the problem when the file has changed since it was read.
+/// Type of the problem if the file has changed since it was read.
 const CONFLICT: &str = "conflict";
 
 /// `bethink remember`.
@@ -30,7 +30,7 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
         scope: Some(scope(&OfTeam { team: what.team })),
         session_id: app.named_session(&client).await?,
     };
-    told(app, &client.remember(&request).await?)
+    show(app, &client.remember(&request).await?)
 }
 
 pub(super) async fn add(app: &mut CliApp, client: &Client, what: &AddMemory) -> Done {
@@ -48,13 +48,13 @@ pub(super) async fn add(app: &mut CliApp, client: &Client, what: &AddMemory) -> 
     match given {
         Some(text) => {
             let done = put_new(app, client, what, text).await?;
-            told(app, &done)
+            show(app, &done)
         }
         None => added_in_editor(app, client, what).await,
     }
 }
 
-/// Text with front matter is stored as it is; else the daemon adds front matter.
+/// Stores text with front matter unchanged. To other text, the daemon adds front matter.
 async fn put_new(
     app: &CliApp,
     client: &Client,
@@ -66,7 +66,7 @@ async fn put_new(
     }
     let has_header = text.trim_start_matches('\u{feff}').trim_start().starts_with("---");
     if has_header && (what.kind.is_some() || what.description.is_some()) {
-        let hint = "set type and description there, or leave out --type and --description";
+        let hint = "set type and description there, or leave out `--type` and `--description`";
         return Err(CliFailure::hinted("the text already has front matter", hint));
     }
     if has_header {
@@ -112,7 +112,7 @@ pub(super) async fn edit(app: &mut CliApp, client: &Client, what: &OneMemory) ->
     put(app, client, &topic, draft, text, &Over::Tag(before.etag)).await
 }
 
-/// A text that cannot be saved stays in its file, and the error names the file.
+/// Saves an edited text. If that fails, the text stays in its file, and the error names the file.
 async fn put(
     app: &mut CliApp,
     client: &Client,
@@ -124,12 +124,12 @@ async fn put(
     match client.put_topic(topic, text, over).await {
         Ok(done) => {
             draft.discard();
-            told(app, &done)
+            show(app, &done)
         }
         Err(error) => {
             let newer =
                 format!("run `bethink memory show {}` to see the newer version", topic.name);
-            Err(draft.kept(&error, CONFLICT, &format!("{newer}, then edit again")))
+            Err(draft.not_saved(&error, CONFLICT, &format!("{newer}, then edit again")))
         }
     }
 }
@@ -152,16 +152,16 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
     Ok(())
 }
 
-/// The result of a write, with its warnings.
-fn told(app: &mut CliApp, done: &MemoryWritten) -> Done {
+/// Shows the result of a write, with its warnings.
+fn show(app: &mut CliApp, done: &MemoryWritten) -> Done {
     let verb = match done.outcome {
         MemoryOutcome::Created => "remembered as",
         _ => "changed",
     };
-    told_as(app, done, verb)
+    show_as(app, done, verb)
 }
 
-pub(super) fn told_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Done {
+pub(super) fn show_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Done {
     let Some(screen) = app.screen.unless_json(done)? else { return Ok(()) };
     match done.outcome {
         MemoryOutcome::Same => screen.note(format!("{} already says that", done.path))?,
