@@ -73,6 +73,8 @@ const RUNS: [&str; 58] = [
 ];
 /// Run after the others: they end the daemon, or need none.
 const LAST: [&str; 4] = ["logs", "completions bash", "status", "down"];
+/// An editor that adds a line.
+const EDITOR: [(&str, &str); 1] = [("EDITOR", "printf 'And wide.\\n' >>")];
 /// Commands that are not run, and why.
 const NOT_RUN: [(&str, &str); 6] = [
     ("hook", "it answers in an agent's format, not in ours"),
@@ -108,7 +110,7 @@ fn keys() {
             }
         }
         words.push("--json");
-        let ended = terminal.run_in(&project, &words);
+        let ended = terminal.run_in_with(&project, &words, &EDITOR);
         assert_eq!(ended.code, 0, "{line}: {ended:?}");
         let values: Vec<Value> = serde_json::Deserializer::from_str(&ended.out)
             .into_iter()

@@ -30,14 +30,19 @@ impl Terminal {
     }
 
     pub(crate) fn run_with(&self, words: &[&str], settings: &[(&str, &str)]) -> Ended {
-        self.command(self.path(), words, settings)
+        self.run_in_with(self.path(), words, settings)
     }
 
     pub(crate) fn run_in(&self, dir: &Path, words: &[&str]) -> Ended {
-        self.command(dir, words, &[])
+        self.run_in_with(dir, words, &[])
     }
 
-    fn command(&self, dir: &Path, words: &[&str], settings: &[(&str, &str)]) -> Ended {
+    pub(crate) fn run_in_with(
+        &self,
+        dir: &Path,
+        words: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Ended {
         let output = Command::new(env!("CARGO_BIN_EXE_bethink"))
             .args(words)
             .env_clear()

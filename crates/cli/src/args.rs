@@ -24,7 +24,8 @@ pub(crate) use team::TeamCommand;
 pub(crate) use window::{Compact, Expand};
 
 const AFTER_HELP: &str = "\
-SESSION is an id, the beginning or end of one if it is unique, or `last`: the project's newest session.
+SESSION is an id, a unique beginning or end of one, or `last`, which is the
+project's newest session.
 `bethink COMMAND --help` explains a command and shows an example.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon could not be reached.";
@@ -131,7 +132,7 @@ pub(crate) enum CliCommand {
     /// List the compactions of a session
     #[command(after_help = "Example: bethink compactions --session last")]
     Compactions,
-    /// List the old spans of messages that are, or can be, shown as short texts
+    /// List old spans that are, or can be, shown as short texts
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
     /// Undo a compaction: the prompt shows the messages again

@@ -114,7 +114,7 @@ fn line_at(lines: &[Range<usize>], char: usize) -> usize {
 /// Returns the range of the lines with the hits and of neighbouring lines that fit as a whole.
 fn lines_around(lines: &[Range<usize>], hits: &Range<usize>, room: usize) -> Range<usize> {
     let (mut first, mut last) = (line_at(lines, hits.start), line_at(lines, hits.end));
-    for is_next in [true, false, true] {
+    for is_next in [true, false, true, false] {
         let (from, to) = match is_next {
             true => (first, last + 1),
             false => (first.saturating_sub(1), last),
@@ -261,8 +261,8 @@ mod tests {
         check(code, "a", 200, "fn a() {\n    one();\n    two();");
         check(code, "beta", 200, "    three();\n}\nfn beta() {}");
         // A neighbour that does not fit is left out; a line with a hit is cut.
-        let long = format!("{}\nhere\n{}", "x ".repeat(60), "y ".repeat(60));
-        check(&long, "here", 40, "here");
+        let long = format!("{}\nneedle\n{}", "x ".repeat(60), "y ".repeat(60));
+        check(&long, "needle", 40, "needle");
         check(
             &format!("above\n{}needle {}", "x ".repeat(60), "y ".repeat(60)),
             "needle",

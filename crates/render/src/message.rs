@@ -149,15 +149,15 @@ mod tests {
 
     #[test]
     fn whole_messages_are_wrapped_on_a_terminal_only() {
-        let stored = stored(r#"{"content":"  one two three four"}"#);
+        let stored = stored(r#"{"content":"one two three four five"}"#);
         let shown = |live| {
-            let look = TerminalLook { live, ..TerminalLook::plain(16) };
+            let look = TerminalLook { live, ..TerminalLook::plain(22) };
             let lines = message(&stored, MessageExtent::Whole, look, jiff::Timestamp::UNIX_EPOCH);
             let lines = lines.iter().skip(1).map(|line| line.render(LineMode::One, false));
             lines.collect::<Vec<_>>()
         };
-        assert_eq!(shown(false), ["    one two three four"]);
-        assert_eq!(shown(true), ["    one two", "    three four"]);
+        assert_eq!(shown(false), ["    one two three four five"]);
+        assert_eq!(shown(true), ["    one two three four", "    five"]);
     }
 
     #[test]
