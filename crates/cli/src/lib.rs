@@ -105,7 +105,15 @@ fn print_clap_error(error: &clap::Error, screen: &mut Screen) -> ExitCode {
     }
     let text = error.render().to_string();
     if screen.json {
-        return fail(&CliFailure::arguments(&text), screen);
+        let failure = match error.kind() {
+            // clap's text is the whole help.
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => CliFailure::HintedUse {
+                what: "the command is incomplete".into(),
+                hint: "`--help` lists its subcommands and arguments".into(),
+            },
+            _ => CliFailure::arguments(&text),
+        };
+        return fail(&failure, screen);
     }
     let _unprinted = screen.complain(text.trim_end());
     ExitCode::from(CliFailure::Use(text).exit_code())

@@ -57,10 +57,26 @@ fn block(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
             }
             MessageExtent::Whole => paragraphs(word("thinking"), extent),
         },
+        "tool_use" if extent == MessageExtent::Whole => {
+            whole_call(word("name"), block.get("input"))
+        }
         "tool_use" => vec![tool_use(word("name"), block.get("input"))],
         "tool_result" => tool_result(block, extent),
         other => vec![StyledText::new().dim(format!("{INDENT}[{other}]"))],
     }
+}
+
+/// Shows a tool call with all lines of its arguments.
+fn whole_call(name: &str, input: Option<&Value>) -> Vec<StyledText> {
+    let Some(Value::Object(input)) = input else { return vec![tool_use(name, input)] };
+    let mut lines = vec![tool_use(name, None)];
+    for (key, value) in input {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = format!("{key}={text}");
+        let shown = text.lines().map(|line| format!("{INDENT}  {}", untabbed(line)));
+        lines.extend(shown.map(|line| StyledText::new().dim(line)));
+    }
+    lines
 }
 
 fn tool_use(name: &str, input: Option<&Value>) -> StyledText {

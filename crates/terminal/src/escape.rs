@@ -1,13 +1,13 @@
 //! Makes text harmless: characters that control the terminal, or hide or reorder text, become visible.
 //!
-//! Titles, messages, snippets and errors come from models, tools and files. A terminal would obey them: OSC 52 writes
-//! the clipboard, CSI rewrites lines, bidi overrides reorder words. So no text is trusted, not even our own, and only
-//! the screen adds colour.
+//! Titles, messages, snippets and errors come from models, tools and files, and a terminal obeys what they contain: OSC 52
+//! writes the clipboard, CSI rewrites lines, bidi overrides reorder words. Therefore all text is escaped, even our own,
+//! and only the screen adds colour.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Which control characters may pass.
+/// Which control characters are printed unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineMode {
     /// None.
@@ -36,7 +36,7 @@ pub(crate) fn visible(text: &str, lines: LineMode) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON text with these characters as `\u001b`. They only occur inside strings, so the value is the same.
+/// Escapes the same characters in JSON text, as `\u001b`. They only occur inside strings, so the value is unchanged.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     if !text.chars().any(unseen) {
         return Cow::Borrowed(text);
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_steers_a_terminal_passes() {
+    fn control_sequences_are_escaped() {
         let check = |text: &str, expect: &str| assert_eq!(visible(text, LineMode::Many), expect);
         check("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"); // OSC 52: the clipboard
         check("\x1b[2J\x1b[31mred", "␛[2J␛[31mred"); // CSI
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_line_stays_one() {
+    fn a_single_line_remains_one_line() {
         assert_eq!(visible("a\nb\tc", LineMode::One), "a␊b␉c");
     }
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_is_both_unprintable_and_passed() {
+    fn every_control_character_is_escaped() {
         for c in (0..=0x10ffff).filter_map(char::from_u32) {
             let text = c.to_string();
             let shown = visible(&text, LineMode::One);

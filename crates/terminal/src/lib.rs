@@ -1,7 +1,7 @@
-//! The way to the terminal: styled text, tables, progress and JSON, for any program.
+//! Output on a terminal: styled text, tables, progress and JSON.
 //!
-//! All text is escaped on its way out, so that untrusted text cannot control the terminal. What to say is up to the
-//! caller: this crate knows nothing about bethink.
+//! All text is escaped before it is printed, so that untrusted text cannot control the terminal. This crate knows
+//! nothing about bethink.
 //!
 //! Reading order: `escape` → `text` → `table` → `pager` → `screen` → `progress`; `words` formats numbers and times.
 

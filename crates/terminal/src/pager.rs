@@ -1,12 +1,12 @@
-//! Output that is longer than the screen, shown in the reader's pager.
+//! Shows output that is longer than the screen in the user's pager.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// How `less` behaves unless `$LESS` says otherwise: quit if it fits, show colours, leave the text on the screen.
+/// Options of `less` unless `$LESS` is set: quit if the text fits, show colours, leave the text on the screen.
 const LESS: &str = "FRX";
 
-/// `$PAGER`, else `less`. `None` where the reader wants none.
+/// Returns `$PAGER`, else `less`. `None` if the user wants no pager.
 pub(crate) fn command(lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
     match lookup("PAGER") {
         None => Some("less".to_owned()),
@@ -14,23 +14,42 @@ pub(crate) fn command(lookup: impl Fn(&str) -> Option<String>) -> Option<String>
     }
 }
 
-/// Shows `text` in the pager and waits until the reader closes it. An error means that the pager did not run.
+/// Shows `text` in the pager and waits until the user closes it. An error means that the pager did not run.
 pub(crate) fn show(pager: &str, text: &[u8]) -> io::Result<()> {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", pager]).stdin(Stdio::piped());
+    let mut command = command_of(pager);
+    command.stdin(Stdio::piped());
     if std::env::var_os("LESS").is_none() {
-        shell.env("LESS", LESS);
+        command.env("LESS", LESS);
     }
-    let mut child = shell.spawn()?;
+    let mut child = command.spawn()?;
     if let Some(mut input) = child.stdin.take() {
-        // A reader who closes the pager early has seen enough.
+        // The user may close the pager before it has read everything.
         let _unread = input.write_all(text);
     }
-    // What the shell says when there is no such program.
+    // The shell's exit codes if there is no such program.
     const NOT_RUN: [i32; 2] = [126, 127];
     match child.wait()?.code() {
         Some(code) if NOT_RUN.contains(&code) => Err(io::ErrorKind::NotFound.into()),
         _ => Ok(()),
+    }
+}
+
+/// Runs the pager itself, so that it is waited for. A shell would not outlive Ctrl-C, which a pager may handle; it is
+/// used only if the pager is more than a program with arguments.
+fn command_of(pager: &str) -> Command {
+    let is_plain = |c: char| c.is_alphanumeric() || " /._-+".contains(c);
+    let mut words = pager.split_whitespace();
+    match words.next().filter(|_| pager.chars().all(is_plain)) {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.args(words);
+            command
+        }
+        None => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", pager]);
+            shell
+        }
     }
 }
 
@@ -39,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reader_chooses_the_pager() {
+    fn the_user_chooses_the_pager() {
         let chosen = |pager: Option<&str>| command(|_| pager.map(str::to_owned));
         assert_eq!(chosen(None).as_deref(), Some("less"));
         assert_eq!(chosen(Some("more -s")).as_deref(), Some("more -s"));
@@ -53,5 +72,8 @@ mod tests {
         show(&format!("cat > {}", file.display()), b"text").unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), b"text");
         assert!(show("/no/such/pager 2>&-", b"text").is_err());
+        assert!(show("/no/such/pager", b"text").is_err());
+        let program = |pager: &str| command_of(pager).get_program().to_owned();
+        assert_eq!((program("more -s"), program("LESS=R less")), ("more".into(), "sh".into()));
     }
 }

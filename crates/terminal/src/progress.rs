@@ -5,21 +5,21 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::escape::{LineMode, visible};
 use crate::screen::Screen;
 
-/// Longest label, in characters.
+/// Maximum length of the label, in characters.
 const LABEL: usize = 16;
 
-/// A bar that disappears when the work is done.
+/// A progress bar that disappears when the work is done.
 #[derive(Debug)]
 pub struct ProgressLine(ProgressBar);
 
 impl ProgressLine {
-    /// Hidden when quiet, with `--json`, and if stderr is not a terminal.
+    /// Creates a bar, which is hidden with `--quiet`, with `--json`, and if stderr is not a terminal.
     pub fn new(screen: &Screen, label: &str) -> Self {
         let shown = screen.look.progress && !screen.is_terse();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        // Fits the narrowest terminals, because a wrapped bar is drawn twice.
+        // It fits the narrowest terminal: a bar that wraps would be drawn twice.
         let template = " {prefix}  {bar:24}  {percent:>3}%  {msg} ";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("█▌░"));
@@ -29,7 +29,7 @@ impl ProgressLine {
         Self(bar)
     }
 
-    /// A few words next to the bar.
+    /// Shows a short text next to the bar.
     pub fn say(&self, words: &str) {
         self.0.set_message(visible(words, LineMode::One).into_owned());
     }

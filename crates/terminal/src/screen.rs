@@ -1,5 +1,5 @@
-//! Stdout and stderr. Everything is printed through [`Screen`], which escapes it. What the terminal can do decides
-//! about colour, width, motion and the pager.
+//! Stdout and stderr. Everything is printed through [`Screen`], which escapes it. Colour, width, moving lines and the
+//! pager depend on what the terminal can do.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -10,10 +10,10 @@ use crate::escape::{self, LineMode};
 use crate::pager;
 use crate::text::{StyledText, paragraphs};
 
-/// Columns and lines when the terminal does not say: what old terminals and most pagers have.
+/// Columns and lines if the terminal does not report them: the size of old terminals.
 const DEFAULT_WIDTH: usize = 80;
 const DEFAULT_HEIGHT: usize = 24;
-/// In narrower terminals nothing lines up; longer lines are hard to read.
+/// Range of widths that is used. In narrower terminals columns cannot line up; longer lines are hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 
 /// What the terminal can do.
@@ -22,9 +22,9 @@ pub struct TerminalLook {
     pub colour: bool,
     pub width: usize,
     pub height: usize,
-    /// Stdout is a terminal, so a person is reading: lines may move.
+    /// Whether stdout is a terminal, so that a person is reading and lines may move.
     pub live: bool,
-    /// Stderr is a terminal: progress bars may be drawn, and notes are wrapped.
+    /// Whether stderr is a terminal, so that progress bars are drawn and notes are wrapped.
     pub progress: bool,
 }
 
@@ -48,13 +48,13 @@ impl TerminalLook {
         Self { colour, width, height, live: live && !dumb, progress }
     }
 
-    /// A look without a terminal, for text of this width.
+    /// Returns the look for text of this width without a terminal.
     pub const fn plain(width: usize) -> Self {
         Self { colour: false, width, height: DEFAULT_HEIGHT, live: false, progress: false }
     }
 }
 
-/// What a command prints while its output may still go to a pager.
+/// Output that is held back, because it may go to a pager.
 #[derive(Default)]
 struct HeldOutput {
     out: Vec<u8>,
@@ -71,7 +71,7 @@ pub struct Screen {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
     held: Option<HeldOutput>,
-    /// The terminal shows a live line, which must be cleared before anything else is printed.
+    /// Whether the terminal shows a live line, which must be cleared before anything else is printed.
     moving: bool,
 }
 
@@ -81,14 +81,14 @@ impl Screen {
         Self { look, json, quiet, out, err, held: None, moving: false }
     }
 
-    /// Holds back what is printed from now on, for [`Screen::release`] to show in a pager if it is long.
+    /// Holds back all output from now on, so that [`Screen::release`] can show it in a pager if it is long.
     pub fn hold(&mut self) {
         if self.look.live {
             self.held = Some(HeldOutput::default());
         }
     }
 
-    /// Prints what was held back: through the pager if it is longer than the terminal. Notes come after it.
+    /// Prints the output that was held back, in the pager if it is longer than the screen, and then the notes.
     pub fn release(&mut self, lookup: impl Fn(&str) -> Option<String>) -> io::Result<()> {
         let Some(HeldOutput { out, err }) = self.held.take() else { return Ok(()) };
         let lines = out.iter().filter(|&&byte| byte == b'\n').count();
@@ -100,22 +100,22 @@ impl Screen {
         self.err.write_all(&err)
     }
 
-    /// Only the result is printed: no hints, and nothing that moves.
+    /// Whether only the result is printed: no hints, and no moving lines.
     pub fn is_terse(&self) -> bool {
         self.quiet || self.json
     }
 
-    /// One line. Line feeds in it are shown, not obeyed.
+    /// Prints one line. Line feeds in it are shown as symbols.
     pub fn line(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         self.print(&text.into(), LineMode::One)
     }
 
-    /// Text of several lines.
+    /// Prints text of several lines.
     pub fn block(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         self.print(&text.into(), LineMode::Many)
     }
 
-    /// Text of several lines: wrapped on a terminal, unchanged for another program.
+    /// Prints text of several lines: wrapped on a terminal, unchanged for another program.
     pub fn prose(&mut self, text: &str) -> io::Result<()> {
         match self.look.live {
             true => self.block(paragraphs(text, self.look.width)),
@@ -123,7 +123,7 @@ impl Screen {
         }
     }
 
-    /// One line, wrapped between words on a terminal. Later lines are indented by `indent` columns.
+    /// Prints one line, wrapped between words on a terminal. Later lines are indented by `indent` columns.
     pub fn flowing(&mut self, text: impl Into<StyledText>, indent: usize) -> io::Result<()> {
         match self.look.live {
             true => self.lines(text.into().wrapped(self.look.width, indent)),
@@ -139,7 +139,7 @@ impl Screen {
         self.line("")
     }
 
-    /// With `--json` prints the value and returns `None`; else returns the screen to print text on.
+    /// With `--json`, prints the value and returns `None`; else returns the screen to print text on.
     pub fn unless_json(&mut self, value: &impl Serialize) -> io::Result<Option<&mut Self>> {
         match self.json {
             true => self.value(value).map(|()| None),
@@ -147,22 +147,29 @@ impl Screen {
         }
     }
 
-    /// For people, not for scripts: printed on stderr, and left out when quiet.
+    /// Prints a note for people, not for scripts: on stderr, and not when quiet.
     pub fn note(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         if self.is_terse() { Ok(()) } else { self.complain(text) }
     }
 
-    /// A note in a dim tone.
+    /// Prints a note in a dim tone.
     pub fn hint(&mut self, text: impl Into<String>) -> io::Result<()> {
         self.note(StyledText::new().dim(text))
     }
 
-    /// An error or a note, on stderr.
+    /// Prints an error or a note on stderr.
     pub fn complain(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         self.explain(StyledText::new(), text)
     }
 
-    /// The same after a label such as `error: `; on a terminal, later lines are indented below the text.
+    /// A question on stderr, which is answered on the same line.
+    pub fn ask(&mut self, question: &str) -> io::Result<()> {
+        self.settle()?;
+        write!(self.err(), "{} ", escape::visible(question, LineMode::One))?;
+        self.err().flush()
+    }
+
+    /// An error or a note after a label such as `error: `. On a terminal, later lines are indented below the text.
     pub fn explain(&mut self, label: StyledText, text: impl Into<StyledText>) -> io::Result<()> {
         self.settle()?;
         let (indent, text) = (label.width(), label.then(text.into()));
@@ -176,7 +183,7 @@ impl Screen {
             .try_for_each(|line| writeln!(self.err(), "{}", line.render(LineMode::Many, colour)))
     }
 
-    /// A JSON value: readable on a terminal, one line elsewhere.
+    /// Prints a JSON value: indented on a terminal, else on one line.
     pub fn value(&mut self, value: &impl Serialize) -> io::Result<()> {
         match self.look.live {
             true => {
@@ -187,7 +194,7 @@ impl Screen {
         }
     }
 
-    /// A JSON value as one line of many.
+    /// Prints a JSON value as one line of many.
     pub fn record(&mut self, value: &impl Serialize) -> io::Result<()> {
         json_line(self.out(), value)?;
         self.out().flush()
@@ -197,7 +204,7 @@ impl Screen {
         json_line(self.err(), value)
     }
 
-    /// JSON lines: byte for byte for another program, escaped on a terminal.
+    /// Prints JSON lines: byte for byte for another program, escaped on a terminal.
     pub fn jsonl(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.look.live {
             return self.out().write_all(bytes);
@@ -208,7 +215,7 @@ impl Screen {
         self.out().write_all(shown.as_bytes())
     }
 
-    /// A line that the next one replaces. Prints nothing where stdout is not a terminal.
+    /// Prints a line that the next one replaces. Prints nothing if stdout is not a terminal.
     pub fn live(&mut self, text: &StyledText) -> io::Result<()> {
         if !self.look.live || self.is_terse() {
             return Ok(());
@@ -300,6 +307,7 @@ mod tests {
             Box::new(|screen| screen.block(HOSTILE)),
             Box::new(|screen| screen.note(HOSTILE)),
             Box::new(|screen| screen.complain(HOSTILE)),
+            Box::new(|screen| screen.ask(HOSTILE)),
             Box::new(|screen| screen.value(&HOSTILE)),
             Box::new(|screen| screen.record(&HOSTILE)),
             Box::new(|screen| screen.value_on_stderr(&HOSTILE)),

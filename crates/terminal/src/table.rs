@@ -7,7 +7,7 @@ const GAP: usize = 2;
 #[derive(Debug)]
 pub struct TextTable {
     columns: Vec<&'static str>,
-    /// The first row is the head.
+    /// The first row contains the column heads.
     rows: Vec<Vec<StyledText>>,
 }
 

@@ -1,4 +1,4 @@
-//! Text with tones: what to print, and how it should look on a terminal that has colours.
+//! Text with tones, which decide how it looks on a terminal with colours.
 
 use anstyle::{AnsiColor, Color, Style};
 use unicode_width::UnicodeWidthStr;
@@ -77,18 +77,18 @@ impl StyledText {
         self.0.iter().all(|(_, text)| text.is_empty())
     }
 
-    /// Its width in columns, as one line.
+    /// Returns the width as one line, in columns.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| columns(text)).sum()
     }
 
-    /// Padded with spaces to `width`.
+    /// Pads with spaces to `width`.
     pub fn padded(self, width: usize) -> Self {
         let missing = width.saturating_sub(self.width());
         self.plain(" ".repeat(missing))
     }
 
-    /// Cut to `width` columns, with an ellipsis if something was cut.
+    /// Cuts to `width` columns, with an ellipsis if something was cut.
     pub fn fitted(self, width: usize) -> Self {
         if self.width() <= width {
             return self;
@@ -133,7 +133,7 @@ impl StyledText {
         out.split(|(_, c)| *c == '\n').map(Self::of_chars).collect()
     }
 
-    /// The characters to print: escaped, and coloured if `colour` is set.
+    /// Returns the characters to print: escaped, and coloured if `colour` is set.
     pub fn render(&self, lines: LineMode, colour: bool) -> String {
         let mut out = String::new();
         for (tone, text) in &self.0 {
@@ -174,7 +174,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The same after a mark: the first line begins with it, the others with spaces of its width.
+/// Breaks a text as [`wrapped`] does. The first line begins with `mark`, the others with as many spaces.
 pub fn hanging(mark: &StyledText, tone: Tone, text: &str, width: usize) -> Vec<StyledText> {
     let indent = mark.width();
     let lines = wrapped(text, width.saturating_sub(indent)).into_iter().enumerate();
@@ -201,12 +201,12 @@ pub fn paragraphs(text: &str, width: usize) -> String {
     broken.collect::<Vec<_>>().join("\n")
 }
 
-/// Width of a line in columns, after escaping.
+/// Returns the width of a line after escaping, in columns.
 pub fn columns(text: &str) -> usize {
     visible(text, LineMode::One).width()
 }
 
-/// As much of the escaped text as fits, and whether that is everything.
+/// Returns as much of the escaped text as fits, and whether that is all of it.
 fn cut(text: &str, room: usize) -> (String, bool) {
     let text = visible(text, LineMode::One);
     let (mut used, mut out) = (0, String::new());
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colour_is_added_around_escaped_text_alone() {
+    fn colour_is_added_around_escaped_text_only() {
         let text = StyledText::new().strong("\x1b[0m").plain("x");
         assert_eq!(text.render(LineMode::One, false), "␛[0mx");
         assert_eq!(text.render(LineMode::One, true), "\x1b[1m␛[0m\x1b[0mx");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_stands_below_itself() {
+    fn later_lines_of_an_item_are_indented() {
         let check = |text: &str, expect: &str| assert_eq!(paragraphs(text, 12), expect);
         check("# A\n\n- one two three", "# A\n\n- one two\n  three");
         check("  - one two three", "  - one two\n    three");

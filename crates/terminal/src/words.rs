@@ -15,13 +15,13 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// Share of a whole, with one decimal; 0 if the whole is 0.
+/// Formats a share in percent, with one decimal; 0 if the whole is 0.
 pub fn percent(part: u64, whole: u64) -> String {
     let share = if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
     format!("{share:.1}%")
 }
 
-/// Counts of tokens in a narrow column: `9,999`, `12k`, `3.4M`.
+/// Formats a token count for a narrow column: `9,999`, `12k`, `3.4M`.
 pub fn short(n: u64) -> String {
     match n {
         0..=9_999 => count(n),
@@ -31,7 +31,7 @@ pub fn short(n: u64) -> String {
     }
 }
 
-/// US dollars to the cent; smaller amounts are `<$0.01`.
+/// Formats US dollars, to the cent; smaller amounts are `<$0.01`.
 pub fn dollars(amount: f64) -> String {
     match amount {
         n if n <= 0.0 => "$0".into(),
@@ -65,7 +65,7 @@ pub fn span(seconds: u64) -> String {
 /// Seconds after which a time is shown as a date.
 const WEEK: u64 = 7 * 86_400;
 
-/// An RFC 3339 time as its distance from now, or as its date (UTC) if that is more than a week ago. Other text is
+/// Formats an RFC 3339 time as its distance from now, or as its date (UTC) if that is more than a week ago. Other text is
 /// returned unchanged.
 pub fn ago(time: &str, now: Timestamp) -> String {
     let Ok(then) = time.parse::<Timestamp>() else { return time.to_owned() };
@@ -77,7 +77,7 @@ pub fn ago(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// The first line that is not blank.
+/// Returns the first line that is not blank.
 pub fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_read_well() {
+    fn numbers_are_formatted() {
         for (n, expect) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
             assert_eq!(count(n), expect);
         }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_distances() {
+    fn times_are_distances_or_dates() {
         let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
         let check = |then: &str, expect: &str| assert_eq!(ago(then, now), expect, "{then}");
         check("2026-01-01T23:59:58Z", "just now");

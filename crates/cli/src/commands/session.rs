@@ -234,7 +234,7 @@ async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> D
         client.delete_session(session.id).await?;
         let title = session.title.as_deref().unwrap_or("untitled");
         let messages = plural(session.messages, "message", "messages");
-        app.screen.note(format!("deleted {} {title}, {messages}", session.id))?;
+        app.screen.note(format!("deleted {}: {title}, {messages}", session.id))?;
     }
     if app.screen.json {
         let ids: Vec<_> = sessions.iter().map(|session| session.id).collect();
@@ -255,14 +255,15 @@ fn confirm(app: &mut CliApp, sessions: &[Session]) -> Done {
     for session in sessions {
         let title = session.title.as_deref().unwrap_or("untitled");
         let messages = plural(session.messages, "message", "messages");
-        app.screen.complain(format!("  {} {title}, {messages}", short_id(session.id)))?;
+        app.screen.complain(format!("  {}: {title}, {messages}", short_id(session.id)))?;
     }
     let sessions = plural(sessions.len() as u64, "session", "sessions");
-    app.screen.complain(format!("Delete {sessions}? This cannot be undone. [y/N]"))?;
+    app.screen.ask(&format!("Delete {sessions}? This cannot be undone. [y/N]"))?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(CliFailure::new("nothing was deleted")),
+    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
     }
+    app.screen.complain("nothing was deleted")?;
+    Err(CliFailure::Printed)
 }
