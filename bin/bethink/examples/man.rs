@@ -1,5 +1,5 @@
-//! Writes the manual pages of both programs: `cargo xtask man DIR`. An example, so that neither program
-//! carries it.
+//! Writes the manual pages of both programs: `cargo xtask man DIR`. It is an example, so that it is not part of either
+//! program.
 
 #![allow(clippy::print_stderr, reason = "a tool of developers, whose terminal it is")]
 

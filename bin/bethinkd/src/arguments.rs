@@ -1,4 +1,4 @@
-//! The daemon's arguments. The generator of manual pages reads them, too.
+//! The daemon's arguments, which the generator of manual pages also reads.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use clap::{Parser, ValueEnum};
 
 /// The local memory daemon for coding agents.
 ///
-/// Serves one home until SIGTERM or SIGINT, then finishes its work and exits.
+/// Serves one home directory until SIGTERM or SIGINT, then finishes its work and exits.
 #[derive(Debug, Parser)]
 #[command(name = "bethinkd", version)]
 pub(crate) struct Arguments {
     /// Loopback address to listen on; port 0 picks a free port, which is written to daemon.json
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) listen: Option<String>,
-    /// Directory of all state [default: BETHINK_HOME, else $XDG_DATA_HOME/bethink]
+    /// Directory for all data [default: BETHINK_HOME, else $XDG_DATA_HOME/bethink]
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     /// Config file [default: BETHINK_CONFIG, else $XDG_CONFIG_HOME/bethink/config.toml]

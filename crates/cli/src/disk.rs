@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::CliFailure;
 
 /// Maximum size of a settings file, in bytes. Claude Code's own grows to several megabytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A settings file as it was read.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if !meta.is_file() || meta.len() > MOST_BYTES {
+    if !meta.is_file() || meta.len() > MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "not a regular file, or larger than 64 MiB",
@@ -202,9 +202,9 @@ impl SettingsBackup {
 
     /// The name contains the path of the changed file, so that a person finds it.
     fn place(&self, path: &Path, kind: &str) -> PathBuf {
-        const MOST_NAME_BYTES: usize = 180;
+        const MAX_NAME_BYTES: usize = 180;
         let name = path.to_string_lossy().replace('/', "+");
-        let from = name.ceil_char_boundary(name.len().saturating_sub(MOST_NAME_BYTES));
+        let from = name.ceil_char_boundary(name.len().saturating_sub(MAX_NAME_BYTES));
         self.dir.join(format!("{}.{kind}", &name[from..]))
     }
 }

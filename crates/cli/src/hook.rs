@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use bethink_client::DaemonPlaces;
 use bethink_client::quick::{self, QuickError};
 use bethink_hook_events::answer::NOTHING;
-use bethink_hook_events::input::MOST_INPUT_BYTES;
+use bethink_hook_events::input::MAX_INPUT_BYTES;
 use bethink_hook_events::{Delivery, HookClient, HookEvent, HookInput, HookInputError};
 use bethink_spool::{Faults, Spool};
 use bethink_terminal::{Screen, TerminalLook};
@@ -192,7 +192,7 @@ fn stdin() -> Result<Vec<u8>, HookFault> {
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
     let mut lock = stdin.lock();
     // `HookInput::read` reports input above the limit.
-    while bytes.len() <= MOST_INPUT_BYTES && is_ready(&stdin).map_err(HookFault::Stdin)? {
+    while bytes.len() <= MAX_INPUT_BYTES && is_ready(&stdin).map_err(HookFault::Stdin)? {
         match lock.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => bytes.extend_from_slice(&buffer[..read]),

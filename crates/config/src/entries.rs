@@ -1,4 +1,4 @@
-//! The settings one by one, with where each value comes from; and the config file with one of them changed.
+//! Lists the settings with the origin of each value, and changes one of them in the config file.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::keys::SettingKey;
 use crate::load::{self, Overrides, config_path, config_text};
 use crate::settings::{KEYS, Settings};
 
-/// One setting as it is in effect.
+/// A setting with the value in effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingEntry {
     /// `section.key`.
@@ -20,7 +20,7 @@ pub struct SettingEntry {
     pub origin: Option<SettingOrigin>,
 }
 
-/// All settings, in the order of the documentation.
+/// Returns all settings, in the order of the documentation.
 pub fn entries(env: &dyn Fn(&str) -> Option<String>) -> Result<Vec<SettingEntry>, ConfigError> {
     let mut settings = Settings::load(env, &Overrides::default())?.settings;
     let (file, text) = config_text(env, None)?.unwrap_or_default();
@@ -36,13 +36,13 @@ pub fn entries(env: &dyn Fn(&str) -> Option<String>) -> Result<Vec<SettingEntry>
     Ok(entries.collect())
 }
 
-/// The config file that is read, whether it exists or not.
+/// Returns the path of the config file, even if the file does not exist.
 pub fn file(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     config_path(env, None)
 }
 
-/// The config file's text with one setting changed; everything else stays as it is. The new text is checked as a
-/// whole, so that a daemon that reads it starts.
+/// Returns the config file's text with one setting changed and everything else unchanged. The whole new text is checked,
+/// so that the daemon will accept it.
 pub fn with_setting(
     file: &std::path::Path,
     text: &str,
@@ -58,13 +58,13 @@ pub fn with_setting(
     }
     let value: toml_edit::Value = value.to_string().parse().map_err(|_| refused())?;
     // Reports a file that is already wrong, with its line.
-    load::checked(file, text)?;
+    load::check(file, text)?;
     let mut document: DocumentMut = text.parse().map_err(|_| refused())?;
     let section = document.entry(key.section).or_insert_with(|| Item::Table(Table::new()));
     let section = section.as_table_like_mut().ok_or_else(refused)?;
     match section.get_mut(key.name).and_then(Item::as_value_mut) {
         Some(there) => {
-            // Keeps the comment behind the old value.
+            // Keeps the comment after the old value.
             let decor = there.decor().clone();
             *there = value;
             *there.decor_mut() = decor;
@@ -74,11 +74,11 @@ pub fn with_setting(
         }
     }
     let text = document.to_string();
-    load::checked(file, &text)?;
+    load::check(file, &text)?;
     Ok(text)
 }
 
-/// The error for a key that does not exist. It names those of the section, or else the sections.
+/// Returns the error for an unknown key, which lists the keys of its section, or all sections.
 pub fn unknown(path: &str) -> ConfigError {
     let section = path.split('.').next().unwrap_or_default();
     let mut allowed: Vec<String> =
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_key_or_value_names_what_is_allowed() {
+    fn errors_say_which_keys_and_values_are_valid() {
         let check = |text: &str, key: &str, value: &str, expect: &str| {
             let error = set(text, key, value).unwrap_err();
             assert!(error.contains(expect), "{error}");
@@ -121,9 +121,9 @@ mod tests {
         check("", "memory.layuot", "claude", "memory.layout");
         check("", "colour.on", "true", "daemon.KEY, context.KEY");
         check("", "memory", "true", "memory.layout");
-        check("", "memory.layout", "mine", "allowed is \"bethink\" or \"claude\"");
+        check("", "memory.layout", "mine", "expected \"bethink\" or \"claude\"");
         check("", "daemon.max_depth", "deep", "a whole number from 8 to 1000");
-        check("", "compact.keep_min_tokens", "50000", "may not be more than");
+        check("", "compact.keep_min_tokens", "50000", "must not be greater than");
         check("[daemon", "daemon.socket", "true", "line 1");
         check("", "model.api_key_env", "sk-canary", "is something else");
     }

@@ -1,9 +1,9 @@
-//! Errors in settings, and where a value came from.
+//! Errors in settings, and the origin of a value.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
     File(PathBuf),
@@ -23,7 +23,7 @@ impl fmt::Display for SettingOrigin {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("could not find a home directory: set BETHINK_HOME or HOME")]
+    #[error("could not find a home directory; set BETHINK_HOME or HOME")]
     NoHome,
     #[error("could not read the config file {file}")]
     Read {
@@ -31,13 +31,13 @@ pub enum ConfigError {
         #[source]
         source: std::io::Error,
     },
-    /// The line itself is not shown: it may contain a secret.
+    /// The line is not shown, because it may contain a secret.
     #[error("{file} is not valid TOML: line {line}: {problem}")]
     Syntax { file: PathBuf, line: usize, problem: String },
-    #[error("{origin}: `{key}` is {given}; allowed is {allowed}")]
+    #[error("{origin}: `{key}` is {given}; expected {allowed}")]
     Value { origin: SettingOrigin, key: String, given: String, allowed: String },
-    #[error("unknown setting `{key}`; known are {allowed}")]
+    #[error("unknown setting `{key}`; the settings are {allowed}")]
     UnknownKey { key: String, allowed: String },
-    #[error("`{low}` ({low_value}) may not be more than `{high}` ({high_value})")]
+    #[error("`{low}` ({low_value}) must not be greater than `{high}` ({high_value})")]
     Order { low: &'static str, low_value: u64, high: &'static str, high_value: u64 },
 }

@@ -1,10 +1,10 @@
-//! The paths of the files in a home, for the daemon and its clients.
+//! The paths of the files in a home directory, for the daemon and its clients.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::ConfigError;
 
-/// `$BETHINK_HOME`: the directory with all state of one daemon.
+/// `$BETHINK_HOME`: the directory with all of a daemon's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
@@ -13,8 +13,8 @@ impl Home {
         Self(path.into())
     }
 
-    /// The home named by an argument, else `BETHINK_HOME`, else `$XDG_DATA_HOME/bethink`, else
-    /// `~/.local/share/bethink`; always absolute.
+    /// Returns the home that an argument names, else `BETHINK_HOME`, else `$XDG_DATA_HOME/bethink`, else
+    /// `~/.local/share/bethink`. The path is absolute.
     pub fn find(
         env: &dyn Fn(&str) -> Option<String>,
         named: Option<&Path>,
@@ -25,7 +25,7 @@ impl Home {
             .or_else(variable)
             .or_else(|| xdg_dir(env, "XDG_DATA_HOME", ".local/share"));
         let path = path.ok_or(ConfigError::NoHome)?;
-        // An empty path is the only one that cannot be made absolute.
+        // Only an empty path cannot be made absolute.
         std::path::absolute(path).map(Self).map_err(|_| ConfigError::NoHome)
     }
 
@@ -33,27 +33,27 @@ impl Home {
         &self.0
     }
 
-    /// The bearer token that clients send, 0600.
+    /// The bearer token that clients send. Its mode is 0600.
     pub fn token(&self) -> PathBuf {
         self.0.join("token")
     }
 
-    /// The running daemon: its URL, process, version and socket.
+    /// Describes the running daemon: its URL, process, version and socket.
     pub fn daemon_file(&self) -> PathBuf {
         self.0.join("daemon.json")
     }
 
-    /// Unix socket with the same routes as TCP.
+    /// The Unix socket, which has the same routes as TCP.
     pub fn socket(&self) -> PathBuf {
         self.0.join("daemon.sock")
     }
 
-    /// Stderr of a daemon that a client started.
+    /// The stderr of a daemon that was started by a client.
     pub fn log_file(&self) -> PathBuf {
         self.0.join("daemon.log")
     }
 
-    /// Notes of sessions, one Markdown file each, 0700.
+    /// The notes of all sessions, one Markdown file each. The directory's mode is 0700.
     pub fn notes(&self) -> PathBuf {
         self.0.join("session-memory")
     }
@@ -68,7 +68,7 @@ impl Home {
         self.notes().join("config").join("prompt.md")
     }
 
-    /// Hook events that the daemon has not taken yet, one file each, 0700.
+    /// Hook events that the daemon has not handled yet, one file each. The directory's mode is 0700.
     pub fn hook_spool(&self) -> PathBuf {
         self.0.join("spool").join("hooks")
     }
@@ -88,7 +88,7 @@ impl Home {
     }
 }
 
-/// bethink's directory in that of an XDG variable, or in its usual place in the user's home directory.
+/// Returns bethink's directory below an XDG variable's, or below the usual one in the user's home directory.
 pub(crate) fn xdg_dir(
     env: &dyn Fn(&str) -> Option<String>,
     variable: &str,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn files_lie_in_the_home() {
+    fn files_are_in_the_home() {
         let home = Home::new("/b");
         let files = [
             home.token(),

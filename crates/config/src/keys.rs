@@ -1,4 +1,4 @@
-//! One key of the settings: where its value goes, and which values are allowed.
+//! A setting's key: the field for its value, and the allowed values.
 
 use crate::error::{ConfigError, SettingOrigin};
 use crate::settings::{KEYS, Settings};
@@ -12,25 +12,25 @@ pub(crate) struct SettingKey {
     pub(crate) place: KeyTarget,
 }
 
-/// Where a value goes, by its type.
+/// The field for a value, by the value's type.
 #[derive(Clone, Copy)]
 pub(crate) enum KeyTarget {
-    /// A whole number between the two bounds, both allowed.
+    /// A whole number between two bounds, which are allowed.
     Whole(fn(&mut Settings) -> &mut u64, u64, u64),
-    /// A share in percent, from 0 to 100.
+    /// A percentage from 0 to 100.
     Percent(fn(&mut Settings) -> &mut f64),
     Flag(fn(&mut Settings) -> &mut bool),
     Text(fn(&mut Settings) -> &mut String),
     /// One of these words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
-    /// The name of an environment variable. Anything else is never shown: it may be a secret in the wrong place.
+    /// The name of an environment variable. Another value is never shown, because it may be a misplaced secret.
     Variable(fn(&mut Settings) -> &mut String),
-    /// A text that may contain a secret: never shown.
+    /// A text that is never shown, because it may contain a secret.
     Hidden(fn(&mut Settings) -> &mut String),
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
     Names(fn(&mut Settings) -> &mut Vec<String>),
-    /// Tokens by the beginning of a model's name.
+    /// Numbers of tokens, by the beginning of a model's name.
     Windows(fn(&mut Settings) -> &mut Vec<(String, u64)>),
 }
 
@@ -60,16 +60,18 @@ impl SettingKey {
             KeyTarget::Variable(_) => {
                 "the name of an environment variable (letters, digits and _), not a key".into()
             }
-            KeyTarget::Money(_) => format!("a number of US dollars from 0 to {MOST_MONEY}"),
-            KeyTarget::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
+            KeyTarget::Money(_) => format!("a number of US dollars from 0 to {MAX_MONEY}"),
+            KeyTarget::Names(_) => {
+                "a list of texts (in the environment, separated by commas)".into()
+            }
             KeyTarget::Windows(_) => format!(
-                "a list of \"model=tokens\" with {} to {} tokens (in the environment: joined by commas)",
+                "a list of \"model=tokens\" with {} to {} tokens (in the environment, separated by commas)",
                 WINDOW.0, WINDOW.1
             ),
         }
     }
 
-    /// The error of a value that is not allowed.
+    /// Returns the error for a value that is not allowed.
     pub(crate) fn refused(&self, origin: SettingOrigin, given: String) -> ConfigError {
         let given = match self.place {
             KeyTarget::Variable(_) | KeyTarget::Hidden(_) => "something else".into(),
@@ -86,7 +88,7 @@ impl SettingKey {
                 set(place(settings), whole.filter(|n| (low..=high).contains(n)))
             }
             KeyTarget::Percent(place) => set(place(settings), number(value, 100.0)),
-            KeyTarget::Money(place) => set(place(settings), number(value, MOST_MONEY)),
+            KeyTarget::Money(place) => set(place(settings), number(value, MAX_MONEY)),
             KeyTarget::Flag(place) => set(place(settings), value.as_bool()),
             KeyTarget::Text(place) | KeyTarget::Hidden(place) => {
                 set(place(settings), text(value, |text| !text.is_empty()))
@@ -100,7 +102,7 @@ impl SettingKey {
         }
     }
 
-    /// The same for the text of an environment variable or argument.
+    /// Stores the text of an environment variable or argument.
     pub(crate) fn put_text(
         &self,
         settings: &mut Settings,
@@ -113,7 +115,7 @@ impl SettingKey {
         }
     }
 
-    /// The text of an environment variable or argument as a value of the key's type.
+    /// Parses the text of an environment variable or argument as a value of the key's type.
     pub(crate) fn parsed(&self, given: &str) -> Option<toml::Value> {
         let text = given.trim();
         match self.place {
@@ -137,7 +139,7 @@ impl SettingKey {
         }
     }
 
-    /// The value in effect, unless it may contain a secret.
+    /// Returns the value in effect, unless it may contain a secret.
     pub(crate) fn shown(&self, settings: &mut Settings) -> toml::Value {
         match self.place {
             KeyTarget::Whole(place, ..) => match i64::try_from(*place(settings)) {
@@ -178,7 +180,7 @@ fn text(value: &toml::Value, is_allowed: impl Fn(&str) -> bool) -> Option<String
     value.as_str().map(str::trim).filter(|text| is_allowed(text)).map(str::to_owned)
 }
 
-/// As in POSIX: letters, digits and underscores, not starting with a digit.
+/// Whether it is a variable's name as in POSIX: letters, digits and underscores, not starting with a digit.
 fn is_variable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(|c: char| !c.is_ascii_digit()) && name.chars().all(plain)
@@ -207,16 +209,16 @@ fn windows(value: &toml::Value) -> Option<Vec<(String, u64)>> {
     names(value)?.into_iter().map(window).collect()
 }
 
-/// Far above every model's window, and small enough that sums of a few never overflow.
-pub(crate) const MOST_TOKENS: u64 = 100_000_000;
-/// Smallest and largest context window of a session.
-const WINDOW: (u64, u64) = (8_000, MOST_TOKENS);
-/// Largest count in a setting.
+/// Maximum number of tokens: far above every model's window, but sums of a few cannot overflow.
+pub(crate) const MAX_TOKENS: u64 = 100_000_000;
+/// Smallest and largest context window of a session, in tokens.
+const WINDOW: (u64, u64) = (8_000, MAX_TOKENS);
+/// Maximum count in a setting.
 pub(crate) const MANY: u64 = 1_000_000;
-/// A day: a longer wait is probably a wrong unit.
+/// Maximum duration, in milliseconds: a day. A longer one probably has the wrong unit.
 pub(crate) const DAY_MS: u64 = 86_400_000;
-/// More is certainly a mistake, for a day or for a million tokens.
-const MOST_MONEY: f64 = 1_000_000.0;
-/// Who does the work: the configured model, or the built-in algorithm.
+/// Maximum amount, in US dollars, per day or per million tokens. More is certainly a mistake.
+const MAX_MONEY: f64 = 1_000_000.0;
+/// Whether the configured model or the built-in algorithm is used.
 pub(crate) const STRATEGIES: &[&str] = &["model", "embedded"];
 pub(crate) const WHO_OR_NOBODY: &[&str] = &["model", "embedded", "off"];

@@ -1,9 +1,7 @@
-//! Settings of the daemon: defaults, then the config file, then the environment, then arguments.
+//! The daemon's settings, from defaults, the config file, the environment and arguments. Later ones take precedence.
 //!
-//! Owns the names, defaults and bounds of every setting, and the paths of the files in a home. What a setting does is
-//! up to the crate that uses it.
-//!
-//! A project's own files are never read as settings: only the user's config file, the environment and the arguments.
+//! Owns the names, defaults and bounds of all settings, and the paths of the files in a home. What a setting does is up to
+//! the crate that uses it. A project's own files are never read as settings.
 
 pub mod entries;
 mod error;

@@ -1,4 +1,4 @@
-//! Reads settings from their sources; later ones win: defaults, file, environment, arguments.
+//! Reads settings from defaults, the config file, the environment and arguments. Later ones take precedence.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
-/// The settings, and the keys of the file that are unknown and have no effect.
+/// The settings, and the file's unknown keys, which have no effect.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub settings: Settings,
@@ -38,8 +38,8 @@ impl fmt::Display for UnknownKey {
 }
 
 impl Settings {
-    /// Reads the `config.toml` that `overrides`, `BETHINK_CONFIG` or XDG name. Only a file named by an argument must
-    /// exist.
+    /// Reads the config file that `overrides`, `BETHINK_CONFIG` or the XDG directories name, and then the other sources.
+    /// Only a file that an argument names must exist.
     pub fn load(
         env: &dyn Fn(&str) -> Option<String>,
         overrides: &Overrides,
@@ -67,12 +67,12 @@ impl Settings {
     }
 }
 
-/// The config file when nothing names another one.
+/// Returns the path of the default config file.
 pub fn default_config(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     Some(xdg_dir(env, "XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
 
-/// The config file to read: the one of an argument, else of `BETHINK_CONFIG`, else the default one.
+/// Returns the config file to read: from an argument, else from `BETHINK_CONFIG`, else the default one.
 pub(crate) fn config_path(
     env: &dyn Fn(&str) -> Option<String>,
     named: Option<&Path>,
@@ -81,8 +81,8 @@ pub(crate) fn config_path(
     named.map(Path::to_path_buf).or_else(variable).or_else(|| default_config(env))
 }
 
-/// Whether a config file with this text is valid.
-pub(crate) fn checked(file: &Path, text: &str) -> Result<(), ConfigError> {
+/// Checks the text of a config file.
+pub(crate) fn check(file: &Path, text: &str) -> Result<(), ConfigError> {
     let mut settings = Settings::default();
     read_file(&mut settings, file, text)?;
     check_order(&settings)
@@ -137,11 +137,11 @@ fn read_file(
 fn syntax(file: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    // The parser quotes only names and single characters here, so no secret.
+    // The parser's message contains only names and single characters, so no secret.
     ConfigError::Syntax { file: file.to_path_buf(), line, problem: error.message().to_owned() }
 }
 
-/// Checks the pairs of settings of which one is a lower bound of the other.
+/// Checks the pairs of settings of which one must not be greater than the other.
 fn check_order(settings: &Settings) -> Result<(), ConfigError> {
     let (compact, model) = (&settings.compact, &settings.model);
     let pairs = [
@@ -248,18 +248,18 @@ mod tests {
     #[test]
     fn a_bad_value_names_place_key_and_what_is_allowed() {
         for (file, expect) in [
-            ("[daemon]\nmax_depth = -1", "`daemon.max_depth` is -1; allowed is a whole number"),
-            ("[daemon]\nsocket = 'yes'", "`daemon.socket` is \"yes\"; allowed is true or false"),
-            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; allowed is a text"),
-            ("[context]\nauto_percent = 101", "allowed is a number from 0 to 100"),
-            ("[context]\nmicrocompact_tools = [1]", "allowed is a list of texts"),
-            ("[session_memory]\nprofile = 'lavish'", "allowed is \"default\" or \"frugal\""),
-            ("[model]\nprovider = 'gemini'", "allowed is \"none\", \"anthropic\" or \"openai\""),
+            ("[daemon]\nmax_depth = -1", "`daemon.max_depth` is -1; expected a whole number"),
+            ("[daemon]\nsocket = 'yes'", "`daemon.socket` is \"yes\"; expected true or false"),
+            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; expected a text"),
+            ("[context]\nauto_percent = 101", "expected a number from 0 to 100"),
+            ("[context]\nmicrocompact_tools = [1]", "expected a list of texts"),
+            ("[session_memory]\nprofile = 'lavish'", "expected \"default\" or \"frugal\""),
+            ("[model]\nprovider = 'gemini'", "expected \"none\", \"anthropic\" or \"openai\""),
             ("[model]\ndaily_cost = -1", "a number of US dollars from 0"),
             ("[model]\nprice_input = nan", "a number of US dollars from 0"),
             ("[model]\nmax_output = 64001", "`model.max_output_ceiling` (64000)"),
-            ("daemon = 3", "`daemon` is 3; allowed is a section"),
-            ("[compact]\nkeep_min_tokens = 50000", "may not be more than"),
+            ("daemon = 3", "`daemon` is 3; expected a section"),
+            ("[compact]\nkeep_min_tokens = 50000", "must not be greater than"),
             ("[daemon", "is not valid TOML: line 1"),
             ("[daemon]\nsocket = true\nlisten =", "is not valid TOML: line 3"),
         ] {

@@ -1,4 +1,4 @@
-//! The daemon comes up.
+//! Starts the daemon.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,45 +17,45 @@ use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
-use crate::home::own_home;
+use crate::home::lock_home;
 use crate::{Daemon, Inner, connect};
 
-/// Why the daemon could not come up.
+/// The reason why the daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    #[error("could not use {home} as bethink's home")]
+    #[error("could not use {home} as bethink's home directory")]
     Home { home: PathBuf, source: std::io::Error },
     #[error(
-        "another daemon owns {home} ({holder}); stop it, or choose another home with BETHINK_HOME"
+        "another daemon is using {home} ({holder}); stop it, or set BETHINK_HOME to another directory"
     )]
     Owned { home: PathBuf, holder: String },
     #[error("could not open the database in {home}")]
     Store { home: PathBuf, source: OpenError },
-    #[error("could not read the work left by the last daemon")]
+    #[error("could not read the jobs of the previous daemon")]
     Work(#[from] StoreError),
-    #[error("could not read the work left by the last daemon: {0}")]
+    #[error("could not enqueue unfinished indexing: {0}")]
     Index(ServiceError),
 }
 
 impl Daemon {
-    /// Takes the home's lock, opens the store, starts the services.
+    /// Locks the home, opens the store and starts the services.
     pub async fn boot(settings: Settings) -> Result<Self, BootError> {
         Self::boot_with(settings, None).await
     }
 
-    /// The same, asking this model instead of the one that the settings name.
+    /// Boots with this model instead of the one in the settings.
     pub async fn boot_with(
         settings: Settings,
         model: Option<Arc<dyn Model>>,
     ) -> Result<Self, BootError> {
         let home = settings.home.clone();
-        let lock = own_home(&home)?;
+        let lock = lock_home(&home)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (store, opened) =
             SqliteStore::open(&home.join("bethink.db"), Options::new(clock.now()))
                 .await
                 .map_err(|source| BootError::Store { home, source })?;
-        tell(&opened);
+        log_damage(&opened);
         let cx = ServiceContext::new(settings, clock, Arc::new(store.clone()));
         let models = ModelService::open(cx.clone(), model).await?;
         let search = SearchService::new(cx.clone());
@@ -91,10 +91,10 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Takes up what the last daemon left.
+    /// Resumes the work that the previous daemon did not finish.
     async fn start(&self, store: SqliteStore, check_due: bool) -> Result<(), BootError> {
         self.runner.release().await?;
-        // What is broken in a person's configuration of notes is told at once.
+        // Reports errors in the user's notes template and prompt at startup.
         self.notes.read_outline().await;
         self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
         self.cx.spawn(self.runner.clone().work());
@@ -105,7 +105,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// A large database that was not closed cleanly is looked through while it serves.
+    /// Checks a large database that was not closed cleanly while it is in use.
     fn check_in_background(&self, store: SqliteStore) {
         let stop = self.cx.stopping().clone();
         self.cx.spawn(async move {
@@ -120,11 +120,11 @@ impl Daemon {
     }
 }
 
-fn tell(opened: &OpenReport) {
+fn log_damage(opened: &OpenReport) {
     let Some(damage) = &opened.damage else { return };
     tracing::error!(
         reason = %damage.reason, copy = %damage.copy.display(),
-        "the database was damaged; it was copied aside and what is whole was recovered"
+        "the database was damaged; it was copied, and the intact data was recovered"
     );
     for table in &damage.recovered {
         tracing::warn!(

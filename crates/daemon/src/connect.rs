@@ -1,4 +1,4 @@
-//! Who takes part in what: contributors to prompts, listeners to sessions, handlers of jobs.
+//! Connects the services: which ones contribute to prompts, listen to sessions, and handle jobs.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use bethink_sessions::{
 };
 use bethink_transfer::TransferService;
 
-/// Each kind of job, by its handler.
+/// Creates the job runner with a handler for each kind of job.
 pub(crate) fn runner(
     cx: &ServiceContext,
     search: &SearchService,
@@ -35,7 +35,7 @@ pub(crate) fn runner(
     JobRunner::new(cx.clone(), handlers)
 }
 
-/// Notes, the memory's index, instructions and recalled memories add to prompts, in this order.
+/// Registers the contributors to prompts, in the order of their texts, and the listeners to sessions.
 pub(crate) fn sessions(
     sessions: &SessionService,
     search: &SearchService,

@@ -1,4 +1,4 @@
-//! The lock of the home. The daemon that holds it owns all leased work.
+//! The lock of the home directory. The daemon that holds it owns all leased jobs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -9,8 +9,8 @@ use rustix::fs::OFlags;
 
 use crate::boot::BootError;
 
-/// The home with its lock, held as long as the file is open.
-pub(crate) fn own_home(home: &Path) -> Result<File, BootError> {
+/// Creates and locks the home. The lock is held as long as the file is open.
+pub(crate) fn lock_home(home: &Path) -> Result<File, BootError> {
     let cannot = |source| BootError::Home { home: home.to_owned(), source };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
     let path = home.join("lock");
@@ -36,7 +36,7 @@ pub(crate) fn own_home(home: &Path) -> Result<File, BootError> {
         }
         Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
     }
-    // For the error message of the next one; the lock itself is the kernel's.
+    // Only for the error message of another daemon: the kernel holds the lock.
     let holder = format!("pid {}\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(cannot)?;
     Ok(file)

@@ -1,7 +1,7 @@
-//! The daemon: a cast list. It boots the services, connects them, runs their jobs, and puts everything away.
+//! The daemon starts the services, connects them with each other, runs their jobs and shuts them down.
 //!
-//! What a service does is its own matter: entrances hold the services' handles, and nothing here knows a route, a
-//! header or a status code.
+//! It does nothing itself: entrances call the services through their handles. Nothing here knows a route, a header or a
+//! status code.
 //!
 //! Reading order: [`boot`] → [`connect`].
 
@@ -70,23 +70,23 @@ impl Daemon {
         }
     }
 
-    /// Prometheus text.
+    /// Returns all metrics as Prometheus text.
     pub fn metrics(&self) -> String {
         self.inner.metrics.render()
     }
 
-    /// Ends the calls of models, so that no request under way waits for one: a caller goes on without, and leased
-    /// work is left to the next start.
+    /// Cancels all model calls, so that no open request waits for one. The callers continue without the model, and jobs are
+    /// left to the next daemon.
     pub fn close_models(&self) {
         self.cx.closing().cancel();
     }
 
-    /// Finishes or hands over what is under way; ends all event streams.
+    /// Stops all background work, releases the jobs and closes the store. Ends all event streams.
     pub async fn shutdown(&self) {
         self.cx.stop().await;
         for result in [self.runner.release().await, self.cx.store().close().await] {
             if let Err(error) = result {
-                tracing::error!(%error, "could not put everything away; the next start will look at it");
+                tracing::error!(%error, "could not shut down cleanly; the next start will check the database");
             }
         }
     }

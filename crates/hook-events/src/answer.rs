@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::client::HookClient;
 use crate::event::HookEvent;
 
-/// Longest text that a hook may add to a conversation, in characters. Claude Code takes so much whole and puts
-/// longer ones into a file of which the model sees a preview.
-pub const MOST_CONTEXT_CHARS: usize = 10_000;
+/// Maximum length of the text that a hook may add to a conversation, in characters. Claude Code writes a longer text to a
+/// file, and shows the model only a preview.
+pub const MAX_CONTEXT_CHARS: usize = 10_000;
 /// An empty answer.
 pub const NOTHING: &str = "{}";
 
@@ -17,9 +17,9 @@ pub struct HookAnswer {
 }
 
 impl HookAnswer {
-    /// Texts in order, as many as fit; none is cut.
+    /// Joins the texts, in order. A text that does not fit is left out, and none is cut.
     pub fn of(texts: impl IntoIterator<Item = String>) -> Self {
-        let (mut context, mut room) = (String::new(), MOST_CONTEXT_CHARS);
+        let (mut context, mut room) = (String::new(), MAX_CONTEXT_CHARS);
         for text in texts {
             let gap = if context.is_empty() { "" } else { "\n\n" };
             let chars = text.chars().count() + gap.len();
@@ -33,7 +33,7 @@ impl HookAnswer {
         Self { context: Some(context).filter(|context| !context.is_empty()) }
     }
 
-    /// The JSON this client reads. It never contains a decision.
+    /// Returns the JSON for this client. It never contains a decision.
     pub fn to_json(&self, client: HookClient, event: HookEvent) -> String {
         let Some(context) = self.context.as_ref().filter(|_| event.is_answered()) else {
             return NOTHING.to_owned();
@@ -93,7 +93,7 @@ mod tests {
         fn no_answer_is_longer_than_a_client_takes(texts in proptest::collection::vec("(ä|x){0,4000}", 0..6)) {
             let answer = HookAnswer::of(texts.clone());
             let context = answer.context.unwrap_or_default();
-            prop_assert!(context.chars().count() <= MOST_CONTEXT_CHARS);
+            prop_assert!(context.chars().count() <= MAX_CONTEXT_CHARS);
             prop_assert!(texts.is_empty() || texts[0].is_empty() || context.starts_with(&texts[0]));
         }
     }

@@ -1,4 +1,4 @@
-//! The supported clients, and their names of events.
+//! The supported clients, and their names for events.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ pub enum HookClient {
     ClaudeCode,
     /// <https://developers.openai.com/codex/hooks>: the same members as Claude Code's.
     Codex,
-    /// <https://geminicli.com/docs/hooks/reference>: the same members, other names of events.
+    /// <https://geminicli.com/docs/hooks/reference>: the same members, but other names for events.
     Gemini,
-    /// <https://cursor.com/docs/hooks>: members and answers of its own.
+    /// <https://cursor.com/docs/hooks>: different members and answers.
     Cursor,
 }
 
@@ -25,7 +25,7 @@ impl HookClient {
         Self::ALL.into_iter().find(|client| client.as_str() == name)
     }
 
-    /// Its name among the entrances.
+    /// The client's name on the command line and in URLs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -35,12 +35,12 @@ impl HookClient {
         }
     }
 
-    /// Whether its transcripts are session files that we can read.
+    /// Whether its transcripts are session files in Claude Code's format.
     pub fn has_session_files(self) -> bool {
         self == Self::ClaudeCode
     }
 
-    /// Its name of an event in answers, which only two events have; Cursor's answers have no name.
+    /// Returns the client's name for an event, for answers. Only two events have answers, and Cursor's have no name.
     pub fn name_of(self, event: HookEvent) -> &'static str {
         match (self, event) {
             (Self::Gemini, HookEvent::PromptSubmit) => "BeforeAgent",

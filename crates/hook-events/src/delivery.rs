@@ -7,22 +7,22 @@ use crate::client::HookClient;
 use crate::event::HookEvent;
 use crate::input::HookInput;
 
-/// Most deliveries in the spool: months without a daemon. The oldest are dropped first, because a later event leads to
-/// the same transcript.
-pub const MOST_WAITING: usize = 1_000;
-/// Most bytes in the spool: each delivery is an id, paths and at most the beginning of a prompt.
-pub const MOST_WAITING_BYTES: u64 = 8 << 20;
-/// Largest file of a delivery.
-pub const MOST_DELIVERY_BYTES: u64 = 64 << 10;
+/// Maximum number of deliveries in the spool, for months without a daemon. The oldest are dropped first, because a later
+/// event of a session refers to the same transcript.
+pub const MAX_WAITING: usize = 1_000;
+/// Maximum size of the spool, in bytes. A delivery is only an id, paths and the beginning of a prompt.
+pub const MAX_WAITING_BYTES: u64 = 8 << 20;
+/// Maximum size of a delivery's file, in bytes.
+pub const MAX_DELIVERY_BYTES: u64 = 64 << 10;
 
 const FORM: u32 = 1;
 const EXTENSION: &str = ".json";
 
-/// An event of a client. Its id is created with it, so that it counts once even if it is delivered twice.
+/// A client's event. Its id makes sure that it counts only once, even if it is delivered twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     form: u32,
-    /// A UUIDv7: ids are in the order of time.
+    /// A UUIDv7, so that ids are in the order of time.
     pub id: Uuid,
     pub client: HookClient,
     pub event: HookEvent,
@@ -34,7 +34,7 @@ impl Delivery {
         Self { form: FORM, id, client, event, input }
     }
 
-    /// The file's name; names are in order of time, as the ids are.
+    /// Returns the file's name. Names are in the order of time, as ids are.
     pub fn file_name(&self) -> String {
         format!("{}{EXTENSION}", self.id)
     }
@@ -48,7 +48,7 @@ impl Delivery {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// `None` if it is damaged or from a newer version.
+    /// Parses a delivery. `None` if it is damaged or from a newer version.
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().filter(|delivery: &Self| delivery.form == FORM)
     }

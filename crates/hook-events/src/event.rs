@@ -1,4 +1,4 @@
-//! The events, and how long an answer may take.
+//! The events, and how long their answers may take.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ pub enum HookEvent {
     SessionEnd,
 }
 
-/// How long a hook waits for an answer that the model reads: short enough that nobody notices.
-const WORTH_WAITING: Duration = Duration::from_millis(250);
-/// How long a hook waits to deliver an event without an answer. With the start of the process, this stays below the
-/// 50 ms that a hook may cost if no daemon is running or it hangs.
-const HAND_OVER: Duration = Duration::from_millis(35);
+/// How long a hook waits for an answer that the model reads: short enough not to be noticed.
+const ANSWER_DEADLINE: Duration = Duration::from_millis(250);
+/// How long a hook waits to deliver an event without an answer. Together with the start of the process, this is less than
+/// the 50 ms that a hook may take if the daemon is not running or hangs.
+const DELIVERY_DEADLINE: Duration = Duration::from_millis(35);
 
 impl HookEvent {
     pub const ALL: [Self; 7] = [
@@ -34,7 +34,7 @@ impl HookEvent {
         Self::SessionEnd,
     ];
 
-    /// The event of this name, in any client's spelling: dashes, underscores and case don't count.
+    /// Returns the event with this name, in any client's spelling. Dashes, underscores and case are ignored.
     pub fn named(name: &str) -> Option<Self> {
         let plain = name.replace(['-', '_'], "").to_ascii_lowercase();
         match plain.as_str() {
@@ -47,7 +47,7 @@ impl HookEvent {
         }
     }
 
-    /// As it is called in an address and on the command line.
+    /// The event's name on the command line and in URLs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SessionStart => "session-start",
@@ -65,12 +65,12 @@ impl HookEvent {
         matches!(self, Self::SessionStart | Self::PromptSubmit)
     }
 
-    /// How long a hook waits for the daemon, from its first byte to the answer's last.
+    /// Returns how long a hook waits for the daemon, from the connection to the end of the answer.
     pub fn deadline(self) -> Duration {
-        if self.is_answered() { WORTH_WAITING } else { HAND_OVER }
+        if self.is_answered() { ANSWER_DEADLINE } else { DELIVERY_DEADLINE }
     }
 
-    /// How long the daemon takes for what it answers: the hook still has to read it.
+    /// Returns how long the daemon may take for an answer, so that the hook has time to read it.
     pub fn budget(self) -> Duration {
         self.deadline() * 4 / 5
     }

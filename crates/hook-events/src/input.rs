@@ -1,40 +1,40 @@
-//! The input of a hook: the few members that we use, from JSON that may be large.
+//! The input of a hook. Its JSON may be large, and only a few members are used.
 
 use serde::{Deserialize, Serialize};
 
-/// Largest JSON that is read. The largest inputs of clients contain a tool result.
-pub const MOST_INPUT_BYTES: usize = 32 << 20;
-/// How many bytes of a prompt are used: recall reads no more.
-const MOST_PROMPT_BYTES: usize = 8_192;
-/// Longest path that systems allow.
-const MOST_PATH_BYTES: usize = 4_096;
-/// Longest id of a session; clients use UUIDs.
-const MOST_ID_BYTES: usize = 200;
-/// Longest word for the cause of an event.
-const MOST_WORD_BYTES: usize = 64;
+/// Maximum size of the JSON, in bytes. The largest inputs contain a tool result.
+pub const MAX_INPUT_BYTES: usize = 32 << 20;
+/// Maximum number of bytes of a prompt that are used: recall reads no more.
+const MAX_PROMPT_BYTES: usize = 8_192;
+/// Maximum length of a path, in bytes, on common systems.
+const MAX_PATH_BYTES: usize = 4_096;
+/// Maximum length of a session id, in bytes. Clients use UUIDs.
+const MAX_ID_BYTES: usize = 200;
+/// Maximum length of `source` and `reason`, in bytes.
+const MAX_WORD_BYTES: usize = 64;
 
-/// The members we use; absent ones are `None`.
+/// The members that are used. An absent one is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookInput {
     /// The client's own id of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Absolute.
+    /// The working directory: an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Absolute.
+    /// The session's transcript: an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript_path: Option<String>,
-    /// A sub-agent's own transcript, absolute.
+    /// A subagent's own transcript: an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_transcript_path: Option<String>,
-    /// The beginning of what the person said.
+    /// The beginning of the user's prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Of a session's start: `startup`, `resume`, `clear`, `compact`.
+    /// Why a session started: `startup`, `resume`, `clear`, `compact`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Of a session's end.
+    /// Why a session ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct HookInput {
 pub enum HookInputError {
     #[error("stdin is empty; a client must send a JSON object")]
     Empty,
-    #[error("the JSON is longer than {MOST_INPUT_BYTES} bytes")]
+    #[error("the JSON is longer than {MAX_INPUT_BYTES} bytes")]
     TooLarge,
     #[error("not a JSON object: {0}")]
     NotJson(String),
@@ -51,15 +51,14 @@ pub enum HookInputError {
     Member { member: &'static str, allowed: &'static str },
 }
 
-/// Members as clients name them. Each is read separately, so that a wrong type only affects that member, and the error
-/// names it.
+/// The members under the clients' names.
 #[derive(Deserialize)]
 struct WireInput {
     session_id: Option<String>,
-    /// Cursor's name of it.
+    /// Cursor's name for `session_id`.
     conversation_id: Option<String>,
     cwd: Option<String>,
-    /// Cursor's, the first of which is the project.
+    /// Cursor's directories. The first one is the project.
     workspace_roots: Option<Vec<String>>,
     transcript_path: Option<String>,
     agent_transcript_path: Option<String>,
@@ -70,7 +69,7 @@ struct WireInput {
 
 impl HookInput {
     pub fn read(json: &[u8]) -> Result<Self, HookInputError> {
-        if json.len() > MOST_INPUT_BYTES {
+        if json.len() > MAX_INPUT_BYTES {
             return Err(HookInputError::TooLarge);
         }
         let json = json.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(json);
@@ -78,26 +77,26 @@ impl HookInput {
             return Err(HookInputError::Empty);
         }
         if json.trim_ascii_start().first() != Some(&b'{') {
-            // An array would pass for a struct, its members by position.
-            return Err(HookInputError::NotJson("it does not begin with {".to_owned()));
+            // Serde would also accept an array, as the members by position.
+            return Err(HookInputError::NotJson("it does not begin with `{`".to_owned()));
         }
         let wire: WireInput =
             serde_json::from_slice(json).map_err(|e| HookInputError::NotJson(e.to_string()))?;
         wire.checked()
     }
 
-    /// The same as JSON without unused members, so that tool results are not sent.
+    /// Returns the JSON to send, without unused members such as tool results.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
     }
 
-    /// The client no longer shows the prompt's prefix, or never did.
-    pub fn starts_afresh(&self) -> bool {
+    /// Whether the model no longer sees what earlier hooks added, or never has.
+    pub fn starts_over(&self) -> bool {
         !matches!(self.source.as_deref(), Some("resume"))
     }
 
-    /// The session continues after messages that its model no longer sees.
-    pub fn goes_on(&self) -> bool {
+    /// Whether the session continues after messages that its model no longer sees.
+    pub fn is_continued(&self) -> bool {
         matches!(self.source.as_deref(), Some("resume" | "compact" | "clear"))
     }
 }
@@ -110,22 +109,22 @@ impl WireInput {
             cwd: path("cwd", self.cwd.or(root))?,
             transcript_path: path("transcript_path", self.transcript_path)?,
             agent_transcript_path: path("agent_transcript_path", self.agent_transcript_path)?,
-            prompt: self.prompt.map(|prompt| beginning(&prompt, MOST_PROMPT_BYTES)),
-            source: self.source.map(|word| beginning(&word, MOST_WORD_BYTES)),
-            reason: self.reason.map(|word| beginning(&word, MOST_WORD_BYTES)),
+            prompt: self.prompt.map(|prompt| beginning(&prompt, MAX_PROMPT_BYTES)),
+            source: self.source.map(|word| beginning(&word, MAX_WORD_BYTES)),
+            reason: self.reason.map(|word| beginning(&word, MAX_WORD_BYTES)),
         })
     }
 }
 
 fn id(text: Option<String>) -> Result<Option<String>, HookInputError> {
     let is_id =
-        |id: &str| id.len() <= MOST_ID_BYTES && id.bytes().all(|byte| byte.is_ascii_graphic());
+        |id: &str| id.len() <= MAX_ID_BYTES && id.bytes().all(|byte| byte.is_ascii_graphic());
     checked("session_id", text, is_id, "1 to 200 visible ASCII characters")
 }
 
 fn path(member: &'static str, text: Option<String>) -> Result<Option<String>, HookInputError> {
     let is_path =
-        |path: &str| path.starts_with('/') && path.len() <= MOST_PATH_BYTES && !path.contains('\0');
+        |path: &str| path.starts_with('/') && path.len() <= MAX_PATH_BYTES && !path.contains('\0');
     checked(member, text, is_path, "an absolute path of at most 4096 bytes")
 }
 
@@ -168,7 +167,7 @@ mod tests {
         assert_eq!(input.session_id.as_deref(), Some("abc"));
         assert_eq!(input.transcript_path.as_deref(), Some("/t/abc.jsonl"));
         assert_eq!((input.cwd.as_deref(), input.prompt.as_deref()), (Some("/p"), Some("why?")));
-        assert!(input.goes_on() && !input.starts_afresh());
+        assert!(input.is_continued() && !input.starts_over());
     }
 
     #[test]
@@ -196,15 +195,15 @@ mod tests {
         check(r#"{"session_id":7}"#, "invalid type");
         // However deep, what nobody reads is passed by without a stack.
         check(&format!("{{\"x\":{}}}", "[".repeat(100_000)), "expected value");
-        let huge = vec![b' '; MOST_INPUT_BYTES + 1];
+        let huge = vec![b' '; MAX_INPUT_BYTES + 1];
         assert_eq!(HookInput::read(&huge), Err(HookInputError::TooLarge));
     }
 
     #[test]
     fn a_long_prompt_is_cut_between_characters() {
-        let prompt = "ä".repeat(MOST_PROMPT_BYTES);
+        let prompt = "ä".repeat(MAX_PROMPT_BYTES);
         let input = read(&format!(r#"{{"prompt":"{prompt}"}}"#)).unwrap();
-        assert_eq!(input.prompt.unwrap().len(), MOST_PROMPT_BYTES);
+        assert_eq!(input.prompt.unwrap().len(), MAX_PROMPT_BYTES);
     }
 
     proptest! {

@@ -14,7 +14,7 @@ pub mod delivery;
 pub mod event;
 pub mod input;
 
-pub use answer::{HookAnswer, MOST_CONTEXT_CHARS};
+pub use answer::{HookAnswer, MAX_CONTEXT_CHARS};
 pub use client::HookClient;
 pub use delivery::Delivery;
 pub use event::HookEvent;

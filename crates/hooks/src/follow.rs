@@ -13,7 +13,8 @@ use crate::ready::{Tails, Who};
 use crate::service::HookService;
 use crate::transcript::{FoundMessage, Tail, TranscriptStretch, TranscriptUnreadable};
 
-const MOST: usize = 500;
+/// Maximum number of messages that are stored or compared at once.
+const BATCH: usize = 500;
 
 impl HookService {
     pub(crate) async fn follow_transcripts(
@@ -27,7 +28,7 @@ impl HookService {
         if let Some(path) = input.transcript_path.as_deref().map(Path::new)
             && self.follow(who, tails, path, None, cwd).await?
         {
-            // Whoever feeds the session also feeds its sub-agents.
+            // The messages of its subagents come from the same source.
             return Ok(());
         }
         if let Some(path) = input.agent_transcript_path.as_deref().map(Path::new)
@@ -38,7 +39,7 @@ impl HookService {
         Ok(())
     }
 
-    /// Reads one file to its end. Returns whether its messages come from elsewhere.
+    /// Reads one file to its end. Returns whether the session's messages come from another source.
     async fn follow(
         &self,
         who: &Who,
@@ -86,7 +87,7 @@ impl HookService {
         });
         match reading.await.map_err(ServiceError::internal)? {
             (tail, Ok(stretch)) => Ok((tail, stretch)),
-            // A session without messages has no transcript yet, or not any more.
+            // A session without messages has no transcript.
             (tail, Err(TranscriptUnreadable::Gone(_))) => Ok((tail, TranscriptStretch::default())),
             (_, Err(unreadable)) => {
                 Err(ServiceError::invalid("transcript_path", unreadable.to_string()))
@@ -112,7 +113,7 @@ impl HookService {
         let session = self.cx.store().session(id).await?;
         mark.elsewhere = self.is_fed_elsewhere(&session, mark, tail).await?;
         if !mark.elsewhere {
-            let (own, agents) = parted(stretch.found);
+            let (own, agents) = by_agent(stretch.found);
             let places = self.store_messages(id, own).await?;
             for (agent, messages) in agents {
                 let child = self.child_for(id, &agent, dir).await?;
@@ -127,8 +128,8 @@ impl HookService {
         Ok(self.cx.store().put_transcript_position(id, file, mark.clone()).await?)
     }
 
-    /// Whether the session has messages that did not come from this file: then the gateway or another client
-    /// already appends them, and the transcript would repeat them in other words.
+    /// Whether the session has messages that did not come from this file. Then the gateway or another client already
+    /// appends them, and the transcript would add them again in another form.
     async fn is_fed_elsewhere(
         &self,
         session: &SessionRecord,
@@ -138,13 +139,13 @@ impl HookService {
         if tail.is_agents() || session.last_seq <= mark.through {
             return Ok(false);
         }
-        // Our own messages are in the file even if a crash prevented their mark.
-        let range = SeqRange { after: Some(mark.through), limit: MOST, ..SeqRange::all() };
+        // After a crash, messages from this file may be stored although the position was not.
+        let range = SeqRange { after: Some(mark.through), limit: BATCH, ..SeqRange::all() };
         let messages = self.cx.store().messages(session.id, range).await?;
         Ok(messages.iter().any(|message| !tail.reader().knows(message.id.as_str())))
     }
 
-    /// Stores messages; returns the places of new ones by id.
+    /// Stores messages, and returns the numbers of the new ones by id.
     async fn store_messages(
         &self,
         session: SessionId,
@@ -153,7 +154,7 @@ impl HookService {
         let mut places = BTreeMap::new();
         let mut messages = messages.into_iter().peekable();
         while messages.peek().is_some() {
-            let some: Vec<Message> = messages.by_ref().take(MOST).collect();
+            let some: Vec<Message> = messages.by_ref().take(BATCH).collect();
             let ids: Vec<String> = some.iter().map(|message| message.id.to_string()).collect();
             let (_, stored) = self.sessions.record(session, some, true).await?;
             let fresh = ids.into_iter().zip(stored).filter(|(_, (_, new))| *new);
@@ -162,7 +163,7 @@ impl HookService {
         Ok(places)
     }
 
-    /// Stores compactions that the client made itself: its summary replaces the messages before it.
+    /// Stores the compactions that the client made itself.
     async fn keep_recorded_compactions(
         &self,
         session: SessionId,
@@ -207,8 +208,8 @@ impl HookService {
     }
 }
 
-/// Splits messages into those of the main thread and those of each sub-agent.
-fn parted(found: Vec<FoundMessage>) -> (Vec<Message>, BTreeMap<String, Vec<Message>>) {
+/// Splits messages into those of the main thread and those of each subagent.
+fn by_agent(found: Vec<FoundMessage>) -> (Vec<Message>, BTreeMap<String, Vec<Message>>) {
     let (mut own, mut agents) = (Vec::new(), BTreeMap::<String, Vec<Message>>::new());
     for FoundMessage { agent, message } in found {
         match agent {
@@ -219,7 +220,7 @@ fn parted(found: Vec<FoundMessage>) -> (Vec<Message>, BTreeMap<String, Vec<Messa
     (own, agents)
 }
 
-/// A sub-agent's file is named after it.
+/// Returns the subagent whose transcript this is, from the file's name.
 fn agent_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem.strip_prefix("agent-").unwrap_or(&stem).to_owned()

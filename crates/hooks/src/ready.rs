@@ -1,4 +1,4 @@
-//! Sessions whose transcripts are kept open.
+//! Sessions whose transcripts are kept in memory.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::transcript::Tail;
 
-/// Most sessions whose transcripts are kept open. Each keeps the ids of its lines, some hundred kilobytes for a
-/// long one; others are read again from the start, in some tens of milliseconds.
+/// Maximum number of sessions whose transcripts are kept in memory, with the ids of their lines: some hundred kilobytes for
+/// a long one. Others are read again from the start, which takes some tens of milliseconds.
 const READY: usize = 16;
 
 /// A client's session: the client and its session id.
@@ -22,7 +22,7 @@ pub(crate) fn who(delivery: &Delivery) -> Option<Who> {
     Some((delivery.client, delivery.input.session_id.clone()?))
 }
 
-/// The transcripts of a client's session, as far as they were read.
+/// The transcripts of a client's session, each with the position up to which it was read.
 pub(crate) type Tails = HashMap<PathBuf, Tail>;
 
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ struct ReadySession {
 }
 
 impl ReadySessions {
-    /// The transcripts of a client's session. The holder of the lock is the only one that handles its events.
+    /// Returns the transcripts of a client's session. Only the holder of the lock handles the session's events.
     pub(crate) fn tails(&self, who: &Who) -> Arc<AsyncMutex<Tails>> {
         let used = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut sessions = locked(&self.sessions);
@@ -49,7 +49,7 @@ impl ReadySessions {
         let tails = Arc::clone(&ready.tails);
         if sessions.len() > READY {
             let oldest = used.saturating_sub(READY as u64);
-            // One that is locked is in use, however old it is.
+            // A locked one is in use.
             sessions.retain(|_, ready| ready.used > oldest || Arc::strong_count(&ready.tails) > 1);
         }
         tails

@@ -1,4 +1,4 @@
-//! The handle of hooks, and state shared by the events of all sessions.
+//! The service's handle, and the state that is shared by all sessions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::ready::ReadySessions;
 
-/// Events of coding agents. Clones share it.
+/// Handles the events of coding agents. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct HookService {
     pub(crate) cx: ServiceContext,
@@ -28,7 +28,7 @@ pub(crate) struct HooksState {
     pub(crate) spool: Spool,
     /// Held while the spool is emptied, so that its events are handled in order.
     pub(crate) delivering: AsyncMutex<()>,
-    /// The spool is about to be checked.
+    /// Whether a check of the spool is scheduled.
     pub(crate) is_looking: AtomicBool,
     pub(crate) ready: ReadySessions,
 }

@@ -14,8 +14,8 @@ impl HookService {
         Ok(self.cx.store().client_session(client.to_string(), key.clone()).await?)
     }
 
-    /// Finds or creates the session. It is created when there is a message for it, so that opening an agent
-    /// without a message leaves no session behind.
+    /// Finds or creates the session. It is created with its first message, so that an agent that is opened and closed
+    /// again does not leave an empty session.
     pub(crate) async fn session_for(&self, who: &Who, project_dir: &str) -> Result<SessionId> {
         if let Some(known) = self.session_of_client(who).await? {
             return Ok(known);
@@ -28,7 +28,7 @@ impl HookService {
         Ok(session)
     }
 
-    /// A sub-agent's session; its id is derived from the parent's and its own.
+    /// Finds or creates a subagent's session, whose id is derived from the parent's id and the subagent's.
     pub(crate) async fn child_for(
         &self,
         parent: SessionId,

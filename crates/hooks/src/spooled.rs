@@ -1,4 +1,4 @@
-//! The spool: events that hooks could not deliver, and unfinished ones.
+//! The spool, which holds events that hooks could not deliver, and unfinished ones.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -9,20 +9,20 @@ use bethink_service::{Result, ServiceError};
 use bethink_spool::Spool;
 
 use crate::service::HookService;
-use crate::take::may_pass;
+use crate::take::may_succeed_later;
 
-/// By then, a hook that found the daemon too slow has put its event into the spool.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long to wait before the spool is checked. By then, a hook that gave up waiting has put its event into the spool.
+const CHECK_AFTER: Duration = Duration::from_secs(1);
 
 impl HookService {
-    /// A hook has connected, whether or not it waits for an answer: check the spool a moment later.
+    /// Schedules a check of the spool. Called when a hook has connected, even if it no longer waits for an answer.
     pub fn expect_hook(&self) {
         if self.inner.is_looking.swap(true, Ordering::Relaxed) {
             return;
         }
         let (hooks, stop) = (self.clone(), self.cx.stopping().clone());
         self.cx.spawn(async move {
-            let waited = tokio::time::timeout(LOOK_AGAIN, stop.cancelled()).await;
+            let waited = tokio::time::timeout(CHECK_AFTER, stop.cancelled()).await;
             hooks.inner.is_looking.store(false, Ordering::Relaxed);
             if waited.is_err() {
                 hooks.drain_spool();
@@ -30,8 +30,8 @@ impl HookService {
         });
     }
 
-    /// Handles the events in the spool in order, in the background. Called at the start and with every hook,
-    /// because the last one may have found the daemon busy.
+    /// Handles the events in the spool in order, in the background. Called at startup and for every hook, because an
+    /// earlier hook may have found the daemon busy.
     pub fn drain_spool(&self) {
         let hooks = self.clone();
         self.cx.spawn(async move {
@@ -51,7 +51,7 @@ impl HookService {
             let this = name.clone();
             match self.in_spool(move |spool| spool.read(&this)).await? {
                 Some(delivery) => match self.take(&delivery).await {
-                    Err(error) if may_pass(&error) => return Err(error),
+                    Err(error) if may_succeed_later(&error) => return Err(error),
                     Err(error) => {
                         tracing::warn!(event = %delivery.event, reason = %error.detail, "could not process an event from the spool");
                     }
@@ -83,7 +83,7 @@ impl HookService {
         let name = delivery.file_name();
         let removed = self.in_spool(move |spool| spool.remove(&name)).await;
         if let Err(error) = removed {
-            // It is handled already, and its id prevents a second time.
+            // It has already been handled, and its id prevents that it is handled again.
             tracing::debug!(reason = %error.detail, "could not remove an event from the spool");
         }
     }

@@ -1,4 +1,4 @@
-//! Handles an event: starts its effect and makes its answer, without keeping the client waiting.
+//! Handles an event: starts its effects and writes its answer, without making the client wait.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use uuid::Uuid;
 use crate::ready::{Tails, Who, who};
 use crate::service::HookService;
 
-/// How long to wait for an effect, which mostly takes a few milliseconds; after that, the event is put into the
-/// spool and answered. This leaves a hook time for its own exchange.
+/// How long to wait for the effects of an event, which usually take a few milliseconds. After that, the event is put into
+/// the spool and answered. A hook needs the rest of its time for the connection.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl HookService {
@@ -23,16 +23,16 @@ impl HookService {
         let event = delivery.event;
         metrics::counter!("bethink_hook_events_total", "event" => event.as_str()).increment(1);
         self.drain_spool();
-        let mut taking = self.take_beside(delivery.clone());
+        let mut taking = self.spawn_take(delivery.clone());
         if event == HookEvent::PostToolUse {
-            // Nobody waits after a tool: the next event will read the same lines.
+            // There is no need to wait: the next event will read the same lines.
             return Ok(NOTHING.to_owned());
         }
         let (answer, taken) = tokio::join!(self.answer(&delivery), timeout(PATIENCE, &mut taking));
-        // Try again later, unless it can never succeed.
+        // An event that may succeed later is put into the spool.
         let is_unfinished = match taken {
             Ok(taken) => {
-                taken.map_err(ServiceError::internal)?.is_err_and(|error| may_pass(&error))
+                taken.map_err(ServiceError::internal)?.is_err_and(|error| may_succeed_later(&error))
             }
             Err(_) => true,
         };
@@ -42,7 +42,7 @@ impl HookService {
         Ok(answer.to_json(delivery.client, event))
     }
 
-    /// The text for the model; empty rather than late.
+    /// Returns the text for the model. If it takes too long, the answer is empty.
     async fn answer(&self, delivery: &Delivery) -> HookAnswer {
         if !delivery.event.is_answered() {
             return HookAnswer::default();
@@ -51,17 +51,17 @@ impl HookService {
         match words {
             Ok(Ok(words)) => return HookAnswer::of(words),
             Ok(Err(error)) => {
-                tracing::warn!(event = %delivery.event, reason = %error.detail, "a hook is answered with nothing");
+                tracing::warn!(event = %delivery.event, reason = %error.detail, "could not answer a hook");
             }
             Err(_) => {
-                tracing::warn!(event = %delivery.event, "answered a hook with nothing: it took too long");
+                tracing::warn!(event = %delivery.event, "could not answer a hook in time");
             }
         }
         HookAnswer::default()
     }
 
-    /// Runs to its end even if nobody waits for it.
-    fn take_beside(&self, delivery: Delivery) -> JoinHandle<Result<()>> {
+    /// Handles the event in a task, which finishes even if nobody waits for it.
+    fn spawn_take(&self, delivery: Delivery) -> JoinHandle<Result<()>> {
         let hooks = self.clone();
         self.cx.spawn(async move {
             let taken = hooks.take(&delivery).await;
@@ -75,11 +75,11 @@ impl HookService {
         })
     }
 
-    /// The effect of an event, once.
+    /// Applies the effects of an event, unless it was handled before.
     pub(crate) async fn take(&self, delivery: &Delivery) -> Result<()> {
         let Some(who) = who(delivery) else { return Ok(()) };
         let tails = self.inner.ready.tails(&who);
-        // Held to the end: events of one session are handled one after the other.
+        // The lock is held to the end, so that the events of one session are handled one after the other.
         let mut tails = tails.lock().await;
         if self.cx.store().receipt(receipt_key(delivery.id)).await?.is_some() {
             return Ok(());
@@ -87,20 +87,20 @@ impl HookService {
         if delivery.client.has_session_files() {
             self.follow_transcripts(&who, &mut tails, delivery).await?;
         }
-        self.after(&who, &mut tails, delivery).await?;
+        self.apply(&who, &mut tails, delivery).await?;
         self.note_taken(delivery).await
     }
 
-    /// Effects of an event other than reading the transcript.
-    async fn after(&self, who: &Who, tails: &mut Tails, delivery: &Delivery) -> Result<()> {
+    /// Applies the effects of an event other than reading the transcript.
+    async fn apply(&self, who: &Who, tails: &mut Tails, delivery: &Delivery) -> Result<()> {
         let session = self.session_of_client(who).await?;
         match (delivery.event, session) {
-            (HookEvent::SessionStart, _) if delivery.input.starts_afresh() => {
+            (HookEvent::SessionStart, _) if delivery.input.starts_over() => {
                 self.forget_delivered(who).await
             }
             (HookEvent::PreCompact, Some(id)) if self.cx.settings().session_memory.enabled => {
                 let hooks = self.clone();
-                // A model may write them, and the client's compaction does not wait.
+                // A model may write the notes, but the client's compaction does not wait for them.
                 self.cx.spawn(async move {
                     if let Err(error) = hooks.notes.update_notes(id).await {
                         tracing::debug!(session = %id, reason = %error.detail, "could not write notes before the client's compaction");
@@ -109,7 +109,7 @@ impl HookService {
                 Ok(())
             }
             (HookEvent::SessionEnd, session) => {
-                // The session is over for now, so its transcripts need not stay open.
+                // The session has ended, so its transcripts are no longer needed in memory.
                 tails.clear();
                 if let Some(id) = session {
                     let handle = self.sessions.handle(id).await?;
@@ -121,7 +121,7 @@ impl HookService {
         }
     }
 
-    /// Records that an event was handled, for a day. If it is repeated later, its transcript has already been read.
+    /// Records for a day that an event was handled. A later repetition does no harm: its transcript has been read.
     async fn note_taken(&self, delivery: &Delivery) -> Result<()> {
         let key = receipt_key(delivery.id);
         let receipt = Receipt { key, fingerprint: delivery.event.as_str().to_owned() };
@@ -133,8 +133,8 @@ fn receipt_key(id: Uuid) -> String {
     format!("hook {id}")
 }
 
-/// Whether the same event may succeed at another time.
-pub(crate) fn may_pass(error: &ServiceError) -> bool {
+/// Whether the same event may succeed later.
+pub(crate) fn may_succeed_later(error: &ServiceError) -> bool {
     matches!(
         error.kind,
         ErrorKind::StorageFull

@@ -1,5 +1,5 @@
-//! A transcript that grows while it is read: reads new lines from the last position, whatever happened to the file.
-//! If its beginning has changed, it is read again from the start: messages have ids, and none is stored twice.
+//! Reads a growing transcript from the last position. If its beginning has changed, it is read again from the start. No
+//! message is stored twice, because messages have ids.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,12 +11,12 @@ use bethink_store::TranscriptPosition;
 use bethink_transcript::Message;
 use bytes::Bytes;
 
-/// Bytes that are read before their messages are stored.
+/// Number of bytes that are read before their messages are stored.
 const READ_BATCH: u64 = 4 << 20;
-/// Bytes before the current position that must be unchanged.
+/// Number of bytes before the current position that are compared, to detect a change of the file.
 const ENDING: usize = 256;
 
-/// A message, and whether it belongs to a sub-agent.
+/// A message, and the subagent that it belongs to, if any.
 #[derive(Debug)]
 pub(crate) struct FoundMessage {
     pub(crate) agent: Option<String>,
@@ -30,10 +30,10 @@ pub(crate) struct TranscriptStretch {
     pub(crate) more: bool,
 }
 
-/// Why a transcript cannot be read.
+/// The reason why a transcript could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TranscriptUnreadable {
-    #[error("the transcript {} does not exist any more", .0.display())]
+    #[error("the transcript {} no longer exists", .0.display())]
     Gone(PathBuf),
     #[error("the transcript {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
@@ -46,19 +46,19 @@ pub(crate) enum TranscriptUnreadable {
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     path: PathBuf,
-    /// The sub-agent that owns the file, if any.
+    /// The subagent whose transcript this is, if any.
     agent: Option<String>,
     reader: SessionFileReader,
     identity: Option<(u64, u64)>,
-    /// Bytes fed to the reader.
+    /// Number of bytes that were passed to the reader.
     read: u64,
     /// The last of these bytes.
     ending: Vec<u8>,
-    /// Hash of complete lines, and the incomplete last line.
+    /// Hash of all complete lines.
     hasher: blake3::Hasher,
     rest: Vec<u8>,
     settled: u64,
-    /// Bytes at the beginning that were stored before.
+    /// Number of bytes at the beginning whose messages are already stored.
     skip: u64,
 }
 
@@ -75,13 +75,13 @@ impl Tail {
         &self.reader
     }
 
-    /// Where a later daemon may continue.
+    /// Returns the position from which a later daemon can continue, and the hash of the lines before it.
     pub(crate) fn settled(&self) -> (u64, String) {
         (self.settled, self.hasher.finalize().to_hex().to_string())
     }
 
-    /// Reads the next part. Text before the mark is only read because later lines depend on it; its messages
-    /// are not returned if they are the stored ones.
+    /// Reads the next part. The text before the stored position is only read because later lines depend on it: its
+    /// messages are not returned, unless the file has changed there.
     pub(crate) fn read_on(
         &mut self,
         mark: &TranscriptPosition,
@@ -111,7 +111,7 @@ impl Tail {
     }
 
     fn open(&self, most: u64) -> Result<File, TranscriptUnreadable> {
-        // Opening a FIFO would wait for its writer, and reading a device never ends.
+        // Opening a FIFO would wait for its writer, and reading from a device might never end.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(&self.path);
@@ -149,7 +149,7 @@ impl Tail {
         Ok(())
     }
 
-    /// Bytes at the beginning that were stored: everything before the mark, if the file is unchanged there.
+    /// Returns how many bytes at the beginning are stored: all before the stored position, if the file is unchanged there.
     fn stored(&self, file: &mut File, mark: &TranscriptPosition) -> io::Result<u64> {
         if mark.bytes == 0 || file.metadata()?.len() < mark.bytes {
             return Ok(0);
@@ -161,7 +161,7 @@ impl Tail {
     }
 
     fn feed(&mut self, chunk: Bytes, found: &mut Vec<FoundMessage>) {
-        // Lines that end in this chunk begin where the last complete one ended.
+        // The first line that ends in this chunk begins where the last complete one ended.
         let mut at = self.settled;
         self.settle(&chunk);
         self.read += chunk.len() as u64;

@@ -1,6 +1,6 @@
-//! Texts for a client's model: the project's memory at a session's start, relevant memories with a prompt.
+//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories with a prompt.
 
-use bethink_hook_events::{Delivery, HookClient, HookEvent, MOST_CONTEXT_CHARS};
+use bethink_hook_events::{Delivery, HookClient, HookEvent, MAX_CONTEXT_CHARS};
 use bethink_memdir::Scope;
 use bethink_memdir::prompt::{guarded, index};
 use bethink_memories::SESSION_BYTES;
@@ -11,12 +11,12 @@ use bethink_transcript::SessionId;
 use crate::ready::{Who, who};
 use crate::service::HookService;
 
-/// Most characters of a session's notes; the rest of an answer is for the index.
+/// Maximum length of a session's notes, in characters. The rest of an answer is for the index.
 const NOTES_CHARS: usize = 6_000;
 const GAP: usize = 2;
 
 impl HookService {
-    /// Texts for the model, the most important first; possibly none.
+    /// Returns texts for the model, the most important first. There may be none.
     pub(crate) async fn words(&self, delivery: &Delivery) -> Result<Vec<String>> {
         match delivery.event {
             HookEvent::SessionStart => self.first_words(delivery).await,
@@ -26,20 +26,20 @@ impl HookService {
     }
 
     async fn first_words(&self, delivery: &Delivery) -> Result<Vec<String>> {
-        let notes = match who(delivery).filter(|_| delivery.input.goes_on()) {
+        let notes = match who(delivery).filter(|_| delivery.input.is_continued()) {
             Some(who) => self.notes_of_client(&who).await?,
             None => None,
         };
         let taken = notes.as_ref().map_or(0, |notes| notes.chars().count() + GAP);
-        let index = self.index_for(delivery, MOST_CONTEXT_CHARS - taken).await?;
+        let index = self.index_for(delivery, MAX_CONTEXT_CHARS - taken).await?;
         Ok(index.into_iter().chain(notes).collect())
     }
 
-    /// The memory index as in a prompt, in at most `room` characters.
+    /// Returns the memory index as it appears in a prompt, in at most `room` characters.
     async fn index_for(&self, delivery: &Delivery, room: usize) -> Result<Option<String>> {
         let Some(dir) = &delivery.input.cwd else { return Ok(None) };
         let project = self.memories.project(dir).await?;
-        // If both share one memory, Claude Code shows its index itself.
+        // With the layout `claude`, Claude Code shows the index itself.
         let has_own = self.cx.settings().memory.layout == "claude"
             && delivery.client == HookClient::ClaudeCode;
         let (mut dirs, mut texts) =
@@ -58,7 +58,7 @@ impl HookService {
         Ok(if is_empty { None } else { within(&dirs, &texts, room) })
     }
 
-    /// The notes of the previous session, or of this one before it was compacted.
+    /// Returns the notes of the session that is resumed or was compacted.
     async fn notes_of_client(&self, who: &Who) -> Result<Option<String>> {
         let Some(id) = self.session_of_client(who).await? else { return Ok(None) };
         let session = self.cx.store().session(id).await?;
@@ -66,7 +66,7 @@ impl HookService {
         Ok(notes.map(|notes| notes_text(id, &notes.text, notes.through.0)))
     }
 
-    /// Memories that are relevant to the user's message, each once per conversation.
+    /// Returns memories that are relevant to the user's message, each once per conversation.
     async fn fitting_words(&self, delivery: &Delivery) -> Result<Vec<String>> {
         let input = &delivery.input;
         let (Some(prompt), Some(dir)) = (&input.prompt, &input.cwd) else { return Ok(Vec::new()) };
@@ -76,7 +76,7 @@ impl HookService {
             None => DeliveredMemories::default(),
         };
         let found = self.memories.recall_for_hook(dir, prompt, &told.names).await?;
-        let mut room = MOST_CONTEXT_CHARS;
+        let mut room = MAX_CONTEXT_CHARS;
         let mut texts = Vec::new();
         for (name, text) in found {
             let chars = text.chars().count() + GAP;
@@ -94,7 +94,7 @@ impl HookService {
         Ok(texts)
     }
 
-    /// The memories that the session was given: none is repeated while the model still sees it.
+    /// Returns the memories that the session was given. None is repeated while the model still sees it.
     async fn delivered_to(&self, (client, key): &Who) -> Result<DeliveredMemories> {
         let delivered = self.cx.store().delivered_memories(client.to_string(), key.clone()).await?;
         Ok(delivered.unwrap_or_default())
@@ -109,7 +109,7 @@ impl HookService {
         Ok(self.cx.store().put_delivered_memories(client, key, delivered).await?)
     }
 
-    /// The conversation starts over, so memories may be repeated.
+    /// Forgets which memories the session was given, because the conversation starts over.
     pub(crate) async fn forget_delivered(&self, (client, key): &Who) -> Result<()> {
         Ok(self.cx.store().delete_delivered_memories(client.to_string(), key.clone()).await?)
     }
@@ -128,7 +128,7 @@ fn notes_text(id: SessionId, notes: &str, through: u64) -> String {
     )
 }
 
-/// The index with as many lines as fit; `None` if not even its frame fits.
+/// Returns the index with as many lines as fit. `None` if not even the text around it fits.
 fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String> {
     let whole = index(dirs, texts);
     let chars = |text: &str| text.chars().count();
@@ -136,7 +136,7 @@ fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String
         return Some(whole);
     }
     let mut left = chars(&texts[0]) + chars(&texts[1]);
-    // Each round drops the excess; escaped tags make some lines longer than they were.
+    // Escaping makes some lines longer, so more than one round may be needed.
     for _ in 0..8 {
         let team = cut(&texts[1], left / 3);
         let private = cut(&texts[0], left.saturating_sub(chars(&team)));
@@ -149,7 +149,7 @@ fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String
     None
 }
 
-/// Whole lines, with a note that some are missing.
+/// Returns whole lines, with a note if some are left out.
 fn cut(text: &str, chars: usize) -> String {
     const MORE: &str = "(MEMORY.md has more lines)\n";
     if text.chars().count() <= chars {
@@ -158,7 +158,7 @@ fn cut(text: &str, chars: usize) -> String {
     format!("{}{MORE}", head(text, chars.saturating_sub(MORE.len())))
 }
 
-/// Whole lines from the beginning, at most `chars` characters.
+/// Returns whole lines from the beginning, at most `chars` characters.
 fn head(text: &str, chars: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(chars) else { return text };
     &text[..text[..end].rfind('\n').map_or(0, |at| at + 1)]
@@ -179,9 +179,9 @@ mod tests {
         let dirs = ["/m".to_owned(), "/t".to_owned()];
         for (private, team) in [(0, 0), (3, 0), (190, 0), (190, 190), (5, 190)] {
             let texts = [lines(private), lines(team)];
-            let text = within(&dirs, &texts, MOST_CONTEXT_CHARS).unwrap();
+            let text = within(&dirs, &texts, MAX_CONTEXT_CHARS).unwrap();
             let chars = text.chars().count();
-            assert!(chars <= MOST_CONTEXT_CHARS, "{private} {team}: {chars}");
+            assert!(chars <= MAX_CONTEXT_CHARS, "{private} {team}: {chars}");
             assert_eq!(text == index(&dirs, &texts), private + team < 100, "{private} {team}");
             assert!(text.contains("</memory-index>"));
             assert!(

@@ -31,9 +31,9 @@ pub struct ClientPlaces {
     pub claude: Option<PathBuf>,
     /// `$CODEX_HOME`.
     pub codex: Option<PathBuf>,
-    /// Applications keep their settings in `~/Library`.
+    /// Whether this is macOS, where applications keep their settings in `~/Library`.
     pub is_mac: bool,
-    /// Only for this project.
+    /// The project to install for; `None` to install for the user.
     pub project: Option<PathBuf>,
 }
 
@@ -48,14 +48,14 @@ pub struct InstallRequest {
     pub openai: Option<String>,
 }
 
-/// The name of our entries.
+/// The name of our entries, and of the program.
 const NAME: &str = "bethink";
-/// Timeout of a hook in Claude Code and Codex, in seconds. It ends by itself within a third of a second.
+/// Timeout of a hook in Claude Code and Codex, in seconds. A hook takes less than a third of a second.
 const SECONDS: u64 = 5;
 /// The same for Gemini CLI, in milliseconds.
 const MILLISECONDS: u64 = 5_000;
 
-/// Claude Code's events, and whether its hook is asynchronous because it has no answer.
+/// Claude Code's events, and whether the hook is asynchronous because it has no answer.
 /// <https://code.claude.com/docs/en/hooks>
 const CLAUDE_EVENTS: [(&str, bool); 7] = [
     ("SessionStart", false),
@@ -90,7 +90,7 @@ impl InstallAgent {
         }
     }
 
-    /// The agent's name as its makers write it.
+    /// The agent's product name.
     pub fn title(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
@@ -146,7 +146,7 @@ impl InstallAgent {
     }
 }
 
-/// The files of an agent with our entries. A file that a project shares names the program without its path, which
+/// Returns an agent's files with our entries. In a file that a project shares, the program has no path, because the path
 /// differs between machines.
 pub fn files(
     agent: InstallAgent,
@@ -247,7 +247,7 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 }
 
 /// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. Its transcripts
-/// have a form of their own.
+/// have another format, too.
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
     let program = shared(places, wanted);
@@ -280,12 +280,12 @@ fn member(path: &[&str], value: Value) -> SettingsEdit {
     SettingsEdit::member(path, value, Ours::Program)
 }
 
-/// The gateway's address, where it is asked for.
+/// Returns the edit for the gateway's address, if it is requested.
 fn address(path: &[&str], url: Option<&String>) -> Option<SettingsEdit> {
     url.map(|url| SettingsEdit::member(path, Value::from(url.as_str()), Ours::Address))
 }
 
-/// The program as a file that others may read names it.
+/// Returns the program's name for a file that may be shared.
 fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     match places.project {
         Some(_) => NAME.to_owned(),

@@ -1,11 +1,11 @@
-//! What a change changes, for people.
+//! Shows the difference between two texts.
 
 use similar::TextDiff;
 
-/// Lines around a change.
+/// Number of unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
 
-/// A unified diff; nothing where nothing changes. `None` is a file that is not there.
+/// Returns a unified diff, which is empty if nothing changes. `None` is a file that does not exist.
 pub fn unified_diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => format!("{side}{path}"),

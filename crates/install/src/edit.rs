@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-/// One entry of ours in a file.
+/// One of our entries in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingsEdit {
-    /// A member at a path. If ours is already there, its members are updated, and members that a person added are kept.
+    /// A member at a path. If it exists and is ours, its members are updated, and members that a person added are kept.
     Member { path: Vec<String>, value: Value, ours: Ours },
-    /// An element of the list at a path. Differing elements of ours are replaced.
+    /// An element of the list at a path. If one of ours exists, it is updated.
     Element { path: Vec<String>, value: Value },
 }
 
@@ -20,17 +20,17 @@ pub enum Ours {
     Address,
 }
 
-/// A text with our entries.
+/// The text after the edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedEdits {
     pub text: String,
-    /// Paths of containers that were created for them, and are removed with the last entry.
+    /// Paths of the containers that were created for our entries. They are removed with the last entry.
     pub made: Vec<Vec<String>>,
-    /// Paths that have an entry that is not ours, and were not changed.
+    /// Paths with entries that are not ours, which were not changed.
     pub left_alone: Vec<String>,
 }
 
-/// Why a text could not be edited.
+/// The reason why a text could not be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct NotEdited {
@@ -85,7 +85,7 @@ impl Ours {
     }
 }
 
-/// An entry whose command, as a line, as a list or beside its arguments, is the program.
+/// Whether an entry's command is the program: as a command line, as a list of words, or as a path.
 fn runs_program(value: &Value) -> bool {
     match value.get("command") {
         // A path, or a shell command.
@@ -95,20 +95,20 @@ fn runs_program(value: &Value) -> bool {
     }
 }
 
-/// A hook of ours: a command line that runs the program's word `hook`.
+/// Whether a hook is ours: its command line runs `bethink hook`.
 pub(crate) fn is_hook(value: &Value) -> bool {
     let line = value.get("command").and_then(Value::as_str).unwrap_or_default();
     let (program, rest) = split_program(line);
     is_program(program) && rest.trim_start().starts_with("hook ")
 }
 
-/// A hook of ours in a list, either by itself or in a group.
+/// Whether an element of a list is our hook, or a group that contains it.
 pub(crate) fn holds_hook(value: &Value) -> bool {
     let group = value.get("hooks").and_then(Value::as_array);
     is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))
 }
 
-/// Members in the order in which they are written, whatever order the map has; others come after, by name.
+/// Returns members in the order in which they are written: the known ones first, then the others by name.
 pub(crate) fn in_order(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
     const ORDER: [&str; 9] =
         ["type", "matcher", "name", "command", "args", "enabled", "hooks", "timeout", "async"];
@@ -122,7 +122,7 @@ fn is_program(path: &str) -> bool {
     path.rsplit('/').next() == Some(PROGRAM)
 }
 
-/// The first word of a command line, as a shell takes it, and the rest; ours is quoted where its path wants it.
+/// Splits a command line into its first word, which may be quoted, and the rest.
 fn split_program(line: &str) -> (&str, &str) {
     let line = line.trim_start();
     match line.strip_prefix('\'') {
@@ -131,7 +131,7 @@ fn split_program(line: &str) -> (&str, &str) {
     }
 }
 
-/// A path as one word of a shell's line.
+/// Quotes a path as one word of a shell command, if necessary.
 pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
     match path.chars().all(is_plain) {

@@ -1,17 +1,17 @@
-//! A configuration file of a client, and what becomes of its text.
+//! An agent's settings file, and the edits to its text.
 
 use std::path::PathBuf;
 
 use crate::edit::{AppliedEdits, NotEdited, SettingsEdit};
 use crate::{jsonc, toml};
 
-/// One file of a client with what belongs into it.
+/// A settings file of an agent, with our entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingsFile {
-    /// TOML or JSON, as its name ends.
+    /// The file's extension decides between TOML and JSON.
     pub path: PathBuf,
     pub edits: Vec<SettingsEdit>,
-    /// What it is for, for people.
+    /// What our entries are for, as shown to the user.
     pub what: &'static str,
 }
 
@@ -19,12 +19,12 @@ pub struct SettingsFile {
 pub enum InstallState {
     Absent,
     Current,
-    /// Something of ours is there and not as it should be: the program has moved, or an older bethink wrote it.
+    /// Our entries exist but are outdated: the program has moved, or an older version wrote them.
     Stale,
 }
 
 impl SettingsFile {
-    /// The text with our entries in it. `None` is a file that is not there.
+    /// Returns the text with our entries. `None` is a file that does not exist.
     pub fn put_in(&self, text: Option<&str>) -> Result<AppliedEdits, NotEdited> {
         match (self.is_toml(), text.filter(|text| !text.trim().is_empty())) {
             (true, text) => toml::put_in(text.unwrap_or_default(), &self.edits),
@@ -36,7 +36,7 @@ impl SettingsFile {
         }
     }
 
-    /// The text without our entries. `made` are the containers from [`AppliedEdits`].
+    /// Returns the text without our entries. `made` are the containers from [`AppliedEdits`].
     pub fn take_out(&self, text: &str, made: &[Vec<String>]) -> Result<String, NotEdited> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());
@@ -58,6 +58,7 @@ impl SettingsFile {
             (true, false) => InstallState::Stale,
         })
     }
+
     pub(crate) fn is_toml(&self) -> bool {
         self.path.extension().is_some_and(|extension| extension == "toml")
     }

@@ -76,7 +76,7 @@ fn member(
         return Ok(());
     };
     for (key, value) in wanted {
-        // Each change moves the text after it.
+        // Each change moves the text after it, so it must be parsed again.
         let root = parse(&done.text)?;
         let Some(there) = root.at(path) else { continue };
         match there.member(key) {
@@ -105,7 +105,7 @@ fn element(
         done.text = insert(&done.text, list, &Item::Element(value));
         return Ok(());
     };
-    // The command is ours; what else a person set for it, such as a timeout, stays.
+    // Only the command is updated: a person may have changed the rest, such as the timeout.
     let wanted = &value["hooks"][0]["command"];
     if let Some(command) = first.member("command")
         && command.value(&done.text) != *wanted
@@ -115,7 +115,7 @@ fn element(
     Ok(())
 }
 
-/// Puts a value at a path of which some is missing.
+/// Adds a value at a path that does not exist yet, with the containers that are missing.
 fn add(
     done: &mut AppliedEdits,
     root: &JsonNode,
@@ -140,7 +140,7 @@ fn add(
     Ok(())
 }
 
-/// The text with one thing less of ours; `None` where there is none.
+/// Returns the text without one of our entries. `None` if it has none.
 fn without(text: &str, edit: &SettingsEdit) -> Result<Option<String>, NotEdited> {
     let root = parse(text)?;
     match edit {
@@ -154,7 +154,7 @@ fn without(text: &str, edit: &SettingsEdit) -> Result<Option<String>, NotEdited>
             let NodeKind::Array(elements) = &list.kind else { return Ok(None) };
             let found = elements.iter().position(|element| holds_hook(&element.value(text)));
             let Some(at) = found else { return Ok(None) };
-            // A group that a person put other hooks into keeps those.
+            // A group with other hooks keeps those.
             let group = elements[at].member("hooks");
             if let Some(JsonNode { kind: NodeKind::Array(hooks), .. }) = group
                 && hooks.len() > 1

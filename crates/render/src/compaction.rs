@@ -4,11 +4,12 @@ use bethink_api::Compaction;
 use bethink_terminal::words::{count, percent, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 
+/// Width of the column with the rows' names.
 const NAMES: usize = 12;
-/// Lost names and restored items that are listed.
+/// Maximum number of lost names and restored items that are listed.
 const NAMED: usize = 5;
 
-/// `window` gives the two bars their scale; `newest` is the session's last message, where it is known.
+/// `window` is the scale of the two bars; `newest` is the number of the session's last message, if it is known.
 pub fn panel(
     compaction: &Compaction,
     window: u64,
@@ -37,7 +38,7 @@ pub fn panel(
     ];
     lines.extend(proved(c));
     lines.extend(c.warning.iter().map(|said| name("warning").put(Tone::Warn, said.clone())));
-    // An attempt at the level that succeeded in the end only had other sizes.
+    // An attempt at the final level is not shown: it only tried other sizes.
     let own = format!("{}: ", c.level);
     let others = c.attempts.iter().filter(|reason| !reason.starts_with(&own));
     lines.extend(others.take(NAMED).map(|reason| name("not used").dim(reason.clone())));
@@ -61,7 +62,7 @@ fn size(label: &str, tokens: u64, window: u64, look: TerminalLook, tone: Tone) -
 
 fn restored(c: &Compaction) -> StyledText {
     if c.restored.is_empty() {
-        return name("restored").dim("nothing: the kept part has all files in use");
+        return name("restored").dim("nothing: the kept messages contain all files in use");
     }
     let shown = c.restored.iter().take(NAMED).map(|item| {
         let size = if item.truncated { "path only".to_owned() } else { count(item.tokens) };
@@ -91,7 +92,7 @@ pub fn fidelity_tone(fidelity: f64) -> Tone {
     }
 }
 
-/// How many names the session used later that the prompt still had.
+/// Describes how many of the names that were used later were still in the prompt.
 fn proved(c: &Compaction) -> Option<StyledText> {
     let hindsight = c.fidelity_detail.hindsight.as_ref()?;
     let names = plural(hindsight.names, "name", "names");
@@ -100,7 +101,7 @@ fn proved(c: &Compaction) -> Option<StyledText> {
     Some(name("in use").plain(told))
 }
 
-/// A word and the first lost names; empty if none was lost.
+/// Returns a word and the first lost names; nothing if none was lost.
 fn named(word: &str, lost: &[String]) -> String {
     match lost.get(..NAMED).unwrap_or(lost) {
         [] => String::new(),
@@ -108,7 +109,7 @@ fn named(word: &str, lost: &[String]) -> String {
     }
 }
 
-/// The first lines of the summary, without blank lines and the template's hints.
+/// Returns the first lines of the summary, without blank lines and the template's hints.
 pub fn summary(compaction: &Compaction, lines: usize, look: TerminalLook) -> Vec<StyledText> {
     let hint = |line: &str| line.starts_with('_') && line.ends_with('_');
     let said = compaction.summary.lines().map(str::trim_end);
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_tells_what_became_of_everything() {
+    fn a_panel_shows_all_parts() {
         let look = TerminalLook::plain(80);
         let lines: Vec<String> = panel(&compaction(), 24_000, None, look)
             .into_iter()

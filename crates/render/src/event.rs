@@ -1,10 +1,10 @@
-//! Events of a session other than messages, one line each.
+//! A session's events other than messages, one line each.
 
 use bethink_terminal::words::count;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-/// `None` for events that readers do not need.
+/// Returns `None` for events that are not shown.
 pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
     let data: Value = serde_json::from_str(data).ok()?;
     let (tone, told) = match kind {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_a_model_are_told() {
+    fn steps_of_a_model_call_are_shown() {
         let failed =
             r#"{"purpose":"summary","step":"failed","class":"overloaded","message":"busy"}"#;
         assert!(shown("model", failed).contains("summary: overloaded, busy"));

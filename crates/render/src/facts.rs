@@ -7,7 +7,7 @@ use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, Tone};
 use jiff::Timestamp;
 
-/// One line per fact, with its name on the left.
+/// Returns one line per fact, with its name on the left.
 pub fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
     let fact = |name: &str| StyledText::from("  ").dim(format!("{name:<12}"));
     let t = &report.thresholds;
@@ -50,10 +50,11 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
         };
     };
     let by = report.changed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    fact.plain(share).dim(format!(" kept; changed from message {at} on{by}"))
+    fact.plain(share)
+        .dim(format!(" of the prompt is the same as last time; changed from message {at} on{by}"))
 }
 
-/// The last cache break that the provider's figures showed.
+/// Describes the last cache break, according to the provider's figures.
 fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> StyledText {
     let tone = if last.expected { Tone::Dim } else { Tone::Warn };
     let expected = if last.expected { ", as expected" } else { "" };
@@ -67,7 +68,7 @@ fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> Styl
     fact.put(tone, told).dim(format!(" ({})", plural(breaks, "break", "breaks")))
 }
 
-/// Where the count comes from, and the error of the estimated part.
+/// Describes where the token count comes from, and the error of its estimated part.
 fn tokens(fact: StyledText, report: &ContextReport) -> StyledText {
     let estimate = &report.estimate;
     let fact = fact.plain(count(report.tokens)).dim(match estimate.reported {
@@ -108,7 +109,8 @@ pub fn level(level: FillLevel) -> (Tone, String) {
     };
     (tone, level.to_string())
 }
-/// Compactions that a recorder made were never scored.
+
+/// Compactions by another program have no fidelity.
 fn level_and_fidelity(last: &LastCompaction) -> String {
     match last.level {
         CompactionLevel::Recorded => ", recorded by another program".to_owned(),

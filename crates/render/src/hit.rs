@@ -12,7 +12,7 @@ const INDENT: &str = "    ";
 const LINES: usize = 5;
 
 pub fn hit(hit: &SearchHit, across: bool, look: TerminalLook, now: Timestamp) -> Vec<StyledText> {
-    // Tool results are in user messages, but the user did not write them.
+    // Tool results are in user messages, although the user did not write them.
     let who = match &hit.answers {
         Some(call) => format!("{} result", call.tool),
         None => hit.role.to_string(),
@@ -34,7 +34,7 @@ pub fn hit(hit: &SearchHit, across: bool, look: TerminalLook, now: Timestamp) ->
     lines
 }
 
-/// The short id, which `--session` accepts, and the title.
+/// Returns the short id, which `--session` accepts, and the title.
 fn name(hit: &SearchHit) -> String {
     let id = short_id(hit.session_id);
     match &hit.title {
@@ -43,7 +43,7 @@ fn name(hit: &SearchHit) -> String {
     }
 }
 
-/// What was searched, for the last line.
+/// Describes what was searched.
 pub fn place(session: Option<&Session>, project: &str) -> String {
     match session.and_then(|session| session.title.as_deref()) {
         Some(title) if !title.is_empty() => format!("session “{title}”"),

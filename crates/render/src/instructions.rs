@@ -4,7 +4,7 @@ use bethink_api::{InstructionChain, InstructionFile, SkipKind, SkippedInstructio
 use bethink_terminal::words::{bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 
-/// Directories that shown paths are relative to.
+/// Shortens paths: relative to the project, or to the user's home directory.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortPaths<'a> {
     pub root: &'a str,
@@ -12,7 +12,7 @@ pub struct ShortPaths<'a> {
 }
 
 impl ShortPaths<'_> {
-    /// Relative to the project, or to the home.
+    /// Returns a path relative to the project, or to the home directory.
     pub fn short(&self, path: &str) -> String {
         let below = |root: &str| match root {
             "" | "/" => None,
@@ -23,8 +23,8 @@ impl ShortPaths<'_> {
             .unwrap_or_else(|| path.to_owned())
     }
 
-    /// A text with the project's paths shortened.
-    pub fn said(&self, words: &str) -> String {
+    /// Shortens the project's paths in a text.
+    pub fn in_text(&self, words: &str) -> String {
         match self.root {
             "" | "/" => words.to_owned(),
             root => words.replace(&format!("{root}/"), ""),
@@ -63,7 +63,7 @@ pub fn files(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) ->
 fn why(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     match &file.imported_by {
         Some(by) => format!("by {}", places.short(by)),
-        None if file.touched => places.said(&file.why),
+        None if file.touched => places.in_text(&file.why),
         None => match &file.real_path {
             Some(real) => format!("links to {}", places.short(real)),
             None => String::new(),
@@ -71,7 +71,7 @@ fn why(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     }
 }
 
-/// Files that are not loaded, starting with those that may be missed.
+/// Lists the files that are not loaded; those that the user may expect come first.
 pub fn skipped(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) -> Vec<StyledText> {
     let mut all: Vec<_> = chain.skipped.iter().collect();
     all.sort_by_key(|skipped| skipped.harmless);
@@ -98,7 +98,7 @@ fn one_skipped(
     };
     let by = skipped.imported_by.as_ref().map(|by| format!(" (imported by {})", places.short(by)));
     let head = format!("{}{}", places.short(&skipped.path), by.unwrap_or_default());
-    let why = hanging(&"    ".into(), Tone::Dim, &places.said(&skipped.why), width.max(24));
+    let why = hanging(&"    ".into(), Tone::Dim, &places.in_text(&skipped.why), width.max(24));
     std::iter::once(StyledText::new().put(tone, format!("{mark}{head}"))).chain(why).collect()
 }
 
@@ -106,14 +106,17 @@ pub fn hints(chain: &InstructionChain) -> Vec<String> {
     let mut hints = Vec::new();
     if !chain.enabled {
         hints.push(
-            "the setting memory.instructions is false, so they are not part of prompts".to_owned(),
+            "the setting `memory.instructions` is false, so they are not part of prompts"
+                .to_owned(),
         );
     }
     if let Some(waits) = chain.skipped.iter().find(|skipped| skipped.approve) {
-        hints.push(format!("to load one: bethink instructions approve {}", waits.path));
+        hints.push(format!("to load one, run `bethink instructions approve {}`", waits.path));
     }
     if chain.skipped.iter().any(|skipped| skipped.reason == SkipKind::Waiting) {
-        hints.push("to see what a file loads: bethink instructions --touch PATH".to_owned());
+        hints.push(
+            "to see which rules a file loads, run `bethink instructions --touch PATH`".to_owned(),
+        );
     }
     hints
 }
@@ -124,7 +127,7 @@ pub fn summary(chain: &InstructionChain) -> String {
     format!("{files} for {}, about {} tokens", chain.cwd, count(tokens))
 }
 
-/// A file with its size, for `doctor`.
+/// Describes a file with its size, for `doctor`.
 pub fn loaded(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     let by = file.imported_by.as_ref().map(|by| format!(", imported by {}", places.short(by)));
     format!(
@@ -143,7 +146,7 @@ mod tests {
     use bethink_terminal::LineMode;
 
     #[test]
-    fn paths_are_short_from_where_they_are_known() {
+    fn paths_are_relative_to_project_or_home() {
         let places = ShortPaths { root: "/home/u/p", home: "/home/u" };
         assert_eq!(places.short("/home/u/p/CLAUDE.md"), "CLAUDE.md");
         assert_eq!(places.short("/home/u/.claude/CLAUDE.md"), "~/.claude/CLAUDE.md");
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missed_stands_before_what_is_well() {
+    fn files_that_may_be_expected_come_first() {
         let skipped = |path: &str, harmless, approve| SkippedInstruction {
             path: path.to_owned(),
             reason: SkipKind::Outside,

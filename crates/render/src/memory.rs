@@ -11,14 +11,14 @@ use bethink_terminal::{Screen, StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
 
 const TEAM: MemoryScope = MemoryScope::Team;
-/// Columns of changed, type and gaps.
+/// Total width of the columns `changed` and `type`, with gaps.
 const OTHER_COLUMNS: usize = 24;
-/// Least useful width of a description.
+/// Minimum useful width of a description.
 const LEAST_ABOUT: usize = 40;
-/// Indentation of a finding's later lines.
+/// Indentation of the later lines of a finding.
 const INDENT: &str = "  ";
 
-/// One line per topic if descriptions fit, else two.
+/// Lists topics on one line each if the descriptions fit, else on two.
 pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     let names = memories.iter().map(|memory| columns(&memory.name)).max().unwrap_or(0);
     match names + OTHER_COLUMNS + LEAST_ABOUT <= width {
@@ -80,7 +80,7 @@ pub fn versions(versions: &[MemoryVersion], width: usize, now: Timestamp) -> Vec
     table.lines(width)
 }
 
-/// First line: where it is and what is wrong. Below it: what to do.
+/// Shows the place and the problem on the first line, and what to do below it.
 pub fn finding(finding: &MemoryFinding, scope: MemoryScope, width: usize) -> Vec<StyledText> {
     let tone = match finding.severity {
         Severity::Error => Tone::Bad,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_is_a_line_and_what_to_do() {
+    fn a_finding_has_a_place_and_a_remedy() {
         let one = of(Severity::Warning);
         let lines = shown(&finding(&one, TEAM, 80));
         assert_eq!(
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_counted_by_weight() {
+    fn findings_are_counted_by_severity() {
         assert_eq!(counts(&[]), "no problems");
         assert_eq!(
             counts(&[of(Severity::Note), of(Severity::Error), of(Severity::Note)]),

@@ -9,6 +9,7 @@ use serde_json::Value;
 const BEGINNING: usize = 6;
 const INDENT: &str = "    ";
 
+/// How much of a message is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageExtent {
     Beginning,
@@ -107,7 +108,7 @@ fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     }
 }
 
-/// The text of a tool result, whose content is a string or blocks.
+/// Returns the text of a tool result, whose content is a string or a list of blocks.
 fn text_of(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -132,7 +133,7 @@ fn paragraphs(text: &str, extent: MessageExtent) -> Vec<StyledText> {
     out
 }
 
-/// Tabs would be shown as symbols; here they only indent.
+/// Replaces tabs, which would be shown as symbols, by spaces.
 fn untabbed(line: &str) -> String {
     line.replace('\t', "    ")
 }

@@ -10,8 +10,8 @@ use crate::ids::short_ids;
 
 const INDENT: &str = "  ";
 
-/// `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, below it `anthropic at https://api.anthropic.com`, and below
-/// that why it is not ready.
+/// Shows `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, then `anthropic at https://api.anthropic.com`, and then why
+/// it is not ready.
 pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     if state.state == ModelReadiness::Off {
         return vec!["none: summaries and notes are written without one".into()];
@@ -61,19 +61,19 @@ pub fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<Styled
     out
 }
 
-/// `12 calls, 1 failed, 345k tokens (80% of the prompts cached), $0.42`.
+/// `12 calls, 1 failed, 345k tokens (80% of prompt tokens cached), $0.42`.
 pub fn total(sums: &UsageSums) -> String {
     let tokens = prompt(sums).saturating_add(sums.output_tokens);
     let failed = if sums.failed == 0 { String::new() } else { format!(", {} failed", sums.failed) };
     let cached = match prompt(sums) {
         0 => String::new(),
-        _ => format!(" ({} of the prompts cached)", cached(sums)),
+        _ => format!(" ({} of prompt tokens cached)", cached(sums)),
     };
     let calls = plural(sums.calls, "call", "calls");
     format!("{calls}{failed}, {} tokens{cached}, {}", short(tokens), cost(sums))
 }
 
-/// Today's use, with its limits if any are set.
+/// Shows today's use, with the limits if any are set.
 pub fn today(today: &UsageToday) -> StyledText {
     let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let used_up = today.daily_tokens.is_some_and(|limit| today.tokens >= limit)
@@ -133,7 +133,7 @@ fn cached(sums: &UsageSums) -> String {
     }
 }
 
-/// `no price` if no call has one, `$0.42+` if some calls have none.
+/// Returns `no price` if no call has one, and `$0.42+` if some calls have none.
 fn cost(sums: &UsageSums) -> String {
     match sums.cost_usd {
         None => "no price".into(),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_apart() {
+    fn rows_are_grouped_by_session() {
         let rows = [
             row(Some(1), "summary", "m", Some(0.001)),
             row(None, "notes", "m", Some(0.0)),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_used_up_day_is_told() {
+    fn a_used_up_limit_is_shown() {
         let mut day = UsageToday {
             day: "2026-01-01".into(),
             calls: 1,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_its_name_its_state_and_its_place() {
+    fn a_model_is_shown_with_its_state_and_server() {
         let mut state = ModelState::default();
         let said = |state: &ModelState| shown(&model(state, 20)).join("\n");
         assert!(said(&state).starts_with("none"));
@@ -244,9 +244,9 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_a_sentence() {
+    fn totals_are_one_line() {
         let sums = row(None, "notes", "m", None).sums;
-        let expect = "12 calls, 1 failed, 126k tokens (99% of the prompts cached), no price";
+        let expect = "12 calls, 1 failed, 126k tokens (99% of prompt tokens cached), no price";
         assert_eq!(total(&sums), expect);
         let nothing = UsageSums { calls: 1, failed: 1, cost_usd: Some(0.0), ..Default::default() };
         assert_eq!(total(&nothing), "1 call, 1 failed, 0 tokens, $0");

@@ -8,14 +8,14 @@ use jiff::Timestamp;
 
 use super::facts::facts;
 
-/// Width from which legend and facts are shown side by side.
+/// Minimum width, in columns, for legend and facts side by side.
 const WIDE: usize = 120;
-/// Empty columns at both sides.
+/// Number of empty columns on each side.
 const MARGIN: usize = 1;
-/// Most rows of threshold labels; further ones are left to the facts.
+/// Maximum number of rows with threshold labels. The facts show the thresholds in any case.
 const LABEL_ROWS: usize = 3;
 
-/// A part of the prompt, with its mark for output without colour.
+/// A part of the prompt. The mark is for output without colour.
 struct WindowPart {
     name: &'static str,
     mark: char,
@@ -25,8 +25,8 @@ struct WindowPart {
 
 const PARTS: usize = 8;
 
-/// The parts of the prompt, and the tokens that the provider counted beyond them: a client that adds its own system
-/// prompt and tools does not send these through bethink.
+/// Returns the parts of the prompt, and the tokens that the provider counted in addition: bethink does not see the system
+/// prompt and tools that a client adds itself.
 fn parts(report: &ContextReport) -> [WindowPart; PARTS] {
     let tokens = &report.parts;
     let other = report.tokens.saturating_sub(known(tokens));
@@ -66,7 +66,7 @@ pub fn picture(report: &ContextReport, look: TerminalLook, now: Timestamp) -> Ve
     lines.into_iter().map(|line| line.fitted(look.width)).collect()
 }
 
-/// The window as a bar of `width` columns; every part with tokens has at least one.
+/// Draws the window as a bar of `width` columns. Every part with tokens has at least one column.
 pub fn bar(report: &ContextReport, width: usize, colour: bool) -> StyledText {
     let parts = parts(report);
     let window = report.thresholds.window.max(1);
@@ -99,7 +99,7 @@ fn column(tokens: u64, window: u64, width: usize) -> usize {
     usize::try_from(at).unwrap_or(width).min(width.saturating_sub(1))
 }
 
-/// Columns of each part: its share, rounded so that the sum is right, and at least one for a part with tokens.
+/// Returns the columns of each part: its share, rounded so that the sum is right, and at least one if it has tokens.
 fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
     let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; PARTS]);
     for (i, &part) in tokens.iter().enumerate() {
@@ -114,7 +114,7 @@ fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
     cells
 }
 
-/// The names of the thresholds below their marks.
+/// Returns rows with the names of the thresholds, each below its mark.
 fn labels(t: &Thresholds, width: usize) -> Vec<StyledText> {
     let mut rows: Vec<StyledText> = Vec::new();
     for (threshold, tone, name) in thresholds(t) {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_is_kept() {
+    fn lines_fit_every_width() {
         for width in 40..=160 {
             for colour in [false, true] {
                 for line in drawn(width, colour) {
@@ -247,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_says_where_things_are() {
+    fn the_bar_shows_parts_and_thresholds() {
         let lines = drawn(80, false);
         let bar: Vec<char> = lines[0].chars().collect();
         assert_eq!(bar.len(), 79);
-        // one token of the system prompt is seen too
+        // Even one token of the system prompt has a column.
         assert_eq!(bar[1], 's');
         for (threshold, name) in [(11_000, "warning"), (14_500, "auto"), (18_000, "blocking")] {
             let at = 1 + column(threshold, 24_000, 78);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn who_counted_is_said() {
+    fn the_source_of_the_count_is_shown() {
         let told = |estimate: TokenEstimate| {
             let report = ContextReport { estimate, ..report() };
             let lines = facts(&report, Timestamp::UNIX_EPOCH);

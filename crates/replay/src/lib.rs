@@ -1,7 +1,6 @@
-//! Plays a recorded session through a daemon as its agent would have, and measures the result.
+//! Plays a recorded session through a daemon, as its agent did, and measures the result.
 //!
-//! Owns reading recordings as calls, playing them, and the figures. Requests to the daemon go through
-//! `bethink-client`; the caller displays the results.
+//! Reads recordings, plays them and computes the figures. `client` sends the requests; the caller shows the results.
 //!
 //! Reading order: `recording` → `question` → `structure` → `player`.
 

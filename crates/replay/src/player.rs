@@ -1,5 +1,5 @@
-//! Plays a recording through the daemon as its agent would have: appends every message, and requests and
-//! checks the prompt before every turn of the assistant.
+//! Plays a recording through the daemon, as its agent did: appends every message, and requests and checks the prompt
+//! before each of the assistant's turns.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,13 @@ use uuid::Uuid;
 use crate::recording::Recording;
 use crate::structure::faults;
 
-/// The model to assume if the recording names none.
+/// The model that is assumed if the recording names none.
 const SOME_MODEL: &str = "claude-sonnet-4-5";
-/// Bytes per token for checking a prompt against its window from outside. This gives fewer tokens than any
-/// tokenizer, so a prompt that is over the limit by this measure really is.
+/// Bytes per token, to check independently whether a prompt fits its window. Every tokenizer counts more tokens than
+/// this, so a prompt that is too large by this measure is certainly too large.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// How long to wait for the event of a finished update, which was already sent.
+/// How long to wait for the event of an update that has finished.
 const EVENT_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct ReplayPlan {
     pub title: String,
     pub window: u64,
     pub max_output: u64,
-    /// Request the prompt only at every Nth turn.
+    /// The prompt is requested only every this many turns.
     pub every: u64,
 }
 
@@ -51,13 +51,13 @@ pub struct Player<'a> {
 /// The result of one message.
 #[derive(Debug)]
 pub struct ReplayStep {
-    /// Messages played so far, including this one.
+    /// Number of messages that were played, including this one.
     pub done: usize,
     /// The prompt's report, if it was the assistant's turn.
     pub report: Option<ContextReport>,
 }
 
-/// Why a recording could not be played on.
+/// The reason why a replay could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     #[error(transparent)]
@@ -172,7 +172,7 @@ impl<'a> Player<'a> {
 }
 
 impl ReplayOutcome {
-    /// `size` is the prompt's size as measured from outside, in tokens.
+    /// `size` is the prompt's size in tokens, from `BYTES_PER_TOKEN`.
     fn take(&mut self, report: &ContextReport, size: u64, faults: Vec<String>) {
         const SHOWN: usize = 3;
         let window = report.thresholds.window;
@@ -228,8 +228,7 @@ impl Notes {
         self.updates
     }
 
-    /// Waits for the event of an update that covers message `seq`, with a limit, because the stream may be cut
-    /// off.
+    /// Waits for the event of an update that covers message `seq`, but not forever: the stream may have ended.
     async fn reach(&mut self, seq: u64) {
         let reached = async {
             while let Some(through_seq) = self.covered.recv().await {

@@ -1,5 +1,4 @@
-//! Makes a question from a session's own words, as someone would ask who remembers its beginning and wants
-//! to find it again.
+//! Makes a question from the words of a session's beginning, to search for it later.
 
 use std::collections::HashSet;
 
@@ -7,14 +6,14 @@ use bethink_transcript::Role;
 
 use crate::recording::{Recorded, Recording};
 
-/// How many words a question has: fewer find too much, more are not a realistic question.
+/// Number of words in a question. Fewer would match too much, and more would not be realistic.
 const WORDS: usize = 4;
-/// Lengths of useful words.
+/// Range of lengths of useful words, in letters.
 const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
-/// Shorter messages are greetings and commands.
+/// Minimum number of words in a message: shorter ones are greetings and commands.
 const ENOUGH: usize = 6;
 
-/// The rarest words of the first message from a person, in their original order.
+/// Returns the rarest words of the first message from a person, in their original order.
 pub fn question(recording: &Recording) -> Option<String> {
     let asked = recording.messages.iter().find_map(|one| {
         let words = words(&prose(one)?);
@@ -37,8 +36,8 @@ pub fn question(recording: &Recording) -> Option<String> {
     Some(picked.join(" "))
 }
 
-/// The text that a person wrote in a message, without tool results and texts from programs, which begin with
-/// a tag.
+/// Returns the text that a person wrote in a message. Tool results, and texts from programs, which begin with a tag, do
+/// not count.
 pub fn prose(recorded: &Recorded) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]

@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 #[derive(Debug)]
 pub struct Recorded {
     pub role: Role,
-    /// Chunks of one assistant message share it.
+    /// The same for all chunks of one assistant message.
     pub speaker: String,
     pub content: Box<RawValue>,
 }
@@ -18,9 +18,9 @@ pub struct Recorded {
 #[derive(Debug, Default)]
 pub struct Recording {
     pub messages: Vec<Recorded>,
-    /// The first model that spoke.
+    /// The model of the first answer.
     pub model: Option<String>,
-    /// Lines that could not be read.
+    /// Number of lines that could not be read.
     pub damaged: u64,
 }
 
@@ -31,7 +31,7 @@ struct Head<'a> {
 }
 
 impl Recording {
-    /// Reads the main thread. The recorder's own summaries are left out: the daemon makes its own.
+    /// Reads the main thread, without Claude Code's own summaries: the daemon makes its own.
     pub fn read(file: Bytes) -> Self {
         let mut recording = Self::default();
         for line in lines(file).0 {
@@ -58,7 +58,7 @@ impl Recording {
         self.messages.push(Recorded { role: message.role, speaker, content });
     }
 
-    /// Whether the agent called its model after this message: all results of the turn are there, and the next
+    /// Whether the agent called its model after this message: all tool results of the turn have arrived, and the next
     /// message is not another chunk of the same answer.
     pub fn is_turn(&self, i: usize) -> bool {
         let is_user = |message: &Recorded| message.role == Role::User;
@@ -76,7 +76,7 @@ impl Recording {
 }
 
 impl Recorded {
-    /// The message to append, without the recorded usage, which belongs to a different prompt.
+    /// Returns the message to append, without the recorded usage, which belongs to another prompt.
     pub fn message(&self) -> Result<Box<RawValue>, serde_json::Error> {
         #[derive(serde::Serialize)]
         struct Body<'a> {

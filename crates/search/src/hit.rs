@@ -1,4 +1,5 @@
-//! Hits as clients see them: the text, where the words are in it, and the call before a result.
+//! Hits as clients receive them: the matching lines, the positions of the words in them, and the tool call that a result
+//! answers.
 
 use std::collections::HashSet;
 
@@ -8,16 +9,17 @@ use bethink_service::rfc3339;
 use bethink_transcript::json::for_each_json_string;
 use bethink_transcript::{BlockKind, Message, SessionId};
 
+/// Maximum length of a snippet, in characters: three lines of a terminal.
 const SNIPPET_CHARS: usize = 240;
-/// Longest text that is searched for words in sequence: longer ones are program output, where sequences mean
-/// little and cost milliseconds.
+/// Maximum size, in bytes, of a text that is searched for phrases and adjacent words. Longer texts are program output, in
+/// which they mean little and cost milliseconds.
 const CLOSE_LOOK_BYTES: usize = 64 * 1024;
 
-/// Reranks the messages that were read, and makes hits of the best.
+/// Reranks the messages that were read, and turns the best ones into hits.
 pub(crate) struct Hits<'a> {
     question: &'a Question,
     read: Vec<ReadHit>,
-    /// Ids seen already: a fork shares messages with its parent, and each is one hit.
+    /// The ids that were seen. A fork shares messages with its parent, and each message is only one hit.
     seen: Option<HashSet<String>>,
 }
 
@@ -33,7 +35,7 @@ impl<'a> Hits<'a> {
         Self { question, read: Vec::new(), seen: across_sessions.then(HashSet::new) }
     }
 
-    /// Adds scores that need the text: phrases and adjacent words.
+    /// Adds the scores for phrases and adjacent words, which need the text.
     pub(crate) fn look_at(&mut self, session: SessionId, message: Message, score: f32) {
         let is_new = self.seen.as_mut().is_none_or(|seen| seen.insert(message.id.to_string()));
         let text = readable(&message);
@@ -71,13 +73,13 @@ fn hit(question: &Question, read: &ReadHit) -> api::SearchHit {
         score: f64::from(*score),
         highlights: highlights(&snippet, &question.terms),
         snippet,
-        // The call that it answers is known once that message is read.
+        // `name_call` completes the call once its message has been read.
         answers: result.map(|id| api::AnsweredCall { seq: 0, tool: id, input: String::new() }),
         created_at: rfc3339(message.created_at),
     }
 }
 
-/// Names the call that the hit's first result answers.
+/// Completes the call that the hit's first result answers.
 pub(crate) fn name_call(hit: &mut api::SearchHit, before: &Message) {
     let Some(answers) = &mut hit.answers else { return };
     let mut calls = before.tool_uses();
@@ -89,12 +91,12 @@ pub(crate) fn name_call(hit: &mut api::SearchHit, before: &Message) {
     };
 }
 
-/// A result whose call is not in the message before is a hit on its own.
+/// Removes the call if it is not in the previous message.
 pub(crate) fn drop_unnamed_call(hit: &mut api::SearchHit) {
     hit.answers = hit.answers.take().filter(|answers| answers.seq > 0);
 }
 
-/// Everything in a message that a person can read.
+/// Returns all text of a message that a person can read.
 fn readable(message: &Message) -> String {
     let mut text = String::new();
     for block in &message.blocks {

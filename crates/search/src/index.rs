@@ -1,5 +1,5 @@
-//! The index of history: built in the background, or by the first search that needs it. An append only marks
-//! messages as not indexed, because indexing a message costs several times as much as its commit.
+//! The search index, which is built in the background, or by the first search that needs it. An append does not index
+//! its messages, because indexing a message costs several times as much as storing it.
 
 use bethink_api as api;
 use bethink_service::{
@@ -20,24 +20,24 @@ struct IndexPayload {
     sessions: Vec<SessionId>,
 }
 
-/// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long for it.
-const STRETCH: usize = 128;
-/// A session is indexed in the background whenever its length passes a multiple of this, so that a search needs
-/// at most about 10 ms for the rest.
+/// Number of messages that are indexed in one transaction. It occupies the writer for about 20 ms.
+const BATCH: usize = 128;
+/// A session is indexed in the background each time it has grown by this many messages, so that a search needs at most
+/// about 10 ms to index the rest.
 const UNINDEXED: u64 = 64;
 
-/// Most sessions that are enqueued for indexing at a start; a search finishes the rest as needed.
-const MOST_LAGGING: usize = 10_000;
+/// Maximum number of sessions that are enqueued for indexing at startup. A search indexes the others if it needs them.
+const MAX_LAGGING: usize = 10_000;
 
 impl SearchService {
-    /// Enqueues indexing of these sessions. The caller wakes the worker.
+    /// Enqueues these sessions for indexing. The caller wakes the worker.
     pub async fn index_later(&self, sessions: &[SessionId]) -> Result<JobId> {
         let payload = json!({ "sessions": sessions });
         self.cx.jobs().enqueue_background(INDEX, sessions.first().copied(), &payload).await
     }
 
-    /// Enqueues indexing of a session for when it is idle, unless that is enqueued already. The caller does not
-    /// wait, and loses nothing if it fails: a search indexes what is missing.
+    /// Enqueues a session for indexing while the daemon is idle, unless it already is enqueued. The caller does not wait.
+    /// If this fails, the next search indexes the session.
     pub fn index_soon(&self, session: SessionId) {
         if !locked(&self.queue).insert(session) {
             return;
@@ -52,7 +52,7 @@ impl SearchService {
         });
     }
 
-    /// Called after an append: enough messages may be waiting to be indexed.
+    /// Must be called after an append. Enqueues the session if enough messages are not indexed yet.
     pub fn appended(&self, session: SessionId, seq: Seq) {
         if seq.0.is_multiple_of(UNINDEXED) {
             self.index_soon(session);
@@ -66,10 +66,10 @@ impl SearchService {
             locked(&self.queue).remove(&session);
             loop {
                 runner.run_foreground_jobs().await;
-                match self.index_stretch(session).await {
+                match self.index_batch(session).await {
                     Ok(None) => break,
                     Ok(Some(indexed)) => progress.done += indexed,
-                    // Deleted since.
+                    // The session has been deleted.
                     Err(refusal) if refusal.kind == ErrorKind::NotFound => break,
                     Err(refusal) => return Err(refusal),
                 }
@@ -84,10 +84,10 @@ impl SearchService {
         Ok(json!({ "messages": progress.done }))
     }
 
-    /// Enqueues indexing of sessions that the last daemon did not finish: all of them after a recovery, or if
-    /// the format of the index has changed.
+    /// Enqueues the sessions that the previous daemon did not finish indexing. After a recovery, or if the format of the
+    /// index has changed, these are all sessions.
     pub async fn enqueue_stale_indexes(&self) -> Result<()> {
-        let lagging = self.cx.store().lagging(MOST_LAGGING).await?;
+        let lagging = self.cx.store().lagging(MAX_LAGGING).await?;
         if !lagging.is_empty() {
             self.index_later(&lagging).await?;
         }
@@ -104,19 +104,19 @@ impl SearchService {
         self.cx.jobs().job(id).await
     }
 
-    /// Indexes a batch of messages. `None` if there are none left.
-    pub(crate) async fn index_stretch(&self, session: SessionId) -> Result<Option<u64>> {
+    /// Indexes a batch of messages, and returns their number. `None` if all messages are indexed.
+    pub(crate) async fn index_batch(&self, session: SessionId) -> Result<Option<u64>> {
         let Some(range) = self.cx.store().unindexed(session).await? else { return Ok(None) };
         let store = self.cx.store();
-        let stretch = store.messages(session, SeqRange { limit: STRETCH, ..range }).await?;
-        let count = stretch.len() as u64;
-        let through = through(range, &stretch);
+        let batch = store.messages(session, SeqRange { limit: BATCH, ..range }).await?;
+        let count = batch.len() as u64;
+        let through = through(range, &batch);
         let before = range.after.map(|seq| (session, seq));
         let before = store.messages_at(before.into_iter().collect()).await?.pop();
         let before = before.map(|(_, stored)| stored);
-        let entries = blocking(|| Ok(entries(before, stretch))).await?;
+        let entries = blocking(|| Ok(entries(before, batch))).await?;
         if self.cx.store().index(IndexBatch { session, entries, through }).await? {
-            // An id that no session has means the whole index, which is to be optimized.
+            // The nil id, which no session has, requests an optimization of the whole index.
             self.index_soon(SessionId(uuid::Uuid::nil()));
         }
         Ok(Some(count))
@@ -138,20 +138,20 @@ impl JobHandler for SearchService {
     }
 }
 
-/// The last message that the index then covers. A recovered session may lack some at the end.
-fn through(range: SeqRange, stretch: &[StoredMessage]) -> Seq {
+/// Returns the last message that the index then covers. A recovered session may have lost messages at the end.
+fn through(range: SeqRange, batch: &[StoredMessage]) -> Seq {
     let end = Seq(range.before.map_or(u64::MAX, |before| before.0.saturating_sub(1)));
-    match stretch.last() {
-        Some(last) if stretch.len() == STRETCH => last.seq,
+    match batch.last() {
+        Some(last) if batch.len() == BATCH => last.seq,
         _ => end,
     }
 }
 
-/// Terms of a batch; each message is read in the context of the one before.
-fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(Seq, Terms)> {
+/// Returns the terms of a batch. Each message is read in the context of the previous one.
+fn entries(before: Option<StoredMessage>, batch: Vec<StoredMessage>) -> Vec<(Seq, Terms)> {
     let mut before = before.and_then(|stored| parse_stored(stored).ok());
-    let mut entries = Vec::with_capacity(stretch.len());
-    for stored in stretch {
+    let mut entries = Vec::with_capacity(batch.len());
+    for stored in batch {
         let seq = stored.seq;
         match parse_stored(stored) {
             Ok(message) => {
@@ -159,7 +159,7 @@ fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(S
                 before = Some(message);
             }
             Err(refusal) => {
-                // It stays in the history; only a search skips it.
+                // The message stays in the history, but searches do not find it.
                 tracing::warn!(%seq, reason = %refusal.detail, "could not index a message");
                 entries.push((seq, Terms::default()));
             }
@@ -198,8 +198,8 @@ mod tests {
     use bethink_api::SearchQuery;
 
     const SESSION: SessionId = SessionId(Uuid::from_u128(7));
-    /// More than two stretches.
-    const MESSAGES: u64 = 2 * STRETCH as u64 + 10;
+    /// More than two batches.
+    const MESSAGES: u64 = 2 * BATCH as u64 + 10;
 
     /// Search in a home of its own, with a worker.
     struct Home {
@@ -218,7 +218,7 @@ mod tests {
             Self { cx, search, runner }
         }
 
-        /// With a session as an import leaves it that was killed before it left work.
+        /// Adds a session like one whose import was killed before it enqueued the indexing.
         async fn imported(directory: &Path) -> Self {
             let home = Self::open(directory).await;
             let model = json!({ "name": "unknown", "context_window": 200_000 }).to_string();
@@ -236,7 +236,7 @@ mod tests {
             self.cx.store().close().await.unwrap();
         }
 
-        /// Seq of the best hit: the parts of a word match elsewhere, too.
+        /// Returns the number of the best hit. Parts of a word may match in other messages.
         async fn found(&self, q: &str) -> Option<u64> {
             let request = SearchQuery { q: q.to_owned(), ..SearchQuery::default() };
             let hits = self.search.search(SESSION, &request).await.unwrap().hits;
@@ -289,8 +289,8 @@ mod tests {
     async fn a_search_finishes_an_index_that_was_cut_off() {
         let directory = tempfile::tempdir().unwrap();
         let home = Home::imported(directory.path()).await;
-        let stretch = home.search.index_stretch(SESSION).await.unwrap();
-        assert_eq!(stretch, Some(STRETCH as u64));
+        let indexed = home.search.index_batch(SESSION).await.unwrap();
+        assert_eq!(indexed, Some(BATCH as u64));
         home.close().await;
         let home = Home::open(directory.path()).await;
         assert!(home.unindexed().await.is_some());
@@ -314,7 +314,7 @@ mod tests {
         home.close().await;
     }
 
-    /// The tail that a search would have to index stays short without a search.
+    /// Without a search, few messages remain unindexed.
     #[tokio::test]
     async fn a_long_tail_is_indexed_when_it_is_quiet() {
         let directory = tempfile::tempdir().unwrap();
@@ -325,7 +325,7 @@ mod tests {
         home.close().await;
     }
 
-    /// What a search answers with `complete: false`.
+    /// Such a search answers with `complete: false`.
     #[tokio::test]
     async fn an_index_that_takes_too_long_is_left_to_be_finished() {
         let directory = tempfile::tempdir().unwrap();
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_who_index_at_once_do_it_once() {
+    async fn concurrent_searches_index_each_message_once() {
         let directory = tempfile::tempdir().unwrap();
         let home = Home::imported(directory.path()).await;
         let (one, other) = tokio::join!(home.found("number200"), home.found("number200"));
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_left_by_the_last_daemon_is_done_by_the_next() {
+    async fn unfinished_indexing_is_continued_by_the_next_daemon() {
         let directory = tempfile::tempdir().unwrap();
         let home = Home::imported(directory.path()).await;
         home.search.index_later(&[SESSION]).await.unwrap();

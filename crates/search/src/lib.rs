@@ -1,7 +1,7 @@
-//! Search in the history of a session or of a whole project.
+//! Searches the history of a session or of a whole project.
 //!
-//! Owns when the index is built and what a search reads. Leaves terms and ranking to `recall`, and the
-//! positions of terms to the store.
+//! Owns when the index is built and which messages a search reads. Terms, ranking and snippets are in `recall`; the store
+//! keeps the positions of terms.
 //!
 //! Reading order: [`index`] → [`query`] → [`hit`].
 
@@ -20,7 +20,7 @@ pub use query::{MAX_HITS, MAX_QUERY};
 #[derive(Clone, Debug)]
 pub struct SearchService {
     cx: ServiceContext,
-    /// Sessions that are enqueued for indexing; clones share it.
+    /// The sessions that are enqueued for indexing. Clones share it.
     queue: Arc<Mutex<HashSet<SessionId>>>,
 }
 

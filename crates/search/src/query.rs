@@ -1,4 +1,4 @@
-//! Searches a session or a whole project; `recall` ranks the positions of terms from the store.
+//! Searches a session or a whole project: looks up the positions of terms in the store, and has `recall` rank them.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,24 +14,25 @@ use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 use crate::SearchService;
 use crate::hit::{self, Hits};
 
-/// Default and largest number of hits.
+/// Default number of hits.
 const HITS: usize = 10;
+/// Maximum number of hits.
 pub const MAX_HITS: usize = 100;
-/// Longest query, in bytes.
+/// Maximum length of a query, in bytes.
 pub const MAX_QUERY: usize = 10_000;
-/// Most postings read for one search (about 15 MB at a time): enough for the words of a history of a million
-/// messages, except very common ones if there are rarer ones.
+/// Maximum number of postings that one search reads, which take about 15 MB. This is enough for all words in a history of
+/// a million messages, except for very common ones, which are left out if there are rarer ones.
 const POSTINGS: usize = 1_200_000;
-/// How long a search waits for an index that is behind, before it reports an incomplete result.
+/// How long a search waits for an incomplete index before it reports an incomplete result.
 const FINISH_INDEX: Duration = Duration::from_secs(8);
-/// Extra messages that are read beyond the requested hits, because adjacent words may move one of them up.
+/// Number of messages that are read in addition to the requested hits, because adjacent words may move one of them up.
 const SECOND_LOOK: usize = 10;
-/// Multiple of the requested hits that is ranked if some may be dropped after reading.
+/// How many times the requested number of hits is ranked if some may be dropped after they are read.
 const FILTERED_HITS: usize = 20;
-/// Longest period, in days, that is looked up day by day.
+/// Maximum length, in days, of a period whose days are looked up one by one.
 const MAX_FILTER_DAYS: i64 = 100;
 
-/// Conditions for a hit.
+/// Conditions that a hit must meet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     role: Option<Role>,
@@ -41,16 +42,17 @@ pub(crate) struct Filter {
     before: Option<UnixMicros>,
 }
 
-/// Terms in the order in which they are looked up, by what they are for.
+/// The terms to look up, grouped by their purpose.
 struct TermPlan {
-    /// Words, marks that every search needs, speakers, days, days after; then those of each of which a hit has one.
+    /// In this order: words, marks that every search needs, speakers, days, the days after them; then the groups of which
+    /// a hit must have one term each.
     groups: Vec<Vec<String>>,
     families: Vec<Family>,
     literal: bool,
 }
 
 impl SearchService {
-    /// The best messages in the whole history of a session, before and after any boundary.
+    /// Searches the whole history of a session, including summarized messages.
     pub async fn search(
         &self,
         id: SessionId,
@@ -59,7 +61,7 @@ impl SearchService {
         self.search_in(SearchScope::Session(id), request).await
     }
 
-    /// The same for all sessions of a project, or for all sessions.
+    /// Searches all sessions of a project, or of all projects.
     pub async fn search_sessions(
         &self,
         project_dir: Option<String>,
@@ -103,7 +105,7 @@ impl SearchService {
         Ok(api::SearchHits { hits, complete })
     }
 
-    /// Numbers of the best messages of a session, best first.
+    /// Returns the numbers of the best messages of a session, best first.
     pub async fn find(&self, id: SessionId, q: &str, limit: usize) -> Result<Vec<Seq>> {
         let plan = TermPlan::new(&Question::new(q), q, &Filter::default(), day_of(self.cx.now()));
         let (found, _) = self.look_up(SearchScope::Session(id), &plan).await?;
@@ -111,9 +113,9 @@ impl SearchService {
         Ok(ranked.into_iter().map(|hit| Seq(u64::from(hit.seq))).collect())
     }
 
-    /// The positions of terms, after the index is up to date, so that acknowledged messages are found. Does not
-    /// wait for the end if the index is far behind, after an upgrade or a recovery; the second value says
-    /// whether it was complete.
+    /// Completes the index, so that every acknowledged message is found, and returns the positions of terms. If the index
+    /// is far behind, as after an upgrade or a recovery, does not wait for all of it. The second value is whether it was
+    /// complete.
     async fn look_up(&self, scope: SearchScope, plan: &TermPlan) -> Result<(TermPlaces, bool)> {
         let (terms, families) = (plan.groups.concat(), plan.families.clone());
         let lookup = IndexLookup { scope, terms, families, most: POSTINGS };
@@ -133,7 +135,7 @@ impl SearchService {
     ) -> Result<bool> {
         let started = Instant::now();
         for session in sessions {
-            while self.index_stretch(*session).await?.is_some() {
+            while self.index_batch(*session).await?.is_some() {
                 if started.elapsed() > within {
                     self.index_later(sessions).await?;
                     self.cx.jobs().wake();
@@ -174,7 +176,7 @@ impl SearchService {
         Ok(read)
     }
 
-    /// For messages with results, the message before, which has the calls.
+    /// Returns, for each message with tool results, the previous message, which contains the calls.
     async fn calls_before(
         &self,
         read: &[(SessionId, Message, f32)],
@@ -191,7 +193,7 @@ impl SearchService {
         stored.into_iter().map(call).collect()
     }
 
-    /// A result means little without its call.
+    /// Adds the tool calls to hits that are results: a result means little without its call.
     async fn add_calls(&self, hits: &mut [api::SearchHit]) -> Result<()> {
         let results = hits.iter().filter(|hit| hit.answers.is_some());
         let places = results
@@ -218,7 +220,7 @@ impl SearchService {
             let id = SessionId(hit.session_id);
             hit.title = match titles.get(&id) {
                 Some(title) => title.clone(),
-                // A message that was deleted meanwhile has none.
+                // A session that was deleted in the meantime has no title.
                 None => {
                     let title =
                         self.cx.store().session(id).await.ok().and_then(|found| found.title);
@@ -235,10 +237,10 @@ fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     if q.len() > MAX_QUERY {
         return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes"))
             .bounded(MAX_QUERY as u64, q.len() as u64)
-            .hint("its rarest words are enough"));
+            .hint("use only its rarest words"));
     }
     if q.trim().is_empty() {
-        return Err(ServiceError::invalid("q", "what to search for")
+        return Err(ServiceError::invalid("q", "must not be empty")
             .hint("ask a question, or use words from the conversation"));
     }
     match request.limit.unwrap_or(HITS) {
@@ -252,7 +254,7 @@ fn lagging(found: &TermPlaces) -> Vec<SessionId> {
     found.sessions.iter().filter(|one| one.indexed < one.last).map(|one| one.session).collect()
 }
 
-/// Ranks outside the request threads: a long history takes some milliseconds.
+/// Ranks on another thread, because a long history takes some milliseconds.
 async fn ranked_within(
     found: TermPlaces,
     plan: TermPlan,
@@ -285,7 +287,7 @@ impl Filter {
         })
     }
 
-    /// Marks tell all of it but the hour, and whether the parts of a path stand together.
+    /// Whether messages must be read to apply the filter. Marks do not contain the hour, nor the order of a path's parts.
     fn must_be_read(&self) -> bool {
         self.path.is_some() || self.after.is_some() || self.before.is_some()
     }
@@ -295,7 +297,7 @@ impl Filter {
             && self.before.is_none_or(|before| stored.created_at < before)
     }
 
-    /// Groups of marks, of each of which a hit has one.
+    /// Returns groups of marks. A hit must have one mark of each group.
     fn marks(&self, today: Day) -> Vec<Vec<String>> {
         let mut groups = Vec::new();
         groups.extend(self.role.map(|role| vec![marks::by_role(role)]));
@@ -307,10 +309,10 @@ impl Filter {
         groups
     }
 
-    /// The days of a time that is narrow enough to be listed; a wide one excludes little.
+    /// Returns the days of the period. `None` if it is too long to list them, since such a period excludes little.
     fn days(&self, today: Day) -> Option<Vec<String>> {
         let first = day_of(self.after?);
-        // Another clock may be ahead of ours.
+        // The clock of another machine may be ahead.
         let last = self.before.map_or(Day(today.0 + 1), day_of);
         let count = last.0.checked_sub(first.0)?;
         let listed = (first.0..=last.0).map(|day| marks::by_day(Day(day)));
@@ -327,7 +329,7 @@ fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>>
 
 impl TermPlan {
     fn new(question: &Question, text: &str, filter: &Filter, today: Day) -> Self {
-        // A term without matches keeps the order.
+        // The empty term matches nothing. It keeps the positions of the terms.
         let when = if question.asks_when { marks::TELLS_WHEN } else { "" };
         let marks = [marks::BEGINS, marks::ASKS, marks::ENDS_ASKING, when].map(str::to_owned);
         let speakers = question.words.iter().map(|word| marks::by_speaker(word)).collect();

@@ -1,4 +1,4 @@
-//! Which records were seen, and which sidechain each of them continues.
+//! The records that were seen, and the sidechain that each of them continues.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,8 +6,7 @@ use std::sync::Arc;
 use crate::envelope::{LineEnvelope, is_true, text};
 use crate::line::{SidechainKey, Thread};
 
-/// Remembers every uuid of a file. A record may only continue one that stands before it, as in every
-/// file that is written by appending.
+/// Every uuid of a file so far. A record can only continue an earlier one, because files are written by appending.
 #[derive(Debug, Default)]
 pub(crate) struct Chains(HashMap<Box<str>, LineSeen>);
 
@@ -18,8 +17,8 @@ struct LineSeen {
 }
 
 impl Chains {
-    /// The thread of a record, by its agent or else by the record that it answers: a sidechain starts
-    /// where the parent is not on one.
+    /// Returns the thread of a record: that of its agent, else that of its parent. A sidechain starts at a record whose
+    /// parent is not on a sidechain.
     pub(crate) fn place(&mut self, record: &LineEnvelope<'_>, line: u64) -> Thread {
         let thread = match is_true(record.is_sidechain) {
             true => self.sidechain(record, line),
@@ -47,7 +46,7 @@ impl Chains {
         }
     }
 
-    /// False where a message of this uuid was taken before.
+    /// Returns `false` if there was already a message with this uuid.
     pub(crate) fn take_message(&mut self, uuid: &str) -> bool {
         match self.0.get_mut(uuid) {
             Some(seen) => !std::mem::replace(&mut seen.is_message, true),

@@ -1,24 +1,24 @@
-//! How an export ends: whether its metadata is where readers look for it.
+//! The end of an export, where readers look for its metadata.
 
 use memchr::memmem;
 
 use crate::envelope::{LineEnvelope, text};
 
-/// Claude Code lists sessions by reading this much of the end of each file.
+/// Number of bytes at the end of each file that Claude Code reads to list sessions.
 pub const METADATA_BYTES: u64 = 16 << 10;
 
-/// Watches an export go by.
+/// Records where the metadata of an export was written.
 #[derive(Clone, Debug, Default)]
 pub struct Ending {
     written: u64,
-    /// Where the newest title and tag lines start.
+    /// Positions of the newest title line and tag line.
     title_at: Option<u64>,
     tag_at: Option<u64>,
     open_line: bool,
 }
 
 impl Ending {
-    /// A line was written; one with a message as its head, raw message and tail.
+    /// Must be called for each line that was written, with its head, its raw message and its tail.
     pub fn wrote(&mut self, head: &[u8], raw: &[u8], tail: &[u8]) {
         if raw.is_empty() && tail.is_empty() {
             self.note_metadata(head);
@@ -28,20 +28,20 @@ impl Ending {
         self.open_line = last.map_or(self.open_line, |byte| *byte != b'\n');
     }
 
-    /// The last line has no line end: one must be written before anything is added.
+    /// Whether the last line has no line end, so that one must be written before another line.
     pub fn open_line(&self) -> bool {
         self.open_line
     }
 
-    /// Whether title and tags must be written again at the end: a person changed them, or those in
-    /// the file are too far from its end to be found. A file without any stays as it is.
+    /// Whether title and tags must be written again at the end, because a person has changed them or readers would not
+    /// find them so far from the end. A file without metadata stays unchanged.
     pub fn wants_metadata(&self, changed: bool) -> bool {
         let reach = self.written.saturating_sub(METADATA_BYTES);
         changed || [self.title_at, self.tag_at].into_iter().flatten().any(|at| at < reach)
     }
 
     fn note_metadata(&mut self, line: &[u8]) {
-        // Nearly no line passes the search, so that the parse costs nothing.
+        // The search is fast, and hardly any line must be parsed.
         let candidate =
             memmem::find(line, b"custom-title").or_else(|| memmem::find(line, b"\"tag\""));
         if candidate.is_none() || line.len() as u64 > METADATA_BYTES {

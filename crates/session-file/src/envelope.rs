@@ -1,4 +1,4 @@
-//! The members of a record that bethink looks at, borrowed from the line in one pass.
+//! The members of a record that bethink uses, borrowed from the line.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use bethink_transcript::{UnixMicros, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Every member stays raw, so that one of an unexpected type costs that member and not the line.
+/// All members are raw JSON, so that a member of an unexpected type is ignored without the rest of the line.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct LineEnvelope<'a> {
@@ -40,7 +40,7 @@ impl LineEnvelope<'_> {
         Some(UnixMicros(at.as_microsecond()))
     }
 
-    /// Trigger and tokens of a boundary.
+    /// Returns the trigger of a boundary, and the tokens before it.
     pub(crate) fn boundary(&self) -> (String, u64) {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -59,7 +59,7 @@ impl LineEnvelope<'_> {
         (trigger, pre_tokens)
     }
 
-    /// `tags` is what bethink writes beside the one `tag` that Claude Code knows.
+    /// Returns all tags. bethink writes them as `tags`, next to the one `tag` that Claude Code knows.
     pub(crate) fn all_tags(&self) -> Vec<String> {
         let many = self.tags.and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
         let mut tags =
@@ -69,7 +69,7 @@ impl LineEnvelope<'_> {
     }
 }
 
-/// The text of a member that is a string.
+/// Returns the text of a member if it is a string.
 pub(crate) fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     raw.map(RawValue::get).filter(|raw| raw.starts_with('"')).map(json::decode_string)
 }

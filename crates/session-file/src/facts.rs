@@ -1,4 +1,4 @@
-//! What a file says of its session as a whole.
+//! What a file says about its session as a whole.
 
 use std::borrow::Cow;
 
@@ -10,40 +10,40 @@ use crate::chains::Chains;
 use crate::envelope::{LineEnvelope, text};
 use crate::line::{LineKind, MessageLine, RecordedCompaction, Thread};
 
-/// The model name of messages that the recorder made up itself, such as reports of an API error.
+/// The model name of messages that Claude Code wrote itself, such as reports of an API error.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Gathered while the file is read.
+/// Facts that are collected while the file is read.
 #[derive(Debug, Default)]
 pub struct SessionFileFacts {
-    /// What Claude Code would show: the last `custom-title`, else the last `ai-title`, else the last
-    /// summary that belongs to a message of this file, else the first prompt.
+    /// The title that Claude Code would show: the last `custom-title`, else the last `ai-title`, else the last summary
+    /// that belongs to a message of this file, else the first prompt.
     pub title: Option<String>,
-    /// The title was given by a person (`custom-title`).
+    /// Whether a person has set the title (`custom-title`).
     pub titled: bool,
     pub tags: Vec<String>,
-    /// First working directory.
+    /// The first working directory.
     pub cwd: Option<String>,
-    /// Newest of the main thread; a resumed session carries its old id at first.
+    /// The newest id on the main thread. A resumed session starts with its old id.
     pub session_id: Option<String>,
     pub git_branch: Option<String>,
-    /// Of the recorder.
+    /// Claude Code's version.
     pub version: Option<String>,
-    /// Newest model that answered on the main thread.
+    /// The model of the newest answer on the main thread.
     pub model: Option<String>,
     pub first_at: Option<UnixMicros>,
     pub last_at: Option<UnixMicros>,
-    /// Messages of the main thread.
+    /// Number of messages on the main thread.
     pub messages: u64,
-    /// Bytes of the file.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// In order of line.
+    /// In the order of their lines.
     pub compactions: Vec<RecordedCompaction>,
     pending: Option<(u64, String, u64)>,
     custom_title: Option<String>,
     ai_title: Option<String>,
-    /// Summaries with the uuid of the message that each belongs to. Claude Code used to write those
-    /// of other sessions into a file as well.
+    /// Summaries, each with the uuid of its message. Older versions of Claude Code also wrote summaries of other sessions
+    /// into a file.
     summaries: Vec<(String, String)>,
     first_prompt: Option<String>,
 }
@@ -134,7 +134,7 @@ impl SessionFileFacts {
     }
 }
 
-/// Keeps the newest value without allocating for one that is the same.
+/// Stores the newest value, without allocating if it is unchanged.
 fn note(slot: &mut Option<String>, raw: Option<&RawValue>) {
     if let Some(value) = text(raw).filter(|value| !value.is_empty())
         && slot.as_deref() != Some(&*value)

@@ -1,12 +1,11 @@
-//! Reads the session files of Claude Code (JSONL) as they are, and writes them back so that nothing is
-//! lost.
+//! Reads Claude Code's session files (JSONL), and writes them without any loss.
 //!
-//! Owns what a line of such a file means: which message it carries and on which thread, what was
-//! compacted, what the session is called; and the shape of the lines that bethink adds to an export.
-//! Leaves to others where files lie, where lines are kept, and how sidechains become sessions.
+//! Owns the meaning of a line: its message and thread, a compaction, the session's title. Also owns the format of the
+//! lines that bethink adds to an export. Reading and storing files, and turning sidechains into sessions, is up to the
+//! callers.
 //!
-//! The promise: for every input, damaged or not, `head + raw message + tail` of every line, one after
-//! the other, are the bytes of the file.
+//! For every input, even a damaged one, the concatenation of `head + raw message + tail` of all lines is the file, byte for
+//! byte.
 //!
 //! Reading order: [`line`] → [`reader`] → [`facts`] → [`writer`] → [`ending`].
 

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use bethink_transcript::{Message, MessageId, ParseError, UnixMicros};
 use bytes::Bytes;
 
-/// Longest line that is read. Recorded images make lines of some megabytes; a longer one is kept
-/// without being looked into.
+/// Maximum size, in bytes, of a line that is parsed. Images make lines of some megabytes. A longer line is kept unparsed.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 
-/// Deepest nesting that is read, the limit that `serde_json` sets for itself.
+/// Maximum nesting depth that is parsed: the limit of `serde_json`.
 pub const MAX_DEPTH: usize = 128;
 
-/// A line cut around the message that it carries: `head + raw + tail` are its bytes again, its line
-/// end included. A line without a message is all head.
+/// A line, split around its message: `head + raw + tail` are the bytes of the line, including its line end. Without a
+/// message, `head` is the whole line.
 #[derive(Clone, Debug)]
 pub struct SessionLine {
     /// From 1.
@@ -25,7 +24,7 @@ pub struct SessionLine {
 }
 
 impl SessionLine {
-    /// The message object between head and tail; empty where the line carries none.
+    /// The message object between head and tail; empty if the line has no message.
     pub fn raw(&self) -> &[u8] {
         match &self.kind {
             LineKind::Message(line) => line.message.raw(),
@@ -37,7 +36,7 @@ impl SessionLine {
 #[derive(Clone, Debug)]
 pub enum LineKind {
     Message(Box<MessageLine>),
-    /// `compact_boundary`: what came before it was summarised by the recorder.
+    /// `compact_boundary`: Claude Code has summarized all messages before it.
     Boundary {
         /// `auto` or `manual`, as recorded.
         trigger: String,
@@ -45,25 +44,25 @@ pub enum LineKind {
     },
     /// `summary`, `custom-title` or `ai-title`.
     Title(String),
-    /// The tags of the session from here on.
+    /// The session's tags from this line on.
     Tags(Vec<String>),
-    /// A record that means nothing to bethink (progress, snapshots, …), or an empty line.
+    /// A record that bethink does not use (progress, snapshots, …), or an empty line.
     Other,
-    /// Kept whole, and worth reporting.
+    /// A line that could not be used. It is kept, and reported.
     Damaged(LineDamage),
 }
 
-/// A message with what its record says of it.
+/// A message, with the facts about it from its record.
 #[derive(Clone, Debug)]
 pub struct MessageLine {
     pub thread: Thread,
-    /// Its `seq` is a placeholder; its id is the record's uuid, or `line-N` where it has none; its
-    /// time is that of the record before where it has none.
+    /// Its `seq` is a placeholder. Its id is the record's uuid, or `line-N` without one. Without a time, it has the time of
+    /// the previous record.
     pub message: Message,
     pub parent_uuid: Option<String>,
-    /// The recorder's own summary, standing in for what came before a boundary.
+    /// Whether it is Claude Code's own summary of the messages before a boundary.
     pub is_summary: bool,
-    /// Written by the recorder rather than by a person (skill texts, caveats).
+    /// Whether Claude Code wrote it, and not a person (skill texts, caveats).
     pub is_meta: bool,
 }
 
@@ -75,8 +74,8 @@ pub enum Thread {
     Sidechain(SidechainKey),
 }
 
-/// Names a sidechain within its file: the agent's id where the record gives one, else the uuid of its
-/// first record. The same file gives the same keys.
+/// The key of a sidechain within its file: the agent's id if the record has one, else the uuid of the first record. The
+/// same file always has the same keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SidechainKey(pub(crate) Arc<str>);
 
@@ -92,8 +91,8 @@ impl fmt::Display for SidechainKey {
     }
 }
 
-/// A compaction that the recorder made: it covers all before `boundary_line`, its summary message
-/// stands for that, and what follows the summary was kept.
+/// A compaction that Claude Code made. Its summary message replaces everything before `boundary_line`; the messages after
+/// the summary were kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCompaction {
     pub trigger: String,
@@ -105,7 +104,7 @@ pub struct RecordedCompaction {
     pub summary_line: u64,
 }
 
-/// Why a line is kept as a record alone.
+/// Why a line is stored as a record without a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineDamage {
     #[error("the line has {0} bytes; at most {MAX_LINE_BYTES} are read")]
@@ -124,6 +123,6 @@ pub enum LineDamage {
     Empty,
     #[error("not a message: {0}")]
     Message(#[from] ParseError),
-    #[error("the message repeats uuid {0} of an earlier line")]
+    #[error("an earlier message already has the uuid {0}")]
     Repeated(MessageId),
 }

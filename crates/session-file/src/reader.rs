@@ -1,4 +1,4 @@
-//! Bytes in, lines out: nothing is copied but what a chunk cuts in two.
+//! Splits bytes into lines. A line is copied only if it is split between two chunks.
 
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, ParseError, Seq, UnixMicros, json};
@@ -14,7 +14,7 @@ use crate::line::{
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// All lines of a file that is in memory.
+/// Reads all lines of a file in memory.
 pub fn lines(file: Bytes) -> (Vec<SessionLine>, SessionFileFacts) {
     let mut reader = SessionFileReader::default();
     let mut out = Vec::new();
@@ -23,10 +23,10 @@ pub fn lines(file: Bytes) -> (Vec<SessionLine>, SessionFileFacts) {
     (out, facts)
 }
 
-/// Reads a file in chunks of any size. Never fails: what can't be read is a line with a reason.
+/// Reads a file in chunks of any size. Never fails: a line that cannot be parsed is returned with the reason.
 #[derive(Debug, Default)]
 pub struct SessionFileReader {
-    /// Start of a line whose end has not come yet.
+    /// The beginning of an incomplete line.
     rest: BytesMut,
     number: u64,
     chains: Chains,
@@ -35,7 +35,7 @@ pub struct SessionFileReader {
 }
 
 impl SessionFileReader {
-    /// Takes the next bytes of the file and hands out every line that they complete.
+    /// Takes the next bytes of the file, and passes on each line that they complete.
     pub fn feed(&mut self, mut chunk: Bytes, mut each: impl FnMut(SessionLine)) {
         if !self.rest.is_empty() {
             let end = memchr::memchr(b'\n', &chunk).map_or(chunk.len(), |at| at + 1);
@@ -53,22 +53,22 @@ impl SessionFileReader {
         self.rest.extend_from_slice(&chunk);
     }
 
-    /// What is known so far; the title is settled at the end.
+    /// Returns the facts so far. The title is set at the end.
     pub fn facts(&self) -> &SessionFileFacts {
         &self.facts
     }
 
-    /// Whether a record of this uuid was read.
+    /// Whether a record with this uuid was read.
     pub fn knows(&self, uuid: &str) -> bool {
         self.chains.knows(uuid)
     }
 
-    /// What the session is called by what was read so far; as in [`SessionFileFacts::title`].
+    /// Returns the title according to the lines so far; see [`SessionFileFacts::title`].
     pub fn title(&self) -> Option<String> {
         self.facts.title_so_far(&self.chains)
     }
 
-    /// Hands out the last line where it has no end, and tells what was learnt of the whole file.
+    /// Passes on the last line if it has no line end, and returns the facts about the whole file.
     pub fn finish(mut self, mut each: impl FnMut(SessionLine)) -> SessionFileFacts {
         if !self.rest.is_empty() {
             let whole = self.rest.split().freeze();
@@ -176,8 +176,7 @@ impl SessionFileReader {
     }
 }
 
-/// A line with no more brackets than levels can't be too deep, strings or not; only the others are
-/// walked.
+/// Checks the nesting depth. A line with at most `MAX_DEPTH` brackets cannot be too deep, so only others are scanned.
 fn check_depth(body: &[u8]) -> Result<(), LineDamage> {
     if memchr::memchr2_iter(b'{', b'[', body).nth(MAX_DEPTH).is_none() {
         return Ok(());
@@ -188,7 +187,7 @@ fn check_depth(body: &[u8]) -> Result<(), LineDamage> {
     }
 }
 
-/// Worth a second look at the content: told from the parsed message, because nearly none is empty.
+/// Whether the content must be checked again, which is slow. Hardly any message is empty.
 fn looks_empty(parsed: &Result<Message, ParseError>) -> bool {
     match parsed {
         Err(e) => e.field == "content",

@@ -1,4 +1,4 @@
-//! Lines in the shape of Claude Code, for what bethink adds to a session.
+//! Writes lines in Claude Code's format, for messages that were added to a session by bethink.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use bethink_transcript::{Message, Role, UnixMicros};
 use serde_json::json;
 use uuid::Uuid;
 
-/// Writes records that continue one another. Tell it of the messages that are copied with
-/// [`follow_id`](Self::follow_id), so that added records hang on the last of them.
+/// Writes records, each of which continues the previous one. Call [`follow_id`](Self::follow_id) for each message that is
+/// copied, so that the next record continues it.
 #[derive(Clone, Debug)]
 pub struct RecordWriter {
     session_id: String,
-    /// The members that every record has alike.
+    /// The members that are the same in every record.
     place: String,
     parent: Option<String>,
 }
 
-/// A compaction that bethink made, as an export tells it.
+/// A compaction by bethink, to be exported.
 #[derive(Clone, Debug)]
 pub struct ExportedCompaction<'a> {
-    /// Names the two records; the same id gives the same lines.
+    /// The ids of the two records are derived from it, so that each export is the same.
     pub id: &'a str,
     /// `auto` or `manual`.
     pub trigger: &'a str,
@@ -30,7 +30,7 @@ pub struct ExportedCompaction<'a> {
 }
 
 impl RecordWriter {
-    /// `session_id`, `cwd`, `version` and `git_branch` as an imported file had them, else bethink's own.
+    /// Takes `session_id`, `cwd`, `version` and `git_branch` from the imported file, else bethink's own.
     pub fn new(session_id: &str, cwd: &str, version: &str, git_branch: &str) -> Self {
         let (id, cwd) = (json!(session_id), json!(cwd));
         let (version, branch) = (json!(version), json!(git_branch));
@@ -40,12 +40,12 @@ impl RecordWriter {
         Self { session_id: session_id.to_owned(), place, parent: None }
     }
 
-    /// The message's line was copied: the next record continues it.
+    /// Must be called after the line of a message was copied: the next record continues it.
     pub fn follow_id(&mut self, id: &str) {
         self.parent = Some(self.uuid_of(id));
     }
 
-    /// The record of a message that was appended to the session, with its line end.
+    /// Returns the record of a message that was appended to the session, with its line end.
     pub fn line_for(&mut self, message: &Message) -> Vec<u8> {
         let uuid = self.uuid_of(message.id.as_str());
         let head = format!(r#""parentUuid":{}"#, json!(self.parent));
@@ -56,7 +56,7 @@ impl RecordWriter {
         line
     }
 
-    /// The two records of a compaction: the boundary, and the summary as a user's message.
+    /// Returns the two records of a compaction: the boundary, and the summary as a user message.
     pub fn boundary_lines(&mut self, compaction: &ExportedCompaction<'_>) -> Vec<u8> {
         let ExportedCompaction { id, trigger, pre_tokens, summary, created_at } = *compaction;
         let boundary_id = self.uuid_of(&format!("boundary {id}"));
@@ -81,7 +81,7 @@ impl RecordWriter {
         out
     }
 
-    /// Title and tags, to stand at the very end. Claude Code knows one tag and takes the first.
+    /// Returns the lines with title and tags, for the end of the file. Claude Code knows only one tag: the first.
     pub fn metadata_lines(&self, title: Option<&str>, tags: &[String]) -> Vec<u8> {
         let mut out = Vec::new();
         if let Some(title) = title {
@@ -98,7 +98,7 @@ impl RecordWriter {
         out
     }
 
-    /// An id that is a uuid stays; another gives the same uuid each time in the same session.
+    /// Returns the id if it is a uuid, else a uuid that is derived from the session and the id.
     fn uuid_of(&self, id: &str) -> String {
         if Uuid::try_parse(id).is_ok() {
             return id.to_owned();
@@ -119,8 +119,8 @@ impl RecordWriter {
     }
 }
 
-/// The message object on one line, with the provider's id where a provider would have put it, so that
-/// chunks of one answer stay together for readers that know only `id`.
+/// Returns the message object on one line, with the provider's id as `id`, by which other readers recognize the chunks of
+/// one answer.
 fn provider_form(message: &Message) -> Cow<'_, str> {
     let raw = std::str::from_utf8(message.raw()).unwrap_or("{}");
     let own = message.assistant_message_id.as_ref().filter(|_| message.role == Role::Assistant);
@@ -133,7 +133,7 @@ fn provider_form(message: &Message) -> Cow<'_, str> {
         Some(bytes) => Cow::Owned(String::from_utf8(bytes.into()).unwrap_or_default()),
         None => Cow::Borrowed(raw),
     };
-    // A line break in JSON text is white space: inside a string it would have been escaped.
+    // A line break in JSON is white space between tokens: in a string it would be escaped.
     if text.contains(['\n', '\r']) { Cow::Owned(text.replace(['\n', '\r'], " ")) } else { text }
 }
 

@@ -1,14 +1,14 @@
-//! Failures of hooks, kept in a file for `doctor`, because a hook prints nothing.
+//! Failures of hooks. They are kept in a file for `doctor`, because hooks print nothing.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// The file is emptied at this size; `doctor` shows the last line and the number of lines.
-const MOST_BYTES: u64 = 64 << 10;
-/// Longest line: a reason, never input of a client.
-const MOST_LINE_BYTES: usize = 400;
+/// Maximum size of the file, in bytes. At this size, it is emptied.
+const MAX_BYTES: u64 = 64 << 10;
+/// Maximum length of a line, in bytes. A line is a reason, and never contains a client's input.
+const MAX_LINE_BYTES: usize = 400;
 
 /// The file of failures, one per line.
 #[derive(Clone, Debug)]
@@ -21,11 +21,11 @@ impl Faults {
         Self { path: path.into() }
     }
 
-    /// Adds a line. `when` is the time to show.
+    /// Adds a failure. `when` is the time to show.
     pub fn note(&self, when: &str, what: &str) -> io::Result<()> {
         let clean: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let end = clean.floor_char_boundary(MOST_LINE_BYTES);
-        let full = fs::metadata(&self.path).is_ok_and(|file| file.len() > MOST_BYTES);
+        let end = clean.floor_char_boundary(MAX_LINE_BYTES);
+        let full = fs::metadata(&self.path).is_ok_and(|file| file.len() > MAX_BYTES);
         if let Some(home) = self.path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(home)?;
         }
@@ -38,7 +38,7 @@ impl Faults {
         options.open(&self.path)?.write_all(format!("{when} {}\n", &clean[..end]).as_bytes())
     }
 
-    /// The number of failures, and the last one.
+    /// Returns the number of failures, and the last one.
     pub fn read(&self) -> Option<(usize, String)> {
         let text = fs::read_to_string(&self.path).ok()?;
         let last = text.lines().last()?.to_owned();
@@ -59,11 +59,11 @@ mod tests {
         faults.note("later", &"ä".repeat(1_000)).unwrap();
         let (count, last) = faults.read().unwrap();
         assert_eq!((count, last.starts_with("later ää")), (2, true));
-        assert!(last.len() < MOST_LINE_BYTES + 20);
+        assert!(last.len() < MAX_LINE_BYTES + 20);
         for _ in 0..400 {
-            faults.note("again", &"x".repeat(MOST_LINE_BYTES)).unwrap();
+            faults.note("again", &"x".repeat(MAX_LINE_BYTES)).unwrap();
         }
         let size = fs::metadata(dir.path().join("home/hooks.log")).unwrap().len();
-        assert!(size <= MOST_BYTES + 1_000, "{size}");
+        assert!(size <= MAX_BYTES + 1_000, "{size}");
     }
 }

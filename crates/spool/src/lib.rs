@@ -1,11 +1,11 @@
-//! The directory where hook events wait until the daemon takes them, and the file of hook failures.
+//! The directory in which hook events wait for the daemon, and the file of hook failures.
 //!
-//! One private file per event, written completely or not at all, within bounds. Hooks add events that the daemon could
-//! not take; the daemon adds unfinished ones and removes finished ones. What an event means is up to the daemon, its
-//! file format to `hook-events`.
+//! Each event is a private file, which is written completely or not at all. Number and size are limited. Hooks add events
+//! that they could not deliver; the daemon adds unfinished events and removes finished ones. The file format is in
+//! `hook-events`.
 //!
-//! Files are not synced to disk, because a hook has only milliseconds. Events lost in a power failure do no harm: the
-//! next event of the session continues reading the transcript where the daemon left off.
+//! Files are not synced to disk, because a hook has only milliseconds. If events are lost in a power failure, the next
+//! event of the session continues reading the transcript at the last position.
 //!
 //! Reading order: [`Spool`] → [`faults`].
 
@@ -17,11 +17,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bethink_hook_events::Delivery;
-use bethink_hook_events::delivery::{MOST_DELIVERY_BYTES, MOST_WAITING, MOST_WAITING_BYTES};
+use bethink_hook_events::delivery::{MAX_DELIVERY_BYTES, MAX_WAITING, MAX_WAITING_BYTES};
 
 pub use faults::Faults;
 
-/// The directory. Creating the value does not access the disk.
+/// The spool directory. Creating this value does not access the disk.
 #[derive(Clone, Debug)]
 pub struct Spool {
     dir: PathBuf,
@@ -42,7 +42,7 @@ impl Spool {
     /// Adds an event, completely or not at all. If the bounds are reached, drops the oldest and returns how many.
     pub fn put(&self, delivery: &Delivery) -> io::Result<usize> {
         let json = delivery.to_json();
-        if json.len() as u64 > MOST_DELIVERY_BYTES {
+        if json.len() as u64 > MAX_DELIVERY_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the event is too large"));
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
@@ -51,13 +51,13 @@ impl Spool {
         let written = write(&aside, json.as_bytes())
             .and_then(|()| fs::rename(&aside, self.dir.join(delivery.file_name())));
         if written.is_err() {
-            // Gone or never there; the cause is the one to tell.
+            // The file may not exist. The caller reports the first error.
             drop(fs::remove_file(&aside));
         }
         written.map(|()| dropped)
     }
 
-    /// Names of the waiting files, oldest first.
+    /// Returns the names of the waiting files, oldest first.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
@@ -70,10 +70,10 @@ impl Spool {
         Ok(names)
     }
 
-    /// Reads a delivery. `None` if it is gone or can never be read.
+    /// Reads a delivery. `None` if the file no longer exists or is not a delivery.
     pub fn read(&self, name: &str) -> io::Result<Option<Delivery>> {
         let path = self.dir.join(name);
-        // A FIFO or a device that was put there would hang the reader.
+        // Opening a FIFO or a device could block.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
@@ -85,7 +85,7 @@ impl Spool {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        file.take(MOST_DELIVERY_BYTES + 1).read_to_end(&mut bytes)?;
+        file.take(MAX_DELIVERY_BYTES + 1).read_to_end(&mut bytes)?;
         Ok(Delivery::read(&bytes))
     }
 
@@ -106,15 +106,15 @@ impl Spool {
     /// Removes the oldest files until another of `size` bytes fits.
     fn make_room(&self, size: u64) -> io::Result<usize> {
         let names = self.names()?;
-        let most = usize::try_from(MOST_WAITING_BYTES / MOST_DELIVERY_BYTES).unwrap_or(0);
-        if names.len() < most.min(MOST_WAITING) {
-            // Even the largest would fit: nobody's size need be looked at.
+        let most = usize::try_from(MAX_WAITING_BYTES / MAX_DELIVERY_BYTES).unwrap_or(0);
+        if names.len() < most.min(MAX_WAITING) {
+            // There is room even if all files have the maximum size.
             return Ok(0);
         }
         let mut bytes: u64 = names.iter().map(|name| self.size(name)).sum();
         let mut dropped = 0;
         for name in &names {
-            if names.len() - dropped < MOST_WAITING && bytes + size <= MOST_WAITING_BYTES {
+            if names.len() - dropped < MAX_WAITING && bytes + size <= MAX_WAITING_BYTES {
                 break;
             }
             bytes = bytes.saturating_sub(self.size(name));
@@ -187,12 +187,12 @@ mod tests {
     #[test]
     fn the_oldest_go_when_too_many_wait() {
         let (_dir, spool) = spool();
-        for id in 1..=MOST_WAITING as u128 {
+        for id in 1..=MAX_WAITING as u128 {
             assert_eq!(spool.put(&delivery(id)).unwrap(), 0, "{id}");
         }
         assert_eq!(spool.put(&delivery(5_000)).unwrap(), 1);
         let left = ids(&spool);
-        assert_eq!((left.len(), left.first(), left.last()), (MOST_WAITING, Some(&2), Some(&5_000)));
+        assert_eq!((left.len(), left.first(), left.last()), (MAX_WAITING, Some(&2), Some(&5_000)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct Export {
     session: SessionRecord,
     writer: RecordWriter,
     ending: Ending,
-    /// Made by bethink, oldest first: each is told after the message it was made after.
+    /// bethink's own compactions, oldest first. Each is written after the message that it followed.
     compactions: VecDeque<CompactionRecord>,
     part: ExportStage,
     newest: Seq,
@@ -54,16 +54,16 @@ impl TransferService {
 }
 
 impl Export {
-    /// The next lines, or `None` at the end.
+    /// Returns the next lines, or `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Bytes>> {
         loop {
-            let stretch = match self.part {
+            let lines = match self.part {
                 ExportStage::Records { after_line } => self.records(after_line).await,
                 ExportStage::Messages { after } => self.messages(after).await,
                 ExportStage::Metadata => Ok(self.metadata()),
                 ExportStage::Done => return None,
             };
-            match stretch {
+            match lines {
                 Ok(bytes) if bytes.is_empty() => {}
                 Ok(bytes) => return Some(Ok(Bytes::from(bytes))),
                 Err(error) => {
@@ -142,7 +142,7 @@ impl Export {
         for message in stored {
             let seq = message.seq;
             if message.recorded && seq <= self.newest {
-                // Already written, as part of a record.
+                // It was already written as part of a record.
                 self.writer.follow_id(message.id.as_str());
                 continue;
             }
@@ -167,7 +167,7 @@ impl Export {
         out
     }
 
-    /// Adds our lines, after completing an unterminated last line.
+    /// Adds lines, and first ends the last line if it has no line end.
     fn push(&mut self, out: &mut Vec<u8>, lines: &[u8]) {
         if lines.is_empty() {
             return;

@@ -1,7 +1,7 @@
-//! Import of session files: a job that reads on one thread while the store writes on another.
+//! Imports session files, in a job that reads on one thread while the store writes on another.
 //!
-//! A file becomes one session, its sidechains child sessions. A job that was killed half-way starts
-//! its session anew, so that nothing is there twice.
+//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with an
+//! empty session, so that nothing is imported twice.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -27,23 +27,23 @@ use uuid::Uuid;
 use crate::TransferService;
 use crate::reading::{ImportChunk, ReadFile, read_file};
 
-/// The kind of job that imports.
+/// The kind of the import job.
 const IMPORT: &str = "import";
 
-/// Chunks that may wait between reader and writer. All that wait are written in one transaction: on a
-/// slow disk, few commits of some megabytes.
+/// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow
+/// disk makes few commits of some megabytes each.
 const AHEAD: usize = 8;
 
 #[derive(Serialize, Deserialize)]
 struct ImportPayload {
     path: PathBuf,
-    /// What the report calls it.
+    /// The file's name in the report.
     file: String,
     project_dir: Option<String>,
-    /// The path is a file name in the home's spool: a copy of a request's body, removed when it is imported.
+    /// Whether `path` is the name of a file in the spool: a copy of a request's body, removed after the import.
     #[serde(default)]
     spooled: bool,
-    /// Chosen before the work, so that a second try finds what the first left.
+    /// Chosen in advance, so that a retry finds what the first attempt has written.
     session: SessionId,
 }
 
@@ -52,7 +52,10 @@ impl TransferService {
     pub async fn import_path(&self, request: api::ImportRequest) -> Result<api::Job> {
         let path = PathBuf::from(&request.path);
         if !path.is_absolute() {
-            return Err(ServiceError::invalid("path", "an absolute path of a .jsonl file"));
+            return Err(ServiceError::invalid(
+                "path",
+                "must be the absolute path of a .jsonl file",
+            ));
         }
         let meta = tokio::fs::metadata(&path).await.map_err(|e| {
             ServiceError::invalid("path", format!("could not open {}: {e}", request.path))
@@ -71,11 +74,11 @@ impl TransferService {
         self.cx.jobs().enqueue(new_job_id(), IMPORT, None, &json!(payload)).await
     }
 
-    /// Imports what the request carries; durable before it is answered.
+    /// Imports the body of a request. It is on disk before the request is answered.
     pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
         self.check_size(body.len() as u64, "body")?;
         if body.is_empty() {
-            let detail = "empty: the lines of a session file, or {\"path\": …}";
+            let detail = "must not be empty; send the lines of a session file, or {\"path\": …}";
             return Err(ServiceError::invalid("body", detail));
         }
         let id = new_job_id();
@@ -96,8 +99,10 @@ impl TransferService {
         if bytes <= most {
             return Ok(());
         }
-        let refusal =
-            ServiceError::new(ErrorKind::TooLarge, format!("an import has at most {most} bytes"));
+        let refusal = ServiceError::new(
+            ErrorKind::TooLarge,
+            format!("the file is too large: at most {most} bytes can be imported"),
+        );
         Err(ServiceError { field: Some(field.to_owned()), ..refusal }.bounded(most, bytes))
     }
 
@@ -110,7 +115,7 @@ impl TransferService {
         }
         let path = payload.path.clone();
         if spooled && job.attempts > 1 && !path.exists() {
-            // It is removed last: only the end of the job is missing.
+            // The file is removed last, so only the end of the job is missing.
             let report = self.imported_before(payload.file, session, false).await?;
             return serde_json::to_value([report]).map_err(ServiceError::internal);
         }
@@ -157,7 +162,7 @@ impl TransferService {
         if job.attempts > 1 {
             self.remove_leftovers(session).await?;
         }
-        // Begun before it is known whether the file is new: it nearly always is.
+        // Reading starts before it is known whether the file is new, because nearly every file is.
         let (send, receive) = mpsc::channel(AHEAD);
         let reading = tokio::task::spawn_blocking({
             let path = path.to_owned();
@@ -193,8 +198,8 @@ impl TransferService {
     ) -> Result<()> {
         let mut hash = Some(hash);
         while let Some(chunk) = receive.recv().await {
-            let chunk = with_what_waits(chunk, &mut receive);
-            // A session is as old as what was said in it.
+            let chunk = with_waiting(chunk, &mut receive);
+            // A session is as old as its first message.
             let begun = |session| {
                 let messages = chunk.records.iter().filter_map(|record| record.message.as_ref());
                 let own = messages.filter(|(of, _)| *of == session);
@@ -218,7 +223,7 @@ impl TransferService {
             let progress = Progress { done, total, unit: "bytes".to_owned(), watermark: None };
             let batch =
                 ImportBatch { session, records: chunk.records, progress: Some((job.id, progress)) };
-            // Writes that are asked for together share a commit; they are done in the order of asking.
+            // Concurrent writes share a commit, and are made in the order in which they were requested.
             let store = self.cx.store();
             let last = new.pop().map(|last| store.create_session(last, None));
             try_join_all(new.into_iter().map(|new| store.create_session(new, None))).await?;
@@ -233,8 +238,8 @@ impl TransferService {
         Ok(())
     }
 
-    /// What only the whole file tells: title, tags, model, recorded compactions. What is left to do is
-    /// written down with it: only then the import is done.
+    /// Stores what is known only after the whole file has been read: title, tags, model and recorded compactions. Also
+    /// enqueues the indexing; only then is the import complete.
     async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
         let facts = &read.facts;
         let mut model = self.sessions.model_or_default(None)?;
@@ -286,11 +291,8 @@ impl JobHandler for TransferService {
     }
 }
 
-/// The chunk with those that came while the last one was written.
-fn with_what_waits(
-    mut chunk: ImportChunk,
-    receive: &mut mpsc::Receiver<ImportChunk>,
-) -> ImportChunk {
+/// Adds the chunks that arrived while the previous one was written.
+fn with_waiting(mut chunk: ImportChunk, receive: &mut mpsc::Receiver<ImportChunk>) -> ImportChunk {
     while let Ok(next) = receive.try_recv() {
         chunk.records.extend(next.records);
         chunk.new_children.extend(next.new_children);

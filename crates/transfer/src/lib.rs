@@ -1,7 +1,6 @@
 //! Import and export of session files.
 //!
-//! Owns how files become sessions and sessions become files again, line for line. Leaves the format of a line
-//! to `session-file`, and the sessions themselves to their service.
+//! Turns files into sessions, and sessions back into files, line by line. The format of a line is in `session-file`.
 
 use bethink_search::SearchService;
 use bethink_service::ServiceContext;

@@ -1,4 +1,4 @@
-//! Positions of all values in JSON with comments and trailing commas.
+//! Parses JSON with comments and trailing commas, and records the position of each value.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::edit::NotEdited;
 
-/// Deepest nesting that is read; configurations have a handful of levels.
-const MOST_DEPTH: usize = 128;
+/// Maximum nesting depth. Settings files have only a few levels.
+const MAX_DEPTH: usize = 128;
 const BOM: &str = "\u{feff}";
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Member {
 }
 
 impl JsonNode {
-    /// The value at a path of members. Of a repeated key the last counts, as for every reader.
+    /// Returns the value at a path of members. If a key is repeated, the last one counts, as in other parsers.
     pub(super) fn at(&self, path: &[String]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.member(key))
     }
@@ -42,7 +42,7 @@ impl JsonNode {
         members.iter().rev().find(|member| member.key == key).map(|member| &member.value)
     }
 
-    /// The container of the value at a path, and its index in it.
+    /// Returns the container of the value at a path, and the value's index in it.
     pub(super) fn place(&self, path: &[String]) -> Option<(&Self, usize)> {
         let (last, above) = path.split_last()?;
         let parent = self.at(above)?;
@@ -58,7 +58,7 @@ impl JsonNode {
         }
     }
 
-    /// Places of the members or elements.
+    /// Returns the positions of the members or elements.
     pub(super) fn items(&self) -> Vec<Range<usize>> {
         match &self.kind {
             NodeKind::Object(members) => members.iter().map(|member| member.span.clone()).collect(),
@@ -67,7 +67,7 @@ impl JsonNode {
         }
     }
 
-    /// A container with nothing in it, not even a comment.
+    /// Whether it is a container that is empty and has no comment.
     pub(super) fn is_empty(&self, text: &str) -> bool {
         !matches!(self.kind, NodeKind::Scalar)
             && text[self.span.start + 1..self.span.end - 1].trim().is_empty()
@@ -84,7 +84,7 @@ impl JsonNode {
     }
 }
 
-/// The one value of a text.
+/// Parses a text with one value.
 pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     let at = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut parser = Parser { text, at };
@@ -97,10 +97,10 @@ pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     }
 }
 
-/// The end of blanks and comments from a place on.
+/// Returns the end of the white space and comments that begin at a position.
 pub(super) fn blank_from(text: &str, at: usize) -> usize {
     let mut parser = Parser { text, at };
-    // Parsed before: every comment has an end.
+    // The text was parsed before, so every comment is closed.
     drop(parser.blank());
     parser.at
 }
@@ -123,7 +123,7 @@ impl Parser<'_> {
         NotEdited::at(self.text, self.at, what)
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     fn blank(&mut self) -> Result<(), NotEdited> {
         loop {
             match self.peek() {
@@ -142,7 +142,7 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<JsonNode, NotEdited> {
-        if depth > MOST_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(self.wrong("it is nested too deeply"));
         }
         let start = self.at;
@@ -233,7 +233,7 @@ impl Parser<'_> {
         Err(self.wrong("this string is not closed"))
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Skips a number, `true`, `false` or `null`.
     fn word(&mut self) -> Result<(), NotEdited> {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
         let length = self.rest().bytes().take_while(|byte| is_part(*byte)).count();

@@ -1,17 +1,17 @@
-//! One member or element more, or less, and nothing else changed.
+//! Adds or removes one member or element, and changes nothing else.
 
 use serde_json::Value;
 
 use super::parse::{JsonNode, blank_from};
 use crate::edit::in_order;
 
-/// What goes into a container.
+/// A new item of a container.
 pub(super) enum Item<'a> {
     Member(&'a str, &'a Value),
     Element(&'a Value),
 }
 
-/// Adds an item at the end of a container, in the style of those before it.
+/// Adds an item at the end of a container, in the style of the other items.
 pub(super) fn insert(text: &str, container: &JsonNode, item: &Item<'_>) -> String {
     let style = JsonStyle::of(text);
     let close = container.span.end - 1;
@@ -43,7 +43,7 @@ pub(super) fn insert(text: &str, container: &JsonNode, item: &Item<'_>) -> Strin
     )
 }
 
-/// The first item of an empty container, on lines of its own where the file has lines.
+/// Adds the first item to a container, on its own lines unless the whole file is one line.
 fn first(text: &str, container: &JsonNode, item: &Item<'_>, style: &JsonStyle) -> String {
     let (open, close) = (container.span.start, container.span.end - 1);
     let (_, point) = behind(text, open + 1, close);
@@ -64,7 +64,7 @@ fn first(text: &str, container: &JsonNode, item: &Item<'_>, style: &JsonStyle) -
     format!("{}{line_end}{own}{written}{closing}{}", &text[..point], &text[close..])
 }
 
-/// Takes an item out, with the comma that it no longer needs.
+/// Removes an item, with its comma.
 pub(super) fn remove(text: &str, container: &JsonNode, at: usize) -> String {
     let items = container.items();
     let Some(item) = items.get(at) else { return text.to_owned() };
@@ -79,7 +79,7 @@ pub(super) fn remove(text: &str, container: &JsonNode, at: usize) -> String {
             out.push_str(&text[comma + 1..]);
         }
         (None, Some(before)) => {
-            // The one before is the last now.
+            // The previous item becomes the last one, so its comma is removed.
             let comma = behind(text, before.end, item.start).0.unwrap_or(before.end);
             out.push_str(&text[..comma]);
             out.push_str(&text[(comma + 1).min(begin)..begin]);
@@ -96,7 +96,7 @@ pub(super) fn remove(text: &str, container: &JsonNode, at: usize) -> String {
     out
 }
 
-/// A container that nothing is left in is written as one that never had anything.
+/// Removes the white space from an empty container.
 fn closed(text: &str, open: usize) -> String {
     let inner = &text[open + 1..];
     match inner.trim_start() {
@@ -115,7 +115,7 @@ pub(super) fn replace(text: &str, old: &JsonNode, value: &Value) -> String {
     out
 }
 
-/// The comma after a position, if there is one before `end`, and the end of the text without white space.
+/// Returns the comma after a position, if there is one before `end`, and the position after comma and comments.
 fn behind(text: &str, from: usize, end: usize) -> (Option<usize>, usize) {
     let at = blank_from(text, from);
     let comma = (at < end && text[at..].starts_with(',')).then_some(at);
@@ -139,7 +139,7 @@ fn written(item: &Item<'_>, style: Option<&JsonStyle>, indent: &str) -> String {
     out
 }
 
-/// A value in the style of its file; without one on one line.
+/// Writes a value in the file's style; without a style, on one line.
 fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut String) {
     let (open, close, items): (char, char, Vec<(Option<&str>, &Value)>) = match value {
         Value::Object(members) if !members.is_empty() => {
@@ -152,7 +152,7 @@ fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut Strin
         }
         other => return out.push_str(&other.to_string()),
     };
-    // A list of strings is written on one line, as people do.
+    // A list of strings is written on one line.
     let style =
         style.filter(|_| items.iter().any(|(key, value)| key.is_some() || !value.is_string()));
     let inner = style.map(|style| format!("{indent}{}", style.unit)).unwrap_or_default();
@@ -178,7 +178,7 @@ fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut Strin
     out.push(close);
 }
 
-/// How a file is written.
+/// The indentation and line ends of a file.
 struct JsonStyle {
     unit: String,
     line_end: &'static str,
@@ -189,13 +189,13 @@ impl JsonStyle {
         let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);
         let unit = indents.filter(|indent| !indent.is_empty()).min_by_key(|indent| indent.len());
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        // The indentation of a comment is not a nesting level.
+        // One space is not a nesting level, but the indentation of a comment.
         let unit = unit.filter(|unit| unit.len() > 1 || unit.starts_with('\t')).unwrap_or("  ");
         Self { unit: unit.to_owned(), line_end }
     }
 }
 
-/// The white space that the line of a place begins with.
+/// Returns the indentation of the line at a position.
 fn indent_at(text: &str, at: usize) -> String {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = &text[start..];

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Maximum length of a line, in bytes. The daemon's own limit is lower, and its error says so.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// Number of lines that are read ahead.
 const AHEAD: usize = 16;
 
@@ -25,7 +25,7 @@ pub(super) fn read() -> Receiver<InputLine> {
 }
 
 fn each(from: &mut impl BufRead, to: &Sender<InputLine>) {
-    while let Ok(Some(line)) = next(from, MOST_BYTES) {
+    while let Ok(Some(line)) = next(from, MAX_BYTES) {
         if to.blocking_send(line).is_err() {
             return;
         }
