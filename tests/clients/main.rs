@@ -8,3 +8,4 @@ mod agents;
 mod openapi;
 mod schema;
 mod sdks;
+mod typescript;

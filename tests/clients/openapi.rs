@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bethink_test_clients::{Kit, kit};
 
 /// The programs in `openapi/package.json`, with their own TypeScript, because openapi-typescript cannot use version 7.
-const OWN: &str = "../../openapi/node_modules/.bin";
+pub(crate) const OWN: &str = "../../openapi/node_modules/.bin";
 
 /// What `openapi-python-client` leaves out: it writes bodies only as JSON, forms or binary data, and reads no JSON lines.
 const UNSUPPORTED: [&str; 4] = [
@@ -16,12 +16,12 @@ const UNSUPPORTED: [&str; 4] = [
     "GET /v1/sessions/{id}/export ",
 ];
 
-fn file(name: &str) -> PathBuf {
+pub(crate) fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
 /// Makes an empty folder for generated files.
-fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).unwrap();

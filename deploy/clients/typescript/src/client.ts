@@ -1,0 +1,279 @@
+// Typed requests to the daemon. Changes carry an idempotency key, so that a lost connection can be retried safely.
+
+import type { paths } from "./api.ts";
+import { ApiError, ConnectionError, apiError } from "./errors.ts";
+import { EventStream, type EventOptions } from "./events.ts";
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+/** The paths of the API that have this method. */
+export type Path<M extends Method> = { [P in keyof paths]: paths[P] extends { [K in M]: object } ? P : never }[keyof paths];
+
+type Operation<M extends Method, P extends Path<M>> = paths[P] extends { [K in M]: infer O } ? O : never;
+
+/** Optional parameters may also be `null` or `undefined`, which leaves them out. */
+type Query<Q> = { [K in keyof Q]: object extends Pick<Q, K> ? Q[K] | null | undefined : Q[K] };
+
+type PathOptions<O> = O extends { parameters: { path: infer V } } ? { path: V } : object;
+
+type QueryOptions<O> = O extends { parameters: { query: infer Q } }
+  ? { query: Query<Q> }
+  : O extends { parameters: { query?: infer Q } }
+    ? { query?: Query<NonNullable<Q>> }
+    : object;
+
+type BodyOptions<O> = O extends { requestBody: { content: infer C } }
+  ? { body: C[keyof C] }
+  : O extends { requestBody?: { content: infer C } | null }
+    ? { body?: C[keyof C] }
+    : object;
+
+export interface CallOptions {
+  headers?: Readonly<Record<string, string>>;
+  /** The idempotency key of a change. Without one, each call of a method is a new change. */
+  key?: string;
+  /** Milliseconds that the answer may take; the client's own limit by default. */
+  timeout?: number;
+  signal?: AbortSignal;
+}
+
+/** What a request to this path takes. */
+export type RequestOptions<M extends Method, P extends Path<M>> = PathOptions<Operation<M, P>> &
+  QueryOptions<Operation<M, P>> &
+  BodyOptions<Operation<M, P>> &
+  CallOptions;
+
+/** The argument may be left out if every option is optional. */
+type Args<M extends Method, P extends Path<M>> = object extends RequestOptions<M, P>
+  ? [options?: RequestOptions<M, P>]
+  : [options: RequestOptions<M, P>];
+
+type Success = 200 | 201 | 202 | 204;
+
+type Content<O> = O extends { responses: infer R }
+  ? { [S in keyof R & Success]: R[S] extends { content: infer C } ? C : undefined }[keyof R & Success]
+  : never;
+
+type Decoded<C> = C extends { "application/json": infer J } ? J : C extends object ? C[keyof C] : undefined;
+
+/** The answer of this path: its JSON, or its text if it has no JSON. */
+export type Answer<M extends Method, P extends Path<M>> = Decoded<Content<Operation<M, P>>>;
+
+/** Sends one request, like `fetch`, to the daemon. `path` starts with `/`. Rejects with a `ConnectionError`. */
+export type Transport = (path: string, init: RequestInit) => Promise<Response>;
+
+export interface ClientOptions {
+  /** Milliseconds that an answer may take. The default leaves time for a compaction by a slow model. */
+  timeout?: number;
+  /** Maximum size of an answer, in bytes; unlimited by default. */
+  maxBytes?: number;
+}
+
+/** A text with the tag that a later write sends as `If-Match`. */
+export interface TextAnswer {
+  readonly text: string;
+  readonly etag: string;
+  readonly headers: Headers;
+}
+
+const TIMEOUT = 660_000;
+/** Attempts to send a request whose connection is lost, and the first pause between them in milliseconds. */
+const ATTEMPTS = 5;
+const FIRST_PAUSE = 100;
+
+export class Client {
+  readonly #transport: Transport;
+  readonly #timeout: number;
+  readonly #maxBytes: number;
+
+  constructor(transport: Transport, options: ClientOptions = {}) {
+    this.#transport = transport;
+    this.#timeout = options.timeout ?? TIMEOUT;
+    this.#maxBytes = options.maxBytes ?? Infinity;
+  }
+
+  get<P extends Path<"get">>(path: P, ...[options]: Args<"get", P>): Promise<Answer<"get", P>> {
+    return this.#call("get", path, options);
+  }
+
+  post<P extends Path<"post">>(path: P, ...[options]: Args<"post", P>): Promise<Answer<"post", P>> {
+    return this.#call("post", path, options);
+  }
+
+  put<P extends Path<"put">>(path: P, ...[options]: Args<"put", P>): Promise<Answer<"put", P>> {
+    return this.#call("put", path, options);
+  }
+
+  patch<P extends Path<"patch">>(path: P, ...[options]: Args<"patch", P>): Promise<Answer<"patch", P>> {
+    return this.#call("patch", path, options);
+  }
+
+  delete<P extends Path<"delete">>(path: P, ...[options]: Args<"delete", P>): Promise<Answer<"delete", P>> {
+    return this.#call("delete", path, options);
+  }
+
+  /** Returns an answer as text, with its tag: notes, or a topic of the memory. */
+  async text<P extends Path<"get">>(path: P, ...[options]: Args<"get", P>): Promise<TextAnswer> {
+    const { response, text } = await this.#send("get", path, options ?? {});
+    return { text, etag: response.headers.get("etag") ?? "", headers: response.headers };
+  }
+
+  /** Follows the events of one session, or of all sessions. Connects when the first event is read. */
+  events(options: EventOptions = {}): EventStream {
+    return new EventStream((path, headers, signal) => this.#open(path, { headers, signal }), options);
+  }
+
+  async #call<T>(method: Method, path: string, options: AnyOptions = {}): Promise<T> {
+    const { response, text } = await this.#send(method, path, options);
+    if (text === "") return undefined as T;
+    if (!response.headers.get("content-type")?.includes("json")) return text as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch (cause) {
+      throw new Error(`could not read the daemon's answer to ${method.toUpperCase()} ${path}`, { cause });
+    }
+  }
+
+  /** Sends a request, and again if its connection is lost. The key stays the same, so a change is made once. */
+  async #send(method: Method, template: string, options: AnyOptions): Promise<{ response: Response; text: string }> {
+    const path = fillPath(template, options);
+    const init = { method: method.toUpperCase(), ...requestBody(method, options) };
+    const end = Date.now() + (options.timeout ?? this.#timeout);
+    let lost: ConnectionError | undefined;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#once(path, init, options);
+      } catch (error) {
+        if (error instanceof ConnectionError && error.sent) lost ??= error;
+        const pause = retryPause(error, attempt, lost !== undefined);
+        if (pause === undefined || Date.now() + pause > end) throw error instanceof ConnectionError ? (lost ?? error) : error;
+        await sleep(pause, options.signal);
+      }
+    }
+  }
+
+  async #once(path: string, init: RequestInit, options: AnyOptions): Promise<{ response: Response; text: string }> {
+    const { signal, end, expired } = deadline(options.timeout ?? this.#timeout, options.signal);
+    try {
+      const response = await this.#open(path, { ...init, signal });
+      return { response, text: await readText(response, this.#maxBytes) };
+    } catch (error) {
+      if (expired()) throw new TimeoutError(options.timeout ?? this.#timeout);
+      if (error instanceof ApiError || error instanceof ConnectionError || error instanceof RangeError || signal.aborted) throw error;
+      throw new ConnectionError("the connection to the daemon was lost", { cause: error });
+    } finally {
+      end();
+    }
+  }
+
+  /** Returns the answer before its body is read. Throws if it is not a success. */
+  async #open(path: string, init: RequestInit): Promise<Response> {
+    const response = await this.#transport(path, init);
+    if (!response.ok) throw apiError(response, await readText(response, this.#maxBytes));
+    return response;
+  }
+}
+
+/** The daemon did not answer in time. The request may still take effect, so it is not retried. */
+export class TimeoutError extends ConnectionError {
+  constructor(milliseconds: number) {
+    super(`the daemon did not answer within ${milliseconds / 1000} s`);
+  }
+}
+
+interface AnyOptions extends CallOptions {
+  path?: unknown;
+  query?: unknown;
+  body?: unknown;
+}
+
+function fillPath(template: string, { path, query }: AnyOptions): string {
+  const values = (path ?? {}) as Record<string, unknown>;
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null && one !== undefined && one !== "") search.append(name, String(one));
+    }
+  }
+  const text = search.toString();
+  return text === "" ? filled : `${filled}?${text}`;
+}
+
+/** A string is sent as Markdown, as topics and notes are; everything else as JSON. */
+function requestBody(method: Method, options: AnyOptions): RequestInit {
+  const headers: Record<string, string> = { ...options.headers };
+  if (method === "get") return { headers };
+  headers["idempotency-key"] ??= options.key ?? newKey();
+  const { body } = options;
+  if (body === undefined) return { headers };
+  headers["content-type"] ??= typeof body === "string" ? "text/markdown" : "application/json";
+  return { headers, body: typeof body === "string" ? body : JSON.stringify(body) };
+}
+
+/** Milliseconds to wait before the next attempt; `undefined` if another attempt cannot help. */
+function retryPause(error: unknown, attempt: number, sent: boolean): number | undefined {
+  if (error instanceof TimeoutError) return undefined;
+  // The first request with this key is still running.
+  if (error instanceof ApiError && error.status === 409) return error.retryAfter;
+  if (attempt === ATTEMPTS) return undefined;
+  const isBusy = error instanceof ApiError && error.type === "busy";
+  const isLost = error instanceof ConnectionError && sent;
+  return isBusy || isLost ? FIRST_PAUSE * 2 ** (attempt - 1) * (0.75 + Math.random() / 2) : undefined;
+}
+
+/** A unique key, which need not be secret: `crypto.randomUUID` is missing in some editors' extension hosts. */
+function newKey(): string {
+  return [Date.now(), Math.random(), Math.random()].map((part) => part.toString(36).replace("0.", "")).join("-");
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  if (!response.body) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let bytes = 0; ; ) {
+    const { value, done } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      await reader.cancel();
+      throw new RangeError(`the daemon's answer is larger than ${maxBytes} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** A signal that is aborted after a time, or with `outer`. `end` releases both. */
+function deadline(milliseconds: number, outer?: AbortSignal): { signal: AbortSignal; end: () => void; expired: () => boolean } {
+  const controller = new AbortController();
+  let expired = false;
+  const abort = () => controller.abort(outer?.reason);
+  if (outer?.aborted) abort();
+  outer?.addEventListener("abort", abort, { once: true });
+  const timer = setTimeout(() => {
+    expired = true;
+    controller.abort();
+  }, milliseconds);
+  const end = () => {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", abort);
+  };
+  return { signal: controller.signal, end, expired: () => expired };
+}
+
+/** Waits, or rejects as soon as `signal` is aborted. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,138 @@
+// Finds the daemon on this machine, and sends requests through its Unix socket or over loopback.
+
+import { type IncomingMessage, type RequestOptions as NodeOptions, request } from "node:http";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { Readable } from "node:stream";
+
+import { Client, type ClientOptions } from "./client.ts";
+import { ConnectionError } from "./errors.ts";
+
+export * from "./index.ts";
+
+const DEFAULT_URL = "http://127.0.0.1:4747";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How to reach the daemon of a home. */
+export interface DaemonAddress {
+  readonly home: string;
+  /** The Unix socket, which needs no token. */
+  readonly socket: string | undefined;
+  /** Not set if nothing shows that a daemon of this home has ever run. */
+  readonly url: URL | undefined;
+  readonly token: string | undefined;
+  /** Whether `BETHINK_URL` names the daemon. Such a daemon is managed elsewhere, so do not start it. */
+  readonly external: boolean;
+}
+
+export interface ConnectOptions extends ClientOptions {
+  /** The daemon's home; by default, as in the environment. */
+  home?: string;
+  env?: Environment;
+}
+
+/** Returns a client of the daemon on this machine. Looks for the daemon at each request, so that it may restart. */
+export function connect(options: ConnectOptions = {}): Client {
+  const { env = process.env, home = homeOf(env) } = options;
+  return new Client(async (path, init) => send(await findDaemon(env, home), path, init), options);
+}
+
+/** `BETHINK_HOME`, else `bethink` in `XDG_DATA_HOME` or `~/.local/share`. */
+export function homeOf(env: Environment): string {
+  if (env["BETHINK_HOME"]) return env["BETHINK_HOME"];
+  const data = env["XDG_DATA_HOME"];
+  const base = data && isAbsolute(data) ? data : join(env["HOME"] || homedir(), ".local", "share");
+  return join(base, "bethink");
+}
+
+/** Reads `daemon.json` and `token` in the home. `BETHINK_URL` and `BETHINK_TOKEN` replace them. */
+export async function findDaemon(env: Environment, home = homeOf(env)): Promise<DaemonAddress> {
+  const named = env["BETHINK_URL"];
+  const file = named ? {} : await readDaemonFile(home);
+  const stored = (await readText(join(home, "token")))?.trim() || undefined;
+  const found = named || file.url || ((env["BETHINK_TOKEN"] || stored) && DEFAULT_URL);
+  const url = found ? parseUrl(found) : undefined;
+  // The home's token is for this machine only: another one gets the token that was given for it, or none.
+  const token = env["BETHINK_TOKEN"] || (url && isLoopback(url) ? stored : undefined);
+  return { home, socket: file.socket, url, token, external: Boolean(named) };
+}
+
+async function readDaemonFile(home: string): Promise<{ url?: string; socket?: string }> {
+  try {
+    const { url, socket } = JSON.parse((await readText(join(home, "daemon.json"))) ?? "{}") as Record<string, unknown>;
+    return { ...(typeof url === "string" && { url }), ...(typeof socket === "string" && { socket }) };
+  } catch {
+    // The daemon is just writing it.
+    return {};
+  }
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  return readFile(file, "utf8").catch(() => undefined);
+}
+
+function parseUrl(text: string): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new Error(`the daemon's address ${JSON.stringify(text)} is not a URL; use http://HOST:PORT`);
+  }
+  if (url.protocol !== "http:") throw new Error(`the daemon's address ${JSON.stringify(text)} is not an http:// URL`);
+  return url;
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** Sends through the socket if it works, else over TCP. */
+async function send(address: DaemonAddress, path: string, init: RequestInit): Promise<Response> {
+  const { home, socket, url, token } = address;
+  if (socket !== undefined) {
+    try {
+      return await exchange({ socketPath: socket, path, headers: { host: "localhost" } }, init);
+    } catch (error) {
+      if (!(error instanceof ConnectionError) || error.sent) throw error;
+    }
+  }
+  if (!url) throw new ConnectionError(`no daemon is running for ${home}; run \`bethink up\``, { sent: false });
+  const { hostname, port } = url;
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return exchange({ host: hostname.replace(/[[\]]/g, ""), port: port || 80, path, headers }, init);
+}
+
+/** One request with `node:http`: `fetch` cannot use a Unix socket. Does not follow redirects. */
+function exchange(target: NodeOptions, init: RequestInit): Promise<Response> {
+  const body = init.body as string | null | undefined;
+  const headers: Record<string, string> = { ...(target.headers as Record<string, string>), ...(init.headers as Record<string, string>) };
+  if (body != null) headers["content-length"] = String(Buffer.byteLength(body));
+  return new Promise((resolve, reject) => {
+    let connected = false;
+    const { method = "GET", signal } = init;
+    const sent = request({ ...target, method, headers, ...(signal && { signal }) });
+    sent.on("socket", (socket) => {
+      // A connection that was kept open has no event.
+      connected = !socket.connecting;
+      socket.once("connect", () => (connected = true));
+    });
+    sent.on("response", (answer) => resolve(toResponse(answer)));
+    sent.on("error", (cause) => {
+      const place = target.socketPath ?? `${target.host}:${target.port}`;
+      reject(signal?.aborted ? cause : new ConnectionError(`could not reach the daemon at ${place}: ${cause.message}`, { cause, sent: connected }));
+    });
+    sent.end(body ?? undefined);
+  });
+}
+
+function toResponse(answer: IncomingMessage): Response {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headersDistinct)) for (const one of value ?? []) headers.append(name, one);
+  const status = answer.statusCode ?? 502;
+  // `Response` takes no body for these.
+  const body = [204, 205, 304].includes(status) ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
+  if (body === null) answer.resume();
+  return new Response(body, { status, headers });
+}
