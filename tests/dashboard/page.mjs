@@ -79,7 +79,7 @@ export async function go(page, hash, heading) {
 /** Waits until nothing is asked any more but the stream of events. */
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".state")?.dataset.state === "live");
-  await page.waitForFunction(() => !document.querySelector("main [role=status]")?.textContent?.startsWith("Reading"));
+  await page.waitForFunction(() => !document.querySelector("main [role=status]")?.textContent?.startsWith("Loading"));
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 

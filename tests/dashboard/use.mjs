@@ -48,14 +48,8 @@ await withBrowser(async (browser) => {
   });
 
   await step("the timeline follows, and a message opens", async () => {
-    // Something that the page hears right after a click can still draw the list anew, from its beginning; a person clicks
-    // once more.
-    const newest = page.getByText("Case 91 is mended.");
-    for (let tries = 0; tries < 5 && !(await newest.isVisible()); tries += 1) {
-      await page.getByRole("button", { name: "Newest" }).click();
-      await newest.waitFor({ timeout: 5_000 }).catch(() => undefined);
-    }
-    await newest.click();
+    await page.getByRole("button", { name: "Newest" }).click();
+    await page.getByText("Case 91 is mended.").click();
     await page.getByRole("dialog").getByText("Case 91 is mended.").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -70,23 +64,23 @@ await withBrowser(async (browser) => {
     await page.locator(`a[href*="${given.compaction}"]`).click();
     await page.getByRole("heading", { name: "Kept" }).waitFor();
     await page.getByRole("heading", { name: "Restored" }).waitFor();
-    await page.getByText(/names? in use can still be read/).waitFor();
+    await page.getByText(/names? in use are still in the prompt/).waitFor();
     await page.getByText("Show the summarized messages").click();
     await page.getByText("Please look at src/module_0/handler_0.rs").first().waitFor();
     await page.getByRole("button", { name: "Undo…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     assert.equal(await page.getByRole("button", { name: "Undo…" }).count(), 1, "asked first");
     await page.getByRole("button", { name: "Undo…" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Undo it" }).click();
-    await page.getByText("Undone: prompts show the messages again.").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Undo compaction" }).click();
+    await page.getByText("Compaction undone. Prompts contain the messages again.").waitFor();
     await page.getByRole("button", { name: "Undo…" }).waitFor({ state: "detached" });
   });
 
   await step("notes, todos and the report are there", async () => {
     await page.getByRole("link", { name: "Notes" }).click();
-    await page.getByRole("button", { name: "Bring up to date" }).click();
+    await page.getByRole("button", { name: "Update notes" }).click();
     await page.getByText("The notes are up to date.").waitFor();
-    await page.getByText(/They go up to/).waitFor();
+    await page.getByText(/Covers the session up to/).waitFor();
     await page.getByRole("link", { name: "Todos" }).click();
     await page.getByText("No todos.").waitFor();
     await api("PUT", `/v1/sessions/${given.session}/todos`, { todos: [{ id: "2", content: "Oil the hinges", status: "pending" }] });
@@ -101,12 +95,12 @@ await withBrowser(async (browser) => {
     await card.locator(".removed", { hasText: "Gates close by themselves." }).waitFor();
     await card.locator(".added", { hasText: "Gates close by hand." }).waitFor();
     await card.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("gates is in the team's memory.").waitFor();
+    await page.getByText("Approved: gates was added to the team's memory.").waitFor();
     const other = page.locator(`[data-id="${given.new_topic}"]`);
     await other.getByRole("button", { name: "Reject…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
-    await page.getByText("Nothing waits for you.").waitFor();
-    await page.getByLabel("Show decided ones").check();
+    await page.getByText("No proposals to review.").waitFor();
+    await page.getByLabel("Show decided proposals").check();
     await page.getByText("approved", { exact: true }).waitFor();
   });
 
@@ -128,7 +122,7 @@ await withBrowser(async (browser) => {
     await page.getByRole("searchbox").fill("which paint for the fences?");
     await page.getByRole("button", { name: "Recall" }).click();
     await page.getByRole("link", { name: "fences" }).waitFor();
-    await page.getByText(/Because of/).waitFor();
+    await page.getByText(/Matches/).waitFor();
     await page.getByRole("searchbox").fill("quarterly tax returns of Denmark");
     await page.getByRole("button", { name: "Recall" }).click();
     await page.getByText("No matching memories.").waitFor();
@@ -140,7 +134,7 @@ await withBrowser(async (browser) => {
     await page.getByRole("link", { name: "Cost" }).click();
     await page.getByText("Calls today").waitFor();
     await page.getByRole("link", { name: "Doctor" }).click();
-    await page.getByText("well", { exact: true }).waitFor();
+    await page.getByText("healthy", { exact: true }).waitFor();
     await page.getByRole("heading", { name: "Private" }).waitFor();
   });
 
@@ -165,7 +159,7 @@ await withBrowser(async (browser) => {
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
     await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("7");

@@ -1,12 +1,13 @@
-// The window as a bar: what fills it, part by part, and where something will happen.
+// The context window as a bar, with its parts and thresholds.
 
 import { fill, h, mark } from "./dom.ts";
+import { LEVEL_WORDS } from "./names.ts";
 import { brief, whole } from "./number.ts";
-import type { Parts, Report, Thresholds } from "./types.ts";
+import type { ContextReport, PartTokens, Thresholds } from "./api.ts";
 
-export const PARTS: readonly (keyof Parts)[] = ["system", "tools", "instructions", "memory", "summary", "tail", "attachments"];
+export const PARTS: readonly (keyof PartTokens)[] = ["system", "tools", "instructions", "memory", "summary", "tail", "attachments"];
 
-export const PART_NAMES: Readonly<Record<keyof Parts, string>> = {
+export const PART_NAMES: Readonly<Record<keyof PartTokens, string>> = {
   system: "System",
   tools: "Tools",
   instructions: "Instructions",
@@ -20,12 +21,12 @@ const TICKS: readonly (keyof Thresholds & ("warning" | "auto" | "blocking"))[] =
 
 const TICK_NAMES = { warning: "warning", auto: "compacts", blocking: "blocks" } as const;
 
-/** What a bar shows; without parts it is one piece. */
+/** The figures that a bar shows. Without `parts`, the bar is one piece. */
 export interface Filled {
   readonly tokens: number;
   readonly level: string;
   readonly thresholds: Thresholds;
-  readonly parts?: Parts;
+  readonly parts?: PartTokens;
 }
 
 export class WindowBar {
@@ -35,7 +36,7 @@ export class WindowBar {
   readonly #ticks: HTMLElement;
   readonly #labelled: boolean;
 
-  /** `labelled`: the thresholds are named below it. */
+  /** `labelled` shows the names of the thresholds below the bar. */
   constructor(labelled = false) {
     this.#labelled = labelled;
     this.#track = h("div", { class: "track" });
@@ -51,8 +52,8 @@ export class WindowBar {
   show(filled: Filled): void {
     const { tokens, thresholds } = filled;
     const window = Math.max(thresholds.window, tokens, 1);
-    const parts: Partial<Parts> = filled.parts ?? { tail: tokens };
-    // Parts are estimates of their own; together they are as long as the whole.
+    const parts: Partial<PartTokens> = filled.parts ?? { tail: tokens };
+    // The parts are estimated one by one, so they are scaled to the total.
     const sum = PARTS.reduce((all, part) => all + (parts[part] ?? 0), 0);
     const scale = sum > 0 ? tokens / sum / window : 0;
     for (const part of PARTS) {
@@ -63,9 +64,9 @@ export class WindowBar {
     mark(this.node, "data-level", filled.level);
     mark(this.node, "aria-valuemax", String(thresholds.window));
     mark(this.node, "aria-valuenow", String(tokens));
-    const label = `${whole(tokens)} of ${whole(thresholds.window)} tokens, ${filled.level}; compacts at ${whole(thresholds.auto)}`;
+    const label = `${whole(tokens)} of ${whole(thresholds.window)} tokens, ${LEVEL_WORDS[filled.level] ?? filled.level}; compacts at ${whole(thresholds.auto)}`;
     mark(this.node, "aria-valuetext", label);
-    mark(this.node, "aria-label", "Window");
+    mark(this.node, "aria-label", "Context window");
   }
 
   #tick(name: keyof typeof TICK_NAMES, at: number, window: number): HTMLElement {
@@ -76,7 +77,7 @@ export class WindowBar {
   }
 }
 
-/** `38.6k of 200k`, and what is left before a compaction. */
+/** Shows `38.6k of 200k`, and the tokens left until a compaction. */
 export function figures(filled: { tokens: number; remaining: number; thresholds: { window: number } }): HTMLElement {
   return h(
     "span",
@@ -87,8 +88,8 @@ export function figures(filled: { tokens: number; remaining: number; thresholds:
   );
 }
 
-/** The parts as a table: exact figures, and which colour is which. */
-export function legend(report: Report): HTMLElement {
+/** The parts as a table, with exact figures and the key to the colours. */
+export function legend(report: ContextReport): HTMLElement {
   const rows = PARTS.filter((part) => report.parts[part] > 0).map((part) =>
     h(
       "tr",
@@ -98,5 +99,5 @@ export function legend(report: Report): HTMLElement {
       h("td", { class: "number faint" }, `${((100 * report.parts[part]) / Math.max(1, report.thresholds.window)).toFixed(1)}%`),
     ),
   );
-  return h("table", { class: "legend" }, h("caption", { class: "unseen" }, "What fills the window, in tokens"), h("tbody", null, rows));
+  return h("table", { class: "legend" }, h("caption", { class: "unseen" }, "Tokens in the context window, by part"), h("tbody", null, rows));
 }

@@ -1,11 +1,11 @@
-// Questions to the person, in the browser's own dialog: focus stays in it, Esc closes it, focus comes back.
+// Dialogs. The browser's own element keeps the focus inside, closes on Esc, and returns the focus afterwards.
 
 import { type Child, h } from "./dom.ts";
 
 export interface Question {
   readonly title: string;
   readonly text: Child;
-  /** What the button says that does it. */
+  /** Label of the button that confirms. */
   readonly yes: string;
   readonly no?: string;
   readonly danger?: boolean;
@@ -19,7 +19,7 @@ export function ask(question: Question): Promise<boolean> {
     const dialog = modal(question.title, [h("div", null, question.text), h("div", { class: "buttons" }, no, yes)], () =>
       answer(dialog.returnValue === "yes"),
     );
-    // What can't be undone is not what Enter does.
+    // Enter must not confirm something that cannot be undone.
     (question.danger ? no : yes).focus();
   });
 }
@@ -39,7 +39,7 @@ export function modal(title: string, content: Child, closed: () => void = () => 
   return dialog;
 }
 
-/** Says in passing what came of something; screen readers hear it, too. */
+/** Shows a message for a few seconds. Screen readers announce it. */
 export function say(text: string, bad = false): void {
   const place = document.querySelector("#said");
   if (!place) return;

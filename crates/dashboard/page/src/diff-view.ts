@@ -1,4 +1,4 @@
-// What changed, line by line; a sign beside the colour says which way.
+// The difference between two texts, line by line. Each changed line has a sign as well as a colour.
 
 import { diff, hunks } from "./diff.ts";
 import { h } from "./dom.ts";

@@ -1,15 +1,15 @@
-// What changed between two texts, line by line.
+// The difference between two texts, line by line.
 
 export type Change = "same" | "added" | "removed";
 
 export interface Line {
   readonly change: Change;
   readonly text: string;
-  /** From 1, in the text that has the line. */
+  /** Line number from 1: in the old text for a removed line, else in the new text. */
   readonly number: number;
 }
 
-/** Beyond so many steps the middle is told as removed and added: right, only longer. */
+/** Maximum number of steps. With more, the whole middle counts as removed and added: correct, but longer. */
 const MOST_STEPS = 600;
 
 export function diff(before: string, after: string): Line[] {
@@ -25,7 +25,7 @@ export function diff(before: string, after: string): Line[] {
   return told;
 }
 
-/** Lines around changes; `null` stands for what is left out. */
+/** Returns the changed lines with some lines around them. `null` marks a gap. */
 export function hunks(told: readonly Line[], around = 3): (Line | null)[] {
   const near = new Uint8Array(told.length);
   told.forEach((line, at) => {
@@ -51,7 +51,7 @@ function line(change: Change, text: string | undefined, index: number): Line {
   return { change, text: text ?? "", number: index + 1 };
 }
 
-/** Myers' greedy walk over the part that differs. */
+/** Myers' greedy algorithm, for the part that differs. */
 function middle(a: string[], b: string[], from: number, aEnd: number, bEnd: number): Line[] {
   const [n, m] = [aEnd - from, bEnd - from];
   const most = Math.min(n + m, MOST_STEPS);

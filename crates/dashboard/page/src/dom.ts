@@ -1,5 +1,5 @@
-// The one place where the page makes elements. What comes from outside becomes text nodes and attributes of a
-// short list, never markup, so that no view can forget to escape.
+// The only place where the page creates elements. Untrusted text becomes text nodes and harmless attributes, never
+// markup, so that no view can forget to escape it.
 
 import { visible } from "./visible.ts";
 
@@ -7,7 +7,7 @@ export type Child = Node | string | number | null | undefined | false | readonly
 export type Listener = (event: Event) => void;
 export type Props = Readonly<Record<string, string | number | boolean | null | undefined | Listener>>;
 
-/** Attributes that run or load something, or that the policy forbids anyway. */
+/** Attributes that can run or load something, or that the content security policy forbids. */
 const FORBIDDEN = /^(style|src|srcset|srcdoc|action|formaction|ping|data|xlink:href)$/i;
 
 export function h<Tag extends keyof HTMLElementTagNameMap>(
@@ -21,37 +21,37 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Puts `children` in the place of what `parent` holds. */
+/** Replaces the content of `parent`. */
 export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren();
   append(parent, children);
 }
 
-/** The same for one element, which keeps its focus where it stands there already. */
+/** Replaces the content of `parent` with one element. Keeps the focus if the element is already there. */
 export function show(parent: Element, child: Element): void {
   if (parent.childNodes.length !== 1 || parent.firstChild !== child) parent.replaceChildren(child);
 }
 
-/** Sets an attribute, and touches nothing where it is so already: screen readers announce changes. */
+/** Sets an attribute if its value differs, because screen readers announce every change. */
 export function mark(element: Element, name: string, value: string): void {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** Links stay in the page; everything else is opened by `outside.ts`, after a question. */
+/** Whether a link stays in the page. `outside.ts` opens all others, after asking. */
 export function isOwnLink(href: string): boolean {
   return href.startsWith("#");
 }
 
 function attribute(element: Element, name: string, value: Props[string]): void {
   if (typeof value === "function") {
-    if (!name.startsWith("on")) throw new TypeError(`a listener can't be attribute ${name}`);
+    if (!name.startsWith("on")) throw new TypeError(`a listener cannot be the attribute ${name}`);
     element.addEventListener(name.slice(2), value);
     return;
   }
   if (value === null || value === undefined || value === false) return;
-  if (name.startsWith("on") || FORBIDDEN.test(name)) throw new TypeError(`attribute ${name} is not set by h()`);
+  if (name.startsWith("on") || FORBIDDEN.test(name)) throw new TypeError(`h() does not set the attribute ${name}`);
   const text = value === true ? "" : String(value);
-  if (name === "href" && !isOwnLink(text)) throw new TypeError("links lead into the page only");
+  if (name === "href" && !isOwnLink(text)) throw new TypeError("h() only creates links within the page");
   element.setAttribute(name, name === "title" || name === "aria-label" ? visible(text) : text);
 }
 

@@ -1,4 +1,4 @@
-// The keyboard: a few keys that work everywhere, told by `?`.
+// Keyboard shortcuts that work in every view. `?` lists them.
 
 import { modal } from "./dialog.ts";
 import { h } from "./dom.ts";
@@ -14,15 +14,15 @@ export const PLACES: readonly { key: string; path: string[]; name: string }[] = 
   { key: "7", path: ["doctor"], name: "Doctor" },
 ];
 
-const TOLD: readonly [string, string][] = [
+const HELP: readonly [string, string][] = [
   ["1 to 7", "go to a view"],
   ["/", "search or filter"],
   ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
   ["Enter", "open the selected item"],
   ["Esc", "close, or go back"],
   ["r", "reload"],
-  ["t", "switch theme: light, dark or system"],
-  ["?", "this help"],
+  ["t", "switch the theme: light, dark or system"],
+  ["?", "show this help"],
 ];
 
 export interface KeyActions {
@@ -47,10 +47,10 @@ export function listen(actions: KeyActions): void {
 }
 
 export function help(): void {
-  const rows = TOLD.map(([keys, what]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, keys)), h("td", null, what)));
+  const rows = HELP.map(([keys, what]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, keys)), h("td", null, what)));
   const places = PLACES.map((place) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, place.key)), h("td", null, place.name)));
   const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-  const dialog = modal("Keys", [
+  const dialog = modal("Keyboard shortcuts", [
     h("div", { class: "columns" }, h("table", { class: "keys" }, h("tbody", null, rows)), h("table", { class: "keys" }, h("tbody", null, places))),
     h("div", { class: "buttons" }, close),
   ]);

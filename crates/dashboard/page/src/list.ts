@@ -1,18 +1,18 @@
-// Long lists: only rows near the screen are elements, and one of them has the focus.
+// A long list. Only rows near the screen are elements, and Tab reaches one of them.
 
 import { h, mark } from "./dom.ts";
 
 export interface ListOptions {
   readonly label: string;
-  /** Pixels; asked again when the page's width changes. */
+  /** Height of a row in pixels. It may depend on the width of the page. */
   readonly rowHeight: () => number;
-  /** A row that can have the focus. */
+  /** Creates a row, which can have the focus. */
   readonly row: (index: number) => HTMLElement;
-  /** Rows from `first` to `last` are on the screen or near it. */
+  /** Called with the first and last row that are on the screen or near it. */
   readonly near?: (first: number, last: number) => void;
 }
 
-/** Rows made beyond each edge of the screen, so that scrolling shows no gaps. */
+/** Number of rows above and below the screen, so that scrolling shows no gaps. */
 const BEYOND = 12;
 
 export class List {
@@ -43,7 +43,7 @@ export class List {
     this.#soon();
   }
 
-  /** Makes all rows anew, and keeps the focus where it is. */
+  /** Creates all rows again, and keeps the focus. */
   refresh(): void {
     const focused = this.#rows.get(this.#active)?.contains(document.activeElement) ?? false;
     for (const row of this.#rows.values()) row.remove();
@@ -52,7 +52,7 @@ export class List {
     if (focused) this.#focus();
   }
 
-  /** Makes one row anew, if it is there. */
+  /** Creates one row again, if it is near the screen. */
   renew(index: number): void {
     const old = this.#rows.get(index);
     if (!old) return;
@@ -63,11 +63,11 @@ export class List {
     if (focused) this.#focus();
   }
 
-  /** Brings a row onto the screen. */
+  /** Scrolls to a row. */
   show(index: number, focus = true): void {
     this.#active = Math.max(0, Math.min(index, this.#count - 1));
     const height = this.#options.rowHeight();
-    // Rows that came since the last frame have no room yet, and nothing scrolls beyond the page's end.
+    // The height does not yet include rows added since the last frame, and scrolling stops at the end of the page.
     this.node.style.height = `${this.#count * height}px`;
     const top = this.node.getBoundingClientRect().top + scrollY + this.#active * height;
     if (top < scrollY + 100 || top + height > scrollY + innerHeight - 40) {
@@ -100,7 +100,7 @@ export class List {
     const last = Math.min(this.#count - 1, Math.ceil((innerHeight - top) / height) + BEYOND);
     for (const [index, row] of this.#rows) {
       if (index >= first && index <= last) continue;
-      // The row with the focus stays, or focus would be lost while scrolling.
+      // Keep the row with the focus, which scrolling would otherwise lose.
       if (index < this.#count && row.contains(document.activeElement)) continue;
       row.remove();
       this.#rows.delete(index);
@@ -115,7 +115,7 @@ export class List {
     if (last >= first) this.#options.near?.(first, last);
   }
 
-  /** Rows stand in the document in their order, as screen readers read it. */
+  /** The row that follows in the document, which has the order that screen readers use. */
   #after(index: number): HTMLElement | null {
     let next: number | null = null;
     for (const other of this.#rows.keys()) {
@@ -124,7 +124,7 @@ export class List {
     return next === null ? null : (this.#rows.get(next) ?? null);
   }
 
-  /** A row in its place: an item of the list, around a link or a button that can have the focus. */
+  /** Creates a list item around the link or button of a row. */
   #make(index: number): HTMLElement {
     const row = this.#options.row(index);
     row.tabIndex = index === this.#active ? 0 : -1;
@@ -171,7 +171,7 @@ export class List {
   }
 }
 
-/** Pages of something long, read when they are near the screen. */
+/** A long sequence that is read page by page, when it is near the screen. */
 export class Pages<T> {
   readonly #items: (T | undefined)[] = [];
   readonly #asked = new Set<number>();
@@ -195,7 +195,7 @@ export class Pages<T> {
     }
   }
 
-  /** What stands from here on is read again when it is wanted: more came. */
+  /** Marks the page with this index as outdated, so that it is read again when it is needed. */
   stale(from: number): void {
     this.#asked.delete(Math.floor(from / this.#size));
   }

@@ -1,16 +1,16 @@
-// Comes in by a launch token or by what this tab was given before, then shows the view of the address.
+// Signs in with a launch token or as before in this tab, then shows the view that the address names.
 
-import { forgetPage, isKnown, login, onStranger } from "./api.ts";
+import { isSignedIn, onSignedOut, signIn, signOut } from "./api.ts";
 import { applyTheme } from "./theme.ts";
 import { launchToken } from "./route.ts";
 import { Shell } from "./shell.ts";
-import { stranger } from "./views/stranger.ts";
+import { showSignIn } from "./views/sign-in.ts";
 import { keepTimesTrue } from "./time.ts";
 
 const app = document.querySelector<HTMLElement>("#app");
 let shell: Shell | null = null;
 
-/** Takes the token out of the address before anything else: the address is kept in history and copied. */
+/** Removes the token from the address first, because the browser's history keeps addresses and people copy them. */
 function takeLaunchToken(): string | null {
   const token = launchToken(location.hash);
   if (token !== null) history.replaceState(null, "", location.pathname);
@@ -19,7 +19,7 @@ function takeLaunchToken(): string | null {
 
 async function enter(token: string): Promise<void> {
   try {
-    await login(token);
+    await signIn(token);
     open();
   } catch (error) {
     turnAway(error);
@@ -34,15 +34,15 @@ function open(): void {
 }
 
 function turnAway(error?: unknown): void {
-  forgetPage();
+  signOut();
   shell?.close();
   shell = null;
-  if (app) stranger(app, error);
+  if (app) showSignIn(app, error);
 }
 
 applyTheme();
 keepTimesTrue();
-onStranger(() => turnAway());
+onSignedOut(() => turnAway());
 addEventListener("hashchange", () => {
   const token = takeLaunchToken();
   if (token !== null) void enter(token);
@@ -51,5 +51,5 @@ addEventListener("hashchange", () => {
 
 const token = takeLaunchToken();
 if (token !== null) void enter(token);
-else if (isKnown()) open();
+else if (isSignedIn()) open();
 else turnAway();

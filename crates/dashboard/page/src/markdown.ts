@@ -1,4 +1,4 @@
-// Markdown as a tree. Nothing of it is markup: raw HTML is text, pictures are named and not loaded.
+// A parser of Markdown. Raw HTML stays text, and images are named but not loaded.
 
 export type Inline =
   | { readonly is: "text" | "code"; readonly text: string }
@@ -16,10 +16,10 @@ export type Block =
   | { readonly is: "table"; readonly head: Inline[][]; readonly rows: Inline[][][] }
   | { readonly is: "rule" };
 
-/** Quotes and lists in each other, and emphasis in emphasis; deeper is text. */
+/** Maximum nesting of quotes and lists, and of emphasis. What is nested deeper stays text. */
 const DEEPEST = 12;
 
-/** A link, or a stretch of emphasis, is no longer: what opens and never closes is looked for so far. */
+/** Maximum length of a link or of emphasised text, in characters. Limits the search for a missing end. */
 const LONGEST = 3_000;
 
 const FENCE = /^ {0,3}(`{3,}(?!.*`)|~{3,})[ \t]*(.*?)[ \t]*$/;
@@ -85,13 +85,13 @@ function list(lines: readonly string[], from: number, depth: number): [Block, nu
     const inside = lines.slice(at, stop).map((line, n) => (n === 0 ? line.slice(item[0].length) : dedent(line, width)));
     items.push(blocks(inside, depth + 1));
     at = stop;
-    // A blank line between items leaves them one list.
+    // Items separated by a blank line are still one list.
     if ((lines[at] ?? "").trim() === "" && ITEM.test(lines[at + 1] ?? "")) at++;
   }
   return [{ is: "list", ordered, items }, at];
 }
 
-/** Whether a line still belongs to an item whose text begins at `width`. */
+/** Whether a line belongs to a list item whose text starts at column `width`. */
 function continues(lines: readonly string[], at: number, width: number): boolean {
   const line = lines[at] ?? "";
   if (line.trim() === "") return indent(lines[at + 1] ?? "") >= Math.min(width, 2) && (lines[at + 1] ?? "").trim() !== "";
@@ -100,7 +100,7 @@ function continues(lines: readonly string[], at: number, width: number): boolean
   return before.trim() !== "" && !opens(line);
 }
 
-/** Whether a line begins something else than a paragraph. */
+/** Whether a line starts a block that is not a paragraph. */
 function opens(line: string): boolean {
   return [FENCE, HEADING, RULE, QUOTE, ITEM].some((pattern) => pattern.test(line));
 }
@@ -132,7 +132,7 @@ function paragraph(lines: readonly string[], at: number): [Block, number] {
   return [{ is: "paragraph", inside: inline(lines.slice(at, stop).join("\n")) }, stop];
 }
 
-/** Where something inline may begin. */
+/** Characters that may start inline markup. */
 const START = /[\\`*_~![<h\n]/g;
 const ESCAPED = /[!-/:-@[-`{-~]/;
 const BARE_URL = /^https?:\/\/[^\s<>"'`\])}]+[^\s<>"'`\])}.,;:!?]/;
@@ -191,7 +191,7 @@ function inlineAt(text: string, at: number, depth: number): [Inline | string, nu
 function span(text: string, at: number): [Inline | string, number] {
   const mark = /^`+/.exec(text.slice(at, at + 64))?.[0] ?? "`";
   let end = text.indexOf(mark, at + mark.length);
-  // A run of another length is part of the code.
+  // Backticks of another number are part of the code.
   while (end >= 0 && (text[end + mark.length] === "`" || text[end - 1] === "`")) {
     while (text[end] === "`") end++;
     end = text.indexOf(mark, end);
@@ -210,7 +210,7 @@ function link(rest: string, at: number, depth: number): [Inline, number] | null 
   return [{ is: "link", to, inside: depth < DEEPEST ? unlinked(inline(label, depth + 1)) : [{ is: "text", text: label }] }, at + all.length];
 }
 
-/** A link in a link leads where the outer one says. */
+/** Removes links inside of a link: the outer one counts. */
 function unlinked(tree: readonly Inline[]): Inline[] {
   return tree.flatMap((part): Inline[] => {
     if (!("inside" in part)) return [part];
@@ -232,7 +232,7 @@ function emphasis(text: string, rest: string, at: number, depth: number): [Inlin
     /^(\*\*|__|~~)(?=\S)([^]*?\S)\1/.exec(rest) ?? /^(\*|_)(?=[^\s*_])([^]*?[^\s*_])\1(?!\1)/.exec(rest);
   if (!found) return null;
   const [all, mark = "", inside = ""] = found;
-  // snake_case is no emphasis.
+  // snake_case is not emphasis.
   const within = WORD.test(text[at - 1] ?? "") || WORD.test(text[at + all.length] ?? "");
   if (mark.startsWith("_") && within) return [mark, at + mark.length];
   const is = mark === "~~" ? "del" : mark.length === 2 ? "strong" : "em";
@@ -240,7 +240,7 @@ function emphasis(text: string, rest: string, at: number, depth: number): [Inlin
   return [part, at + all.length];
 }
 
-/** The text of a tree, for labels. */
+/** Returns the text without markup, for labels. */
 export function plain(tree: readonly Inline[]): string {
   return tree
     .map((part) => {
@@ -251,7 +251,7 @@ export function plain(tree: readonly Inline[]): string {
     .join("");
 }
 
-/** A file's front matter apart from its body. */
+/** Splits a file into front matter and body. */
 export function split(file: string): { readonly header: string; readonly body: string } {
   const found = /^\ufeff?---[ \t]*\r?\n([^]*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/.exec(file);
   return found ? { header: found[1] ?? "", body: file.slice(found[0].length) } : { header: "", body: file };

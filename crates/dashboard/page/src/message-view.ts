@@ -1,15 +1,15 @@
-// A whole message, as it was appended.
+// One message with all of its content, as it was appended.
 
 import { h } from "./dom.ts";
 import { blocksOf, isObject, resultText } from "./message.ts";
 import { whole } from "./number.ts";
 import { time } from "./time.ts";
-import type { StoredMessage } from "./types.ts";
+import type { HistoryMessage } from "./api.ts";
 
-/** A tool may have printed megabytes. */
+/** Characters shown at first. A tool may have printed megabytes. */
 const FIRST = 12_000;
 
-export function messageView(stored: StoredMessage): HTMLElement {
+export function messageView(stored: HistoryMessage): HTMLElement {
   const { model, usage } = stored.message ?? {};
   const facts = [`message ${stored.seq}`, stored.role, typeof model === "string" ? model : "", used(usage)];
   return h(
@@ -29,7 +29,7 @@ function blockView(block: Record<string, unknown>): HTMLElement {
     case "tool_use":
       return h("div", null, h("h4", null, "Call ", h("code", null, String(block["name"] ?? ""))), long(pretty(block["input"]), "code"));
     case "tool_result":
-      return h("div", { class: block["is_error"] === true ? "failed" : null }, h("h4", null, block["is_error"] === true ? "Result, an error" : "Result"), long(resultText(block), "code"));
+      return h("div", { class: block["is_error"] === true ? "failed" : null }, h("h4", null, block["is_error"] === true ? "Result (error)" : "Result"), long(resultText(block), "code"));
     default:
       return h("details", null, h("summary", null, `Block of type ${String(block["type"])}`), long(pretty(block), "code"));
   }

@@ -1,12 +1,12 @@
-// A stored message, in brief. Content is whatever a client sent: nothing is taken for granted.
+// A stored message in one line. The content may be anything that a client sent, so every field is checked.
 
-import type { StoredMessage } from "./types.ts";
+import type { HistoryMessage } from "./api.ts";
 
 export type Sort = "user" | "assistant" | "call" | "result" | "thinking" | "summary";
 
 export interface Brief {
   readonly sort: Sort;
-  /** The tool of a call, as far as one is named. */
+  /** The tool of a call; empty if there is none. */
   readonly tool: string;
   readonly text: string;
   readonly failed: boolean;
@@ -16,13 +16,13 @@ type Fields = Record<string, unknown>;
 
 const LONGEST = 240;
 
-export function blocksOf(stored: StoredMessage): Fields[] {
+export function blocksOf(stored: HistoryMessage): Fields[] {
   const content = stored.message?.content;
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content.filter(isObject) : [];
 }
 
-export function briefOf(stored: StoredMessage): Brief {
+export function briefOf(stored: HistoryMessage): Brief {
   const blocks = blocksOf(stored);
   const result = blocks.find((block) => block["type"] === "tool_result");
   if (result) return { sort: "result", tool: "", text: line(resultText(result)), failed: result["is_error"] === true };
@@ -44,14 +44,14 @@ export function briefOf(stored: StoredMessage): Brief {
   return { sort: stored.role === "assistant" ? "assistant" : "user", tool: "", text: kinds === "" ? "(empty)" : `(${kinds})`, failed: false };
 }
 
-/** Ids of the tool calls that a message's results answer. */
-export function answeredIds(stored: StoredMessage): string[] {
+/** The IDs of the tool calls that the message's results answer. */
+export function answeredIds(stored: HistoryMessage): string[] {
   return blocksOf(stored)
     .filter((block) => block["type"] === "tool_result")
     .map((block) => String(block["tool_use_id"] ?? ""));
 }
 
-/** What a tool gave back, as text; pictures and the like are named. */
+/** The text of a tool result. Other content, such as an image, is shown as its type. */
 export function resultText(block: Fields): string {
   const content = block["content"];
   if (typeof content === "string") return content;
@@ -59,7 +59,7 @@ export function resultText(block: Fields): string {
   return content.map((part) => (isObject(part) ? (part["type"] === "text" ? String(part["text"] ?? "") : `(${String(part["type"])})`) : "")).join("\n");
 }
 
-/** What matters of a call: a command, a path, a pattern and where it was searched; else its JSON. */
+/** The main argument of a tool call, such as its command, path or pattern; else its JSON. */
 export function inputText(input: unknown): string {
   if (!isObject(input)) return input === undefined ? "" : JSON.stringify(input);
   const { pattern, path } = input;

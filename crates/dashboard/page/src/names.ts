@@ -1,13 +1,13 @@
-// How sessions and places are called on the page.
+// Names of sessions, directories and states on the page.
 
-import type { Session } from "./types.ts";
+import type { Session } from "./api.ts";
 
 export function titleOf(session: Pick<Session, "title" | "id">): string {
   const title = session.title?.trim().replace(/\s+/g, " ");
   return title ? title : `Session ${session.id.slice(0, 8)}`;
 }
 
-/** The last two parts of a path; the whole one is in its title. */
+/** Returns the last two parts of a path. */
 export function shortDir(dir: string): string {
   const parts = dir.split("/").filter((part) => part !== "");
   return parts.length <= 2 ? dir : `…/${parts.slice(-2).join("/")}`;
@@ -16,7 +16,7 @@ export function shortDir(dir: string): string {
 export const LEVEL_WORDS: Readonly<Record<string, string>> = {
   comfortable: "comfortable",
   degrading: "filling up",
-  warning: "nearly due",
+  warning: "compaction due soon",
   auto: "compaction due",
   blocking: "full",
 };

@@ -1,4 +1,4 @@
-// Figures, spelt the same everywhere.
+// How numbers are written.
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -7,7 +7,7 @@ export function whole(n: number): string {
   return WHOLE.format(n);
 }
 
-/** `38.6k`, `1.2M`; exact below a thousand. */
+/** `38.6k` or `1.2M`; exact below 1,000. */
 export function brief(n: number): string {
   if (n < 1000) return whole(n);
   if (n < 99_950) return `${(n / 1000).toFixed(1)}k`;

@@ -1,4 +1,4 @@
-// The way out of the page: a link that somebody wrote into a memory may carry what it knows to a stranger.
+// Links out of the page. A link in a memory may send information to whoever owns its address, so the person decides.
 
 import { ask } from "./dialog.ts";
 import { h } from "./dom.ts";
@@ -9,7 +9,7 @@ export async function askToLeave(to: string): Promise<void> {
   const leave = await ask({
     title: "Open this address?",
     text: [
-      h("p", null, "It stands in a text that an agent or somebody else wrote. Whoever owns ", h("strong", null, url.host), " learns what the address holds."),
+      h("p", null, "This link was written by an agent or by someone else. ", h("strong", null, url.host), " will receive everything that the address contains."),
       h("pre", { class: "wrap", tabindex: 0 }, url.href),
     ],
     yes: "Open in a new tab",
@@ -19,7 +19,7 @@ export async function askToLeave(to: string): Promise<void> {
   if (leave) window.open(url.href, "_blank", "noopener,noreferrer");
 }
 
-/** Pages of the web, and nothing that runs or reaches into this machine's files. */
+/** Returns the URL if it is a web page: not a script, and not a file of this machine. */
 export function safe(to: string): URL | null {
   if (!URL.canParse(to)) return null;
   const url = new URL(to);

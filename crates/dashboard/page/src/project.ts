@@ -1,6 +1,6 @@
-// Which project a view is about: chosen from those that have sessions, or any directory typed in.
+// The choice of a project: one that has sessions, or any directory.
 
-import { get } from "./api.ts";
+import { client } from "./api.ts";
 import { h } from "./dom.ts";
 import type { Context } from "./view.ts";
 
@@ -11,9 +11,9 @@ export interface Chooser {
   readonly value: () => string;
 }
 
-/** The project of the address, else the last one that was looked at, else the first. */
+/** Starts with the project in the address, else the one chosen last, else the first. */
 export async function chooser(context: Context, chosen: (dir: string) => void): Promise<Chooser> {
-  const { projects } = await get<{ projects: { project_dir: string }[] }>("/v1/projects", context.signal);
+  const { projects } = await client.get("/v1/projects", { signal: context.signal });
   const kept = context.route.query.get("project") ?? localStorage.getItem(KEPT_AS) ?? projects[0]?.project_dir ?? "";
   const input = h("input", { list: "projects", "aria-label": "Project directory", placeholder: "Project directory", value: kept, class: "project", spellcheck: "false", autocomplete: "off" });
   const choose = () => {
@@ -23,7 +23,7 @@ export async function chooser(context: Context, chosen: (dir: string) => void): 
     chosen(dir);
   };
   input.addEventListener("change", choose);
-  // The list shows only what fits the text that stands there: it goes away for the choice.
+  // The browser only suggests directories that match the text, so typing should replace it.
   input.addEventListener("focus", () => input.select());
   const list = h("datalist", { id: "projects" }, projects.map(({ project_dir }) => h("option", { value: project_dir })));
   return { node: h("span", { class: "project-box" }, h("span", { class: "faint", "aria-hidden": "true" }, "in"), input, list), value: () => input.value.trim() };

@@ -4,13 +4,13 @@ import { type Child, h } from "./dom.ts";
 import { type Block, type Inline, parse } from "./markdown.ts";
 import { askToLeave } from "./outside.ts";
 
-/** Longer texts are cut, with a button for the rest: a page of 100,000 elements is slow to read, too. */
+/** Characters of a text that are shown at first. A browser takes long to show 100,000 elements. */
 const FIRST = 60_000;
 
 export interface ProseOptions {
-  /** Where a link within the page leads; `null`: it is a link to the outside, or none. */
+  /** Returns the address of a link within the page, or `null` for any other link. */
   readonly within?: (to: string) => string | null;
-  /** The level that a first heading has, so that the page keeps one outline. */
+  /** Level of the top headings, so that they fit into the outline of the page. */
   readonly top?: number;
 }
 
@@ -50,7 +50,7 @@ function blocksOf(blocks: readonly Block[], options: ProseOptions): HTMLElement[
   return blocks.map((block) => blockOf(block, options));
 }
 
-/** An item that is one paragraph stands without its box. */
+/** The first paragraph of an item needs no `p` element. */
 function itemOf(item: readonly Block[], options: ProseOptions): Child {
   const [first, ...rest] = item;
   if (first?.is !== "paragraph") return blocksOf(item, options);
@@ -79,7 +79,7 @@ function inlineOf(part: Inline, options: ProseOptions): Child {
     case "code":
       return h("code", null, part.text);
     case "picture":
-      return h("span", { class: "picture" }, `picture: ${part.alt || "without a name"} (${part.to})`);
+      return h("span", { class: "picture" }, `image: ${part.alt || "no description"} (${part.to})`);
     case "link":
       return linkOf(part.to, inlines(part.inside, options), options);
     default:

@@ -1,56 +1,47 @@
-// Reports of the sessions that are on the screen: read a few at a time, and again when something happened.
+// The context reports of the sessions on the screen. They are read a few at a time, and again after changes.
 
-import { get } from "./api.ts";
-import { isObject } from "./message.ts";
-import type { Parts, Report } from "./types.ts";
+import { type ContextEvent, type ContextReport, client } from "./api.ts";
 import { later } from "./view.ts";
 
-/** The first report of a session loads it, so rows are filled a few at a time. */
+/** Maximum number of reports read at a time. A first report makes the daemon load its session. */
 const AT_ONCE = 3;
 
-/** A report with what a `context` event says. */
-export function withContext(report: Report, data: Readonly<Record<string, unknown>>): Report {
-  const number = (name: string, before: number) => (typeof data[name] === "number" ? data[name] : before);
-  return {
-    ...report,
-    tokens: number("tokens", report.tokens),
-    remaining: number("remaining", report.remaining),
-    level: typeof data["level"] === "string" ? data["level"] : report.level,
-    parts: isObject(data["parts"]) ? { ...report.parts, ...(data["parts"] as Partial<Parts>) } : report.parts,
-  };
+/** Returns the report with the figures of a `context` event. */
+export function withContext(report: ContextReport, { tokens, remaining, level, parts }: ContextEvent["data"]): ContextReport {
+  return { ...report, tokens, remaining, level, parts };
 }
 
 export class Reports {
   readonly #signal: AbortSignal;
-  readonly #came: (id: string, report: Report) => void;
-  readonly #known = new Map<string, Report>();
+  readonly #came: (id: string, report: ContextReport) => void;
+  readonly #known = new Map<string, ContextReport>();
   readonly #stale = new Set<string>();
   readonly #reading = new Set<string>();
   #wanted: readonly string[] = [];
 
-  constructor(signal: AbortSignal, came: (id: string, report: Report) => void) {
+  constructor(signal: AbortSignal, came: (id: string, report: ContextReport) => void) {
     this.#signal = signal;
     this.#came = came;
   }
 
-  get(id: string): Report | undefined {
+  get(id: string): ContextReport | undefined {
     return this.#known.get(id);
   }
 
-  /** These are on the screen, and nothing else is. */
+  /** Sets which sessions are on the screen. */
   want(ids: readonly string[]): void {
     this.#wanted = ids;
     this.#more();
   }
 
-  /** Something happened there. */
+  /** Reads the report of a session again. */
   stale(id: string): void {
     this.#stale.add(id);
     this.#soon();
   }
 
-  /** A prompt was made, and this is how it fills the window. */
-  told(id: string, data: Readonly<Record<string, unknown>>): void {
+  /** Applies the figures of a new prompt. */
+  update(id: string, data: ContextEvent["data"]): void {
     const known = this.#known.get(id);
     if (!known) return;
     const report = withContext(known, data);
@@ -72,11 +63,11 @@ export class Reports {
     this.#reading.add(id);
     this.#stale.delete(id);
     try {
-      const report = await get<Report>(`/v1/sessions/${id}/context/report`, this.#signal);
+      const report = await client.get("/v1/sessions/{id}/context/report", { path: { id }, signal: this.#signal });
       this.#known.set(id, report);
       this.#came(id, report);
     } catch {
-      // Deleted meanwhile, or the daemon is gone: the list and the state in the header tell.
+      // The session was deleted or the daemon stopped, which the list and the header show.
       this.#known.delete(id);
       this.#wanted = this.#wanted.filter((other) => other !== id);
     } finally {

@@ -1,4 +1,4 @@
-// Where in the page one is, as the address says it behind `#`.
+// The view that the address names after `#`.
 
 export interface Route {
   /** `["session", ID, "notes"]` */
@@ -20,12 +20,12 @@ export function link(path: readonly string[], query: Record<string, string | num
   return `#/${path.map(encodeURIComponent).join("/")}${tail === "" ? "" : `?${tail}`}`;
 }
 
-/** Changes the address without a step in the browser's history. */
+/** Changes the address without a new entry in the browser's history. */
 export function replace(path: readonly string[], query: Record<string, string | number | null | undefined>): void {
   history.replaceState(null, "", link(path, query));
 }
 
-/** The launch token of an address, if it is one. */
+/** Returns the launch token if the address contains one. */
 export function launchToken(hash: string): string | null {
   return hash.startsWith("#launch=") ? hash.slice("#launch=".length) : null;
 }

@@ -1,9 +1,10 @@
-// Search in a session's history: hits with their place, beside what is shown.
+// A search box for the history of one session, with its hits.
 
-import { get, query } from "./api.ts";
+import { type SearchHit, client } from "./api.ts";
 import { type Child, fill, h } from "./dom.ts";
-import type { Hit } from "./types.ts";
 import { type Context, failure, later } from "./view.ts";
+
+const HITS = 12;
 
 export function hitList(session: string, context: Context, go: (seq: number) => void): HTMLElement {
   const input = h("input", { type: "search", placeholder: "Search this session", "aria-label": "Search this session" });
@@ -13,7 +14,7 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
     const [q, mine] = [input.value.trim(), ++asked];
     if (q === "") return fill(place);
     try {
-      const { hits } = await get<{ hits: Hit[] }>(`/v1/sessions/${session}/search${query({ q, limit: 12 })}`, context.signal);
+      const { hits } = await client.get("/v1/sessions/{id}/search", { path: { id: session }, query: { q, limit: HITS }, signal: context.signal });
       if (mine === asked) fill(place, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map((hit) => hitRow(hit, go)));
     } catch (error) {
       if (!context.signal.aborted) fill(place, failure(error));
@@ -23,7 +24,7 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
   return h("div", { class: "search", role: "search" }, input, place);
 }
 
-export function hitRow(hit: Hit, go: (seq: number) => void): HTMLElement {
+export function hitRow(hit: SearchHit, go: (seq: number) => void): HTMLElement {
   const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
   return h(
     "button",
@@ -34,12 +35,12 @@ export function hitRow(hit: Hit, go: (seq: number) => void): HTMLElement {
   );
 }
 
-/** The words of the query stand out; places are counted in characters. */
-export function highlighted(hit: Hit): Child[] {
+/** Marks the matched words. Their positions are counted in characters. */
+export function highlighted(hit: SearchHit): Child[] {
   const characters = [...hit.snippet];
   const parts: Child[] = [];
   let at = 0;
-  for (const [from, to] of hit.highlights) {
+  for (const [from = 0, to = 0] of hit.highlights ?? []) {
     if (from < at || to > characters.length) continue;
     parts.push(characters.slice(at, from).join(""), h("mark", null, characters.slice(from, to).join("")));
     at = to;

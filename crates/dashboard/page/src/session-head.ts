@@ -1,6 +1,6 @@
-// What stands above every view of a session: its name, its window, live, and the way to its other views.
+// The head of every view of a session: its title, its context window and links to its other views.
 
-import { get } from "./api.ts";
+import { type ContextReport, type Session, client } from "./api.ts";
 import { WindowBar, figures, legend } from "./bar.ts";
 import { fill, h } from "./dom.ts";
 import { LEVEL_WORDS, shortDir, titleOf } from "./names.ts";
@@ -8,7 +8,6 @@ import { brief, count, whole } from "./number.ts";
 import { link } from "./route.ts";
 import { withContext } from "./reports.ts";
 import { time } from "./time.ts";
-import type { Report, Session } from "./types.ts";
 import { type Context, badge, failure, later } from "./view.ts";
 
 const TABS: readonly [string, string][] = [
@@ -21,15 +20,15 @@ const TABS: readonly [string, string][] = [
 
 export interface Opened {
   readonly id: string;
-  /** The view's own place. */
+  /** The element for the view's own content. */
   readonly body: HTMLElement;
   readonly session: () => Session;
-  readonly report: () => Report | null;
-  /** Calls back now and whenever there is a newer report. */
-  readonly onReport: (hear: (report: Report) => void) => void;
+  readonly report: () => ContextReport | null;
+  /** Calls `hear` with the current report, and with every newer one. */
+  readonly onReport: (hear: (report: ContextReport) => void) => void;
 }
 
-/** Opens a session's head; `null` where it can't be read, which the page then says. */
+/** Shows the head of a session. Shows the error and returns `null` if the session cannot be read. */
 export async function openSession(main: HTMLElement, context: Context, tab: string): Promise<Opened | null> {
   const id = context.route.path[1] ?? "";
   const head = new Head(id, context, tab);
@@ -50,13 +49,13 @@ class Head implements Opened {
   readonly #context: Context;
   readonly #tab: string;
   readonly #bar = new WindowBar(true);
-  readonly #hearers: ((report: Report) => void)[] = [];
+  readonly #hearers: ((report: ContextReport) => void)[] = [];
   readonly #figures = h("p", { class: "sum" });
   readonly #legend = h("div");
   readonly #notices = h("div");
   readonly #meta = h("p", { class: "meta faint" });
   #session: Session | null = null;
-  #report: Report | null = null;
+  #report: ContextReport | null = null;
 
   constructor(id: string, context: Context, tab: string) {
     this.id = id;
@@ -65,30 +64,34 @@ class Head implements Opened {
   }
 
   session(): Session {
-    if (!this.#session) throw new Error("the session is not loaded yet");
+    if (!this.#session) throw new Error("the session has not been read yet");
     return this.#session;
   }
 
-  report(): Report | null {
+  report(): ContextReport | null {
     return this.#report;
   }
 
-  onReport(hear: (report: Report) => void): void {
+  onReport(hear: (report: ContextReport) => void): void {
     this.#hearers.push(hear);
     if (this.#report) hear(this.#report);
   }
 
   async read(): Promise<void> {
-    this.#session = await get<Session>(`/v1/sessions/${encodeURIComponent(this.id)}`, this.#context.signal);
+    this.#session = await client.get("/v1/sessions/{id}", this.#options());
     this.#draw(this.#session);
     void this.#renew();
     const soon = later(100, this.#context.signal, () => void this.#renew());
-    this.#context.events.hear(this.#context.signal, (event) => {
+    this.#context.events.listen(this.#context.signal, (event) => {
       if (event.session_id !== this.id) return;
-      if (event.kind === "context" && this.#report) this.#bar.show(withContext(this.#report, event.data));
-      if (["message", "context", "compaction", "collapse", "cache", "recall"].includes(event.kind)) soon();
-      if (event.kind === "session") void this.#again();
+      if (event.event === "context" && this.#report) this.#bar.show(withContext(this.#report, event.data));
+      if (["message", "context", "compaction", "collapse", "cache", "recall"].includes(event.event)) soon();
+      if (event.event === "session") void this.#again();
     });
+  }
+
+  #options() {
+    return { path: { id: this.id }, signal: this.#context.signal };
   }
 
   #draw(session: Session): void {
@@ -104,7 +107,7 @@ class Head implements Opened {
       this.#meta,
       h("div", { class: "window-box" }, this.#figures, this.#bar.node, this.#legend),
       this.#notices,
-      h("nav", { class: "tabs", "aria-label": "Views of the session" }, tabs),
+      h("nav", { class: "tabs", "aria-label": "Views of this session" }, tabs),
     );
     this.#describe(session);
     this.node.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -118,24 +121,24 @@ class Head implements Opened {
       session.model.name,
       " · ",
       time(session.updated_at, true),
-      session.parent && [" · ", h("a", { href: link(["session", session.parent]) }, session.forked_at_seq === null ? "part of another session" : `forked at message ${session.forked_at_seq}`)],
+      session.parent && [" · ", h("a", { href: link(["session", session.parent]) }, session.forked_at_seq == null ? "subagent of another session" : `forked at message ${session.forked_at_seq}`)],
       session.tags.map((tag) => [" ", badge(tag)]),
     );
   }
 
   async #again(): Promise<void> {
     try {
-      this.#session = await get<Session>(`/v1/sessions/${this.id}`, this.#context.signal);
+      this.#session = await client.get("/v1/sessions/{id}", this.#options());
       this.#describe(this.#session);
     } catch (error) {
-      // Deleted under our eyes.
+      // The session was deleted.
       if (!this.#context.signal.aborted) fill(this.body, failure(error, this.#context.reload));
     }
   }
 
   async #renew(): Promise<void> {
     try {
-      const report = await get<Report>(`/v1/sessions/${this.id}/context/report`, this.#context.signal);
+      const report = await client.get("/v1/sessions/{id}/context/report", this.#options());
       this.#report = report;
       this.#show(report);
       for (const hear of this.#hearers) hear(report);
@@ -144,7 +147,7 @@ class Head implements Opened {
     }
   }
 
-  #show(report: Report): void {
+  #show(report: ContextReport): void {
     this.#bar.show(report);
     fill(
       this.#figures,
@@ -161,7 +164,7 @@ class Head implements Opened {
   }
 }
 
-function saved(report: Report): string {
+function saved(report: ContextReport): string {
   const freed = report.stages.reduce((sum, stage) => sum + Math.max(0, stage.tokens_before - stage.tokens_after), 0);
   return freed > 0 ? `${brief(freed)} freed by ${report.stages.map((stage) => stage.stage).join(", ")}` : `${whole(report.messages)} messages in the prompt`;
 }

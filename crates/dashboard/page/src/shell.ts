@@ -1,13 +1,12 @@
-// What stands around every view: the way to the others, what the daemon says of itself, and help.
+// The frame around every view: navigation, the state of the connection, and help.
 
-import { get } from "./api.ts";
+import { client } from "./api.ts";
 import { h, mark } from "./dom.ts";
 import { Events, type State } from "./events.ts";
 import { PLACES, help, listen } from "./keys.ts";
 import { link, read } from "./route.ts";
 import { say } from "./dialog.ts";
 import { nextTheme } from "./theme.ts";
-import type { Proposal } from "./types.ts";
 import { type View, empty, failure, later } from "./view.ts";
 import { compactions } from "./views/compactions.ts";
 import { cost } from "./views/cost.ts";
@@ -41,12 +40,12 @@ export class Shell {
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    this.#events = new Events((state) => this.#tell(state));
+    this.#events = new Events((state) => this.#showState(state));
   }
 
   open(): void {
     this.#root.replaceChildren(
-      h("a", { class: "skip", href: "#main", onclick: (event) => this.#skip(event) }, "To the content"),
+      h("a", { class: "skip", href: "#main", onclick: (event) => this.#skip(event) }, "Skip to content"),
       h("header", { class: "top" }, h("a", { class: "brand", href: "#/" }, "bethink"), this.#nav, this.#tools()),
       this.#main,
       h("div", { id: "said", role: "status", "aria-live": "polite" }),
@@ -54,9 +53,9 @@ export class Shell {
     this.#places();
     listenOnce({ reload: () => this.#draw(), back: () => this.#back(), theme: () => this.#theme() });
     this.#events.start();
-    this.#events.hear(this.#life.signal, (event) => {
-      if (event.kind === "reset") this.#draw();
-      if (event.kind === "proposal" || event.kind === "reset") this.#count();
+    this.#events.listen(this.#life.signal, (event) => {
+      if (event.event === "reset") this.#draw();
+      if (event.event === "proposal" || event.event === "reset") this.#count();
     });
     this.#count();
     this.show();
@@ -69,12 +68,12 @@ export class Shell {
     listenOnce(null);
   }
 
-  /** Shows what the address says; the same address again changes nothing. */
+  /** Shows the view that the address names, unless it is already shown. */
   show(): void {
     if (location.hash === this.#shown && this.#main.childElementCount > 0) return;
     this.#draw();
     scrollTo(0, 0);
-    // Whoever reads by ear is told where the way led.
+    // Screen readers announce the new view.
     this.#main.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
   }
 
@@ -125,29 +124,30 @@ export class Shell {
       "div",
       { class: "tools" },
       this.#state,
-      h("button", { type: "button", class: "quiet", "aria-label": "Light or dark", title: "Light or dark (t)", onclick: () => this.#theme() }, "◐"),
-      h("button", { type: "button", class: "quiet", "aria-label": "Keys", title: "Keys (?)", onclick: () => help() }, "?"),
+      h("button", { type: "button", class: "quiet", "aria-label": "Theme", title: "Theme (t)", onclick: () => this.#theme() }, "◐"),
+      h("button", { type: "button", class: "quiet", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", onclick: () => help() }, "?"),
     );
   }
 
-  #tell(state: State): void {
+  #showState(state: State): void {
     mark(this.#state, "data-state", state);
     if (this.#state.textContent !== STATES[state]) this.#state.textContent = STATES[state];
   }
 
   #theme(): void {
     const theme = nextTheme();
-    say(theme === "system" ? "The theme follows the system." : `Always ${theme}.`);
+    say(theme === "system" ? "Theme: same as the system" : `Theme: ${theme}`);
   }
 
   readonly #count = later(150, this.#life.signal, () => {
-    void get<{ proposals: Proposal[] }>("/v1/proposals", this.#life.signal)
+    void client
+      .get("/v1/proposals", { signal: this.#life.signal })
       .then(({ proposals }) => {
         const count = this.#nav.querySelector<HTMLElement>(".count");
         if (!count) return;
         count.hidden = proposals.length === 0;
         count.textContent = String(proposals.length);
-        count.setAttribute("aria-label", `${proposals.length} waiting`);
+        count.setAttribute("aria-label", `${proposals.length} to review`);
       })
       .catch(() => undefined);
   });
@@ -170,7 +170,7 @@ type Actions = Parameters<typeof listen>[0];
 let actions: Actions | null = null;
 let listening = false;
 
-/** One listener for the life of the page, whichever shell is open. */
+/** Adds one listener for the whole life of the page, which calls the current shell. */
 function listenOnce(now: Actions | null): void {
   actions = now;
   if (listening) return;

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// The theme: light, dark, or the same as the system.
 
 const KEPT_AS = "bethink-theme";
 const ORDER = ["system", "light", "dark"] as const;

@@ -1,11 +1,11 @@
-// Times as people say them, with the exact one at hand.
+// Relative times, with the exact time on hover.
 
 import { h } from "./dom.ts";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Relative times are said anew so often. */
+/** Interval at which relative times are updated. */
 const AGAIN_MS = 30_000;
 
 export function ago(then: string, now: number): string {
@@ -26,7 +26,7 @@ function span(seconds: number): string {
   return `${Math.round(days / 365.25)} years`;
 }
 
-/** `2026-11-22 10:55:58`, in the reader's own zone. */
+/** `2026-11-22 10:55:58`, in the browser's time zone. */
 export function exact(then: string): string {
   const date = new Date(then);
   if (Number.isNaN(date.getTime())) return then;
@@ -35,7 +35,7 @@ export function exact(then: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** A time that says itself anew. `alone`: it stands outside of a row, so focus has to reach it by itself. */
+/** A relative time that is kept up to date. `alone` makes it reachable with Tab, for use outside of rows. */
 export function time(then: string, alone = false): HTMLTimeElement {
   const props = { datetime: then, "data-exact": exact(then), class: "time", tabindex: alone ? 0 : null };
   const element = h("time", props, ago(then, Date.now()));

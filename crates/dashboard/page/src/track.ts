@@ -1,17 +1,17 @@
-// The rows of a timeline: every message, with marks between them where prompts were cut.
+// The rows of a timeline: all messages, and marks between them where prompts were changed.
 
 import { count } from "./number.ts";
-import type { Collapse, Compaction, Decided } from "./types.ts";
+import type { Collapse, Compaction, DecidedView } from "./api.ts";
 
 export type Mark =
   | { readonly is: "compaction"; readonly compaction: Compaction }
   | { readonly is: "collapse"; readonly collapse: Collapse }
-  | { readonly is: "decided"; readonly decided: Decided };
+  | { readonly is: "decided"; readonly decided: DecidedView };
 
-/** Texts that a prompt was given beside the messages. Lists of work come with every few messages: they have a view. */
-const TOLD = new Set(["attached", "instructed", "cleared", "snipped", "stripped"]);
+/** Decisions that are shown as marks. Todo lists are added every few messages, and have a view of their own. */
+const SHOWN = new Set(["attached", "instructed", "cleared", "snipped", "stripped"]);
 
-/** A mark stands behind message `after`. */
+/** A mark that follows message `after`. */
 interface Placed {
   readonly after: number;
   readonly mark: Mark;
@@ -21,24 +21,24 @@ export class Track {
   readonly lastSeq: number;
   readonly #compactions: readonly Compaction[];
   readonly #collapses: readonly Collapse[];
-  readonly #decided: readonly Decided[];
+  readonly #decided: readonly DecidedView[];
   readonly #placed: readonly Placed[];
   readonly #shortened: ReadonlySet<number>;
 
-  constructor(lastSeq: number, compactions: readonly Compaction[], collapses: readonly Collapse[], decided: readonly Decided[] = []) {
+  constructor(lastSeq: number, compactions: readonly Compaction[], collapses: readonly Collapse[], decided: readonly DecidedView[] = []) {
     this.lastSeq = lastSeq;
     this.#compactions = compactions;
     this.#collapses = collapses;
     const cuts = compactions.map((compaction): Placed => ({ after: compaction.covers.last_seq, mark: { is: "compaction", compaction } }));
     const spans = collapses.map((collapse): Placed => ({ after: collapse.covers.last_seq, mark: { is: "collapse", collapse } }));
-    const told = decided.filter((one) => TOLD.has(one.kind) && one.what !== "todos");
+    const told = decided.filter((one) => SHOWN.has(one.kind) && one.what !== "todos");
     const others = told.map((decided): Placed => ({ after: decided.after_seq, mark: { is: "decided", decided } }));
     this.#decided = decided;
     this.#shortened = new Set(decided.flatMap((one) => one.seqs ?? []));
     this.#placed = [...others, ...cuts, ...spans].filter(({ after }) => after <= lastSeq).sort((a, b) => a.after - b.after);
   }
 
-  /** The same with more messages. */
+  /** Returns the same track with more messages. */
   until(lastSeq: number): Track {
     return new Track(lastSeq, this.#compactions, this.#collapses, this.#decided);
   }
@@ -47,11 +47,11 @@ export class Track {
     return this.lastSeq + this.#placed.length;
   }
 
-  /** A message's seq, or a mark. */
+  /** Returns the `seq` of the message in a row, or the mark. */
   at(row: number): number | Mark {
     let marks = 0;
     for (const { after, mark } of this.#placed) {
-      // A mark behind message `after` stands in row `after` plus the marks before it.
+      // The row of a mark is `after` plus the number of marks before it.
       const place = after + marks;
       if (row === place) return mark;
       if (row < place) break;
@@ -64,20 +64,20 @@ export class Track {
     return seq - 1 + this.#placed.filter(({ after }) => after < seq).length;
   }
 
-  /** The message at a row, or the one before the mark there. */
+  /** Returns the message in a row, or the one before its mark. */
   seqNear(row: number): number {
     const item = this.at(row);
     if (typeof item === "number") return item;
     return this.#placed.find(({ mark }) => mark === item)?.after ?? this.lastSeq;
   }
 
-  /** Whether a message stands behind a summary, or a collapsed span's text, in the prompts of today. */
+  /** Whether current prompts show a summary or the text of a collapsed span instead of this message. */
   hides(seq: number): boolean {
     const covers = ({ covers }: { covers: { first_seq: number; last_seq: number } }) => covers.first_seq <= seq && seq <= covers.last_seq;
     return this.#compactions.some((done) => !done.undone_at && covers(done)) || this.#collapses.some((span) => span.state === "committed" && covers(span));
   }
 
-  /** Whether prompts show less of a message than it says. */
+  /** Whether prompts show only part of this message. */
   shortens(seq: number): boolean {
     return this.#shortened.has(seq);
   }

@@ -1,6 +1,6 @@
-// What a view is given, and what views share: states of waiting, emptiness and failure.
+// The context of a view, and what views share: loading, empty and failed states.
 
-import { Problem } from "./api.ts";
+import { ApiError, ConnectionError } from "./api.ts";
 import { say } from "./dialog.ts";
 import { type Child, fill, h } from "./dom.ts";
 import type { Events } from "./events.ts";
@@ -8,20 +8,20 @@ import type { Route } from "./route.ts";
 
 export interface Context {
   readonly route: Route;
-  /** Ends when the view is left; reads and listeners end with it. */
+  /** Aborted when the view closes, which ends its requests and listeners. */
   readonly signal: AbortSignal;
   readonly events: Events;
-  /** The title of the window. */
+  /** Sets the title of the window. */
   readonly title: (text: string) => void;
   readonly reload: () => void;
 }
 
-/** Fills `main`; what it awaits ends with the context's signal. */
+/** Shows a view in `main`. */
 export type View = (main: HTMLElement, context: Context) => void | Promise<void>;
 
-/** Shows what `read` gives, or what went wrong with a way to try again. */
+/** Shows the result of `read`, or its error with a button to try again. */
 export async function into<T>(place: HTMLElement, context: Context, read: () => Promise<T>, show: (value: T) => Child): Promise<void> {
-  const waiting = setTimeout(() => fill(place, h("p", { class: "faint", role: "status" }, "Reading…")), 250);
+  const waiting = setTimeout(() => fill(place, h("p", { class: "faint", role: "status" }, "Loading…")), 250);
   try {
     const value = await read();
     clearTimeout(waiting);
@@ -32,7 +32,7 @@ export async function into<T>(place: HTMLElement, context: Context, read: () => 
   }
 }
 
-/** Work that nobody waits for: what goes wrong is said in passing, unless the view was left meanwhile. */
+/** Shows an error of this work as a short message, unless the view has closed. */
 export function aside(work: Promise<unknown>, signal: AbortSignal): void {
   work.catch((error: unknown) => {
     if (!signal.aborted) say(wordsOf(error), true);
@@ -40,7 +40,7 @@ export function aside(work: Promise<unknown>, signal: AbortSignal): void {
 }
 
 export function failure(error: unknown, again?: () => void): HTMLElement {
-  const hint = error instanceof Problem ? error.hint : null;
+  const hint = error instanceof ApiError && error.hint;
   return h(
     "div",
     { class: "failure", role: "alert" },
@@ -51,7 +51,7 @@ export function failure(error: unknown, again?: () => void): HTMLElement {
 }
 
 export function wordsOf(error: unknown): string {
-  if (error instanceof Problem) return error.message;
+  if (error instanceof ApiError || error instanceof ConnectionError) return error.message;
   return error instanceof Error ? `The page failed: ${error.message}` : "The page failed.";
 }
 
@@ -67,7 +67,7 @@ export function badge(text: string, kind = ""): HTMLElement {
   return h("span", { class: `badge ${kind}` }, text);
 }
 
-/** Runs after calls have been quiet for `ms`, once, and at the latest after four times that. */
+/** Returns a function that calls `run` once, `ms` after its last call, and at most four times `ms` after its first. */
 export function later(ms: number, signal: AbortSignal, run: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let first = 0;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answeredIds, briefOf } from "../src/message.ts";
 import { Track } from "../src/track.ts";
-import type { Collapse, Compaction, StoredMessage } from "../src/types.ts";
+import type { Collapse, Compaction, HistoryMessage } from "../src/api.ts";
 
 function compaction(first_seq: number, last_seq: number, undone_at?: string): Compaction {
   return { id: `${last_seq}`, covers: { first_seq, last_seq }, ...(undone_at ? { undone_at } : {}) } as Compaction;
@@ -49,7 +49,7 @@ test("a mark beyond the messages waits for them", () => {
 });
 
 test("a message in brief", () => {
-  const of = (role: string, content: unknown): StoredMessage => ({ seq: 1, id: "a", role, created_at: "", message: { role, content } });
+  const of = (role: string, content: unknown): HistoryMessage => ({ seq: 1, id: "a", role, created_at: "", message: { role, content } });
   const call = { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls\n-la" } };
   assert.deepEqual(briefOf(of("user", " hello\n there ")), { sort: "user", tool: "", text: "hello there", failed: false });
   assert.deepEqual(briefOf(of("assistant", [{ type: "text", text: "look" }, call, call])), { sort: "call", tool: "Bash", text: "look — ls -la — and 1 more", failed: false });
@@ -61,9 +61,9 @@ test("a message in brief", () => {
 test("a message that is none of what it should be is told all the same", () => {
   const odd: unknown[] = [null, undefined, 7, {}, [null, 7, "x", []], [{ type: 5 }], [{}], [{ type: "tool_use" }], [{ type: "tool_result", content: { a: 1 } }], [{ type: "text", text: { a: 1 } }]];
   for (const content of odd) {
-    const stored = { seq: 1, id: "a", role: "user", created_at: "", message: { content } } as StoredMessage;
+    const stored = { seq: 1, id: "a", role: "user", created_at: "", message: { content } } as HistoryMessage;
     assert.equal(typeof briefOf(stored).text, "string", JSON.stringify(content));
     answeredIds(stored);
   }
-  briefOf({ seq: 1, id: "a", role: "user", created_at: "" } as unknown as StoredMessage);
+  briefOf({ seq: 1, id: "a", role: "user", created_at: "" } as unknown as HistoryMessage);
 });

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { Readable } from "node:stream";
 
-import { Client, type ClientOptions } from "./client.ts";
+import { Client, type ClientOptions, type Transport } from "./client.ts";
 import { ConnectionError } from "./errors.ts";
 
 export * from "./index.ts";
@@ -36,7 +36,12 @@ export interface ConnectOptions extends ClientOptions {
 /** Returns a client of the daemon on this machine. Looks for the daemon at each request, so that it may restart. */
 export function connect(options: ConnectOptions = {}): Client {
   const { env = process.env, home = homeOf(env) } = options;
-  return new Client(async (path, init) => send(await findDaemon(env, home), path, init), options);
+  return new Client(transport(() => findDaemon(env, home)), options);
+}
+
+/** Returns a transport that calls `find` for each request. */
+export function transport(find: () => Promise<DaemonAddress>): Transport {
+  return async (path, init) => send(await find(), path, init);
 }
 
 /** `BETHINK_HOME`, else `bethink` in `XDG_DATA_HOME` or `~/.local/share`. */

@@ -1,6 +1,6 @@
-// Compactions of a session: what each cost, kept, restored and lost; and the way back.
+// The compactions of a session: what each one kept, restored and lost, and how to undo it.
 
-import { get, post, query } from "../api.ts";
+import { type Compaction, client } from "../api.ts";
 import { ask, say } from "../dialog.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { messageView } from "../message-view.ts";
@@ -10,12 +10,11 @@ import { prose } from "../prose.ts";
 import { link } from "../route.ts";
 import { type Opened, openSession } from "../session-head.ts";
 import { time } from "../time.ts";
-import type { Compaction, StoredMessage } from "../types.ts";
 import { type Context, aside, badge, empty, into, later, wordsOf } from "../view.ts";
 
-/** Messages behind a summary, read at a time. */
+/** Number of summarized messages to read at a time. */
 const BEHIND = 20;
-/** Below this a cut lost more than people forgive; the daemon warns by its own rule. */
+/** A lower fidelity is marked as bad. The daemon has its own rule for warnings. */
 const LOW = 0.7;
 
 export async function compactions(main: HTMLElement, context: Context): Promise<void> {
@@ -24,7 +23,7 @@ export async function compactions(main: HTMLElement, context: Context): Promise<
   const wanted = context.route.path[3];
   const place = h("div");
   opened.body.append(place);
-  const read = () => get<{ compactions: Compaction[] }>(`/v1/sessions/${opened.id}/compactions`, context.signal);
+  const read = () => client.get("/v1/sessions/{id}/compactions", { path: { id: opened.id }, signal: context.signal });
   const draw = () =>
     into(place, context, read, ({ compactions }) => {
       const one = compactions.find((compaction) => compaction.id === wanted);
@@ -32,8 +31,8 @@ export async function compactions(main: HTMLElement, context: Context): Promise<
     });
   await draw();
   const again = later(200, context.signal, () => void draw());
-  context.events.hear(context.signal, (event) => {
-    if (event.session_id === opened.id && event.kind === "compaction") again();
+  context.events.listen(context.signal, (event) => {
+    if (event.session_id === opened.id && event.event === "compaction") again();
   });
 }
 
@@ -61,7 +60,7 @@ function fidelityBadge(done: Compaction): Child {
   return badge(`fidelity ${share(done.fidelity)}`, done.warning || done.fidelity < LOW ? "bad" : "good");
 }
 
-/** Before and after as two bars of one scale. */
+/** The prompt before and after, as two bars with the same scale. */
 function pair(done: Compaction, window: number): HTMLElement {
   const scale = Math.max(window, done.tokens_before, 1);
   const bar = (kind: string, tokens: number, summary: number) => {
@@ -87,9 +86,9 @@ function detail(opened: Opened, context: Context, done: Compaction, again: () =>
       { class: "thirds" },
       kept(opened, done),
       restored(done),
-      recorded ? h("section", null, h("h3", null, "Lost"), h("p", { class: "faint" }, "The client made this one; it was not scored.")) : lost(done),
+      recorded ? h("section", null, h("h3", null, "Lost"), h("p", { class: "faint" }, "The client made this compaction, so its fidelity is unknown.")) : lost(done),
     ),
-    (done.attempts?.length ?? 0) > 0 && h("section", null, h("h3", null, "Tried first"), h("ul", null, done.attempts?.map((attempt) => h("li", null, attempt)))),
+    (done.attempts?.length ?? 0) > 0 && h("section", null, h("h3", null, "Earlier attempts"), h("ul", null, done.attempts?.map((attempt) => h("li", null, attempt)))),
     h("section", null, h("h3", null, `Summary, ${whole(done.summary_tokens)} tokens`), h("div", { class: "paper" }, prose(done.summary, { top: 4 }))),
     behind(opened, context, done),
   ];
@@ -100,14 +99,14 @@ function undoButton(opened: Opened, done: Compaction, again: () => void): Child 
   const undo = async () => {
     const yes = await ask({
       title: "Undo this compaction?",
-      text: h("p", null, `Prompts show messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again, which is about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} tokens more. Nothing is compacted by itself until the window is full.`),
-      yes: "Undo it",
+      text: h("p", null, `Prompts will contain messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again: about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} more tokens. The session is not compacted automatically until the window is full.`),
+      yes: "Undo compaction",
       danger: true,
     });
     if (!yes) return;
     try {
-      await post(`/v1/sessions/${opened.id}/compactions/${done.id}/undo`);
-      say("Undone: prompts show the messages again.");
+      await client.post("/v1/sessions/{id}/compactions/{cid}/undo", { path: { id: opened.id, cid: done.id } });
+      say("Compaction undone. Prompts contain the messages again.");
     } catch (error) {
       say(wordsOf(error), true);
     }
@@ -123,8 +122,8 @@ function kept(opened: Opened, done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Kept"),
-    h("p", null, `From message `, h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " on, as it was said."),
-    h("p", { class: "faint" }, `${count(many, "message")} by now. ${whole(done.covers.last_seq - done.covers.first_seq + 1)} are summarized; the history has all of them.`),
+    h("p", null, "Message ", h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " and later, unchanged."),
+    h("p", { class: "faint" }, `${count(many, "message")} so far. ${count(done.covers.last_seq - done.covers.first_seq + 1, "earlier message")} summarized. The history still has all of them.`),
   );
 }
 
@@ -138,7 +137,7 @@ function restored(done: Compaction): HTMLElement {
       h("td", { class: "number" }, whole(item.tokens)),
     ),
   );
-  return h("section", null, h("h3", null, "Restored"), rows.length === 0 ? h("p", { class: "faint" }, "Nothing had to be.") : h("table", null, h("tbody", null, rows)));
+  return h("section", null, h("h3", null, "Restored"), rows.length === 0 ? h("p", { class: "faint" }, "Nothing was restored.") : h("table", null, h("tbody", null, rows)));
 }
 
 function lost(done: Compaction): HTMLElement {
@@ -147,10 +146,10 @@ function lost(done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Lost"),
-    h("p", null, `${whole(kept)} of ${count(names, "name")} in use can still be read: `, fidelityBadge(done)),
-    namesOf(lost, "The heaviest that can't:"),
-    hindsight && h("p", null, `In hindsight, ${whole(hindsight.kept)} of ${whole(hindsight.names)} names that were used again: ${share(hindsight.score)}.`),
-    hindsight && namesOf(hindsight.lost, "Missed since:"),
+    h("p", null, `${whole(kept)} of ${count(names, "name")} in use are still in the prompt: `, fidelityBadge(done)),
+    namesOf(lost, "Most important missing names:"),
+    hindsight && h("p", null, `Since then, ${count(hindsight.names, "name")} have been used again, of which the prompt still had ${whole(hindsight.kept)} (${share(hindsight.score)}).`),
+    hindsight && namesOf(hindsight.lost, "Used again, but missing:"),
   );
 }
 
@@ -158,18 +157,21 @@ function namesOf(names: readonly string[], words: string): Child {
   return names.length > 0 && [h("p", { class: "faint" }, words), h("ul", { class: "names" }, names.map((name) => h("li", null, h("code", null, name))))];
 }
 
-/** The messages that a summary stands for, all or those that a line of it is about. */
+/** The summarized messages: all of them, or those that a line of the summary is about. */
 function behind(opened: Opened, context: Context, done: Compaction): HTMLElement {
   const input = h("input", { type: "search", placeholder: "A line of the summary, or words to search for", "aria-label": "Search the summarized messages" });
   const place = h("div");
   let cursor: string | null = null;
-  const read = async (anew: boolean) => {
-    const path = `/v1/sessions/${opened.id}/compactions/${done.id}/expand${query({ q: input.value.trim(), limit: BEHIND, cursor: anew ? null : cursor })}`;
-    const page = await get<{ messages: StoredMessage[]; next_cursor: string | null }>(path, context.signal);
-    cursor = page.next_cursor;
+  const read = async (restart: boolean) => {
+    const page = await client.get("/v1/sessions/{id}/compactions/{cid}/expand", {
+      path: { id: opened.id, cid: done.id },
+      query: { q: input.value.trim(), limit: BEHIND, cursor: restart ? null : cursor },
+      signal: context.signal,
+    });
+    cursor = page.next_cursor ?? null;
     return page.messages;
   };
-  const more = h("button", { type: "button", onclick: () => aside(add(), context.signal) }, "More");
+  const more = h("button", { type: "button", onclick: () => aside(add(), context.signal) }, "Show more");
   const add = async () => {
     const messages = await read(false);
     more.before(...messages.map(messageView));
@@ -185,7 +187,7 @@ function behind(opened: Opened, context: Context, done: Compaction): HTMLElement
     "details",
     { class: "behind" },
     h("summary", null, "Show the summarized messages"),
-    h("form", { class: "filters", role: "search" }, input, h("button", { type: "submit" }, "Look")),
+    h("form", { class: "filters", role: "search" }, input, h("button", { type: "submit" }, "Search")),
     place,
   );
   box.querySelector("form")?.addEventListener("submit", (event) => {

@@ -1,24 +1,23 @@
-// What models were asked for bethink's own purposes, and what it cost.
+// The model calls that bethink made for its own work, and their cost.
 
-import { get, query } from "../api.ts";
+import { type Usage, type UsageSums, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { brief, count, dollars, share, whole } from "../number.ts";
 import { link } from "../route.ts";
 import { time } from "../time.ts";
-import type { Usage, UsageSums } from "../types.ts";
 import { type Context, empty, heading, into } from "../view.ts";
 
 const DAYS: readonly [string, string][] = [["1", "Today"], ["7", "7 days"], ["30", "30 days"], ["", "All time"]];
 
 export async function cost(main: HTMLElement, context: Context): Promise<void> {
   context.title("Cost");
-  const span = h("select", { "aria-label": "Since" }, DAYS.map(([days, name]) => h("option", { value: days, selected: days === "30" }, name)));
+  const span = h("select", { "aria-label": "Period" }, DAYS.map(([days, name]) => h("option", { value: days, selected: days === "30" }, name)));
   const apart = h("input", { type: "checkbox", id: "apart" });
   const place = h("div");
   const draw = () => {
     const since = span.value === "" ? null : new Date(Date.now() - (Number(span.value) - 1) * 86_400_000).toISOString().slice(0, 10);
-    const path = `/v1/usage${query({ since, by: apart.checked ? "session" : null })}`;
-    void into(place, context, () => get<Usage>(path, context.signal), (usage) => show(usage, apart.checked));
+    const query = { since, by: apart.checked ? ("session" as const) : null };
+    void into(place, context, () => client.get("/v1/usage", { query, signal: context.signal }), (usage) => show(usage, apart.checked));
   };
   span.addEventListener("change", draw);
   apart.addEventListener("change", draw);
@@ -27,19 +26,19 @@ export async function cost(main: HTMLElement, context: Context): Promise<void> {
 }
 
 function show(usage: Usage, apart: boolean): Child {
-  return [today(usage), usage.rows.length === 0 ? empty("No model was asked.", "bethink works without one; `[model]` in the settings names one.") : table(usage, apart)];
+  return [today(usage), usage.rows.length === 0 ? empty("No model calls.", "bethink also works without a model. To use one, set it under `[model]` in the settings.") : table(usage, apart)];
 }
 
 function today(usage: Usage): HTMLElement {
   const { today } = usage;
-  const limit = (used: number, most: number | undefined, said: (n: number) => string) => (most === undefined ? said(used) : `${said(used)} of ${said(most)} (${share(used / Math.max(most, 1e-9))})`);
+  const limit = (used: number, most: number | null | undefined, said: (n: number) => string) => (most == null ? said(used) : `${said(used)} of ${said(most)} (${share(used / Math.max(most, 1e-9))})`);
   return h(
     "dl",
     { class: "tiles" },
     tile("Calls today", whole(today.calls)),
     tile("Tokens today", limit(today.tokens, today.daily_tokens, brief)),
     tile("Cost today", limit(today.cost_usd, today.daily_cost_usd, dollars)),
-    tile("Cost in this time", usage.totals.cost_usd === undefined ? "no price known" : dollars(usage.totals.cost_usd)),
+    tile("Cost in this period", usage.totals.cost_usd == null ? "unknown" : dollars(usage.totals.cost_usd)),
   );
 }
 
@@ -48,8 +47,8 @@ function tile(name: string, value: string): Child {
 }
 
 function table(usage: Usage, apart: boolean): Child {
-  const head = ["Purpose", "Model", ...(apart ? ["Session"] : []), "Calls", "Failed", "In", "Cached", "Out", "Cost", "Last"];
-  const figures = new Set(["Calls", "Failed", "In", "Cached", "Out", "Cost"]);
+  const head = ["Purpose", "Model", ...(apart ? ["Session"] : []), "Calls", "Failed", "Input", "Cached", "Output", "Cost", "Last call"];
+  const figures = new Set(["Calls", "Failed", "Input", "Cached", "Output", "Cost"]);
   const rows = usage.rows.map((row) =>
     h(
       "tr",
@@ -61,11 +60,11 @@ function table(usage: Usage, apart: boolean): Child {
       h("td", null, time(row.last_at)),
     ),
   );
-  const total = h("tr", { class: "total" }, h("th", { scope: "row", colspan: apart ? 3 : 2 }, "All"), sums(usage.totals), h("td"));
+  const total = h("tr", { class: "total" }, h("th", { scope: "row", colspan: apart ? 3 : 2 }, "Total"), sums(usage.totals), h("td"));
   return [
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Model calls" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: figures.has(name) ? "number" : null }, name)))), h("tbody", null, rows), h("tfoot", null, total))),
-    usage.more && h("p", { class: "faint" }, "There are more rows; the sums count them all."),
-    usage.totals.unpriced > 0 && h("p", { class: "faint" }, `${count(usage.totals.unpriced, "call")} of models without a known price.`),
+    usage.more && h("p", { class: "faint" }, "Not all rows are shown. The totals include all of them."),
+    usage.totals.unpriced > 0 && h("p", { class: "faint" }, `Not included: ${count(usage.totals.unpriced, "call")} of models without a known price.`),
   ];
 }
 
@@ -77,6 +76,6 @@ function sums(row: UsageSums): Child {
     cell(brief(row.input_tokens + row.cache_write_tokens), whole(row.input_tokens + row.cache_write_tokens)),
     cell(brief(row.cache_read_tokens), whole(row.cache_read_tokens)),
     cell(brief(row.output_tokens), whole(row.output_tokens)),
-    cell(row.cost_usd === undefined ? "—" : dollars(row.cost_usd)),
+    cell(row.cost_usd == null ? "—" : dollars(row.cost_usd)),
   ];
 }

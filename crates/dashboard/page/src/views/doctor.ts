@@ -1,20 +1,19 @@
-// How the daemon is, the model it asks, and what is wrong with a project's memory.
+// The state of the daemon and its model, and problems in a project's memory.
 
-import { get, query } from "../api.ts";
+import { type Health, type MemoryShelf, type ModelState, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { link, replace } from "../route.ts";
-import type { Health, ModelState, Shelf } from "../types.ts";
 import { type Context, badge, heading, into } from "../view.ts";
 
 const STATES: Readonly<Record<string, [string, string]>> = {
   off: ["off", ""],
   ready: ["ready", "good"],
   no_key: ["no key", "bad"],
-  resting: ["resting after failures", "bad"],
+  resting: ["paused after failures", "bad"],
   spent: ["today's budget is spent", "bad"],
-  broken: ["not usable", "bad"],
+  broken: ["unusable", "bad"],
 };
 
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
@@ -22,24 +21,24 @@ export async function doctor(main: HTMLElement, context: Context): Promise<void>
   const [daemon, model, lint] = [h("section"), h("section"), h("div")];
   main.append(heading("Doctor"), daemon, model);
   await Promise.all([
-    into(daemon, context, () => get<Health>("/health", context.signal), health),
-    into(model, context, () => get<ModelState>("/v1/model", context.signal), modelState),
+    into(daemon, context, () => client.get("/health", { signal: context.signal }), health),
+    into(model, context, () => client.get("/v1/model", { signal: context.signal }), modelState),
   ]);
   const look = (project: string) => {
     replace(["doctor"], { project });
-    if (project === "") return lint.replaceChildren(h("p", { class: "faint" }, "Write the directory of a project above."));
-    const read = () => get<{ shelves: Shelf[] }>(`/v1/memories/lint${query({ project_dir: project })}`, context.signal);
+    if (project === "") return lint.replaceChildren(h("p", { class: "faint" }, "Enter a project directory above."));
+    const read = () => client.get("/v1/memories/lint", { query: { project_dir: project }, signal: context.signal });
     void into(lint, context, read, ({ shelves }) => shelves.map((one) => shelf(one, project)));
   };
   const chosen = await chooser(context, look);
-  main.append(h("section", null, h("div", { class: "beside" }, h("h2", null, "Memory of a project"), chosen.node), lint));
+  main.append(h("section", null, h("div", { class: "beside" }, h("h2", null, "Project memory"), chosen.node), lint));
   look(chosen.value());
 }
 
 function health(health: Health): Child {
   const notices = [...(health.detail ? [health.detail] : []), ...(health.notices ?? [])];
   return [
-    h("h2", null, "Daemon ", badge(health.status === "ok" ? "well" : health.status, health.status === "ok" ? "good" : "bad")),
+    h("h2", null, "Daemon ", badge(health.status === "ok" ? "healthy" : health.status, health.status === "ok" ? "good" : "bad")),
     h("p", { class: "faint" }, `Version ${health.version}, at ${location.host}.`),
     notices.map((notice) => h("p", { class: "notice" }, notice)),
   ];
@@ -49,12 +48,12 @@ function modelState(model: ModelState): Child {
   const [words, kind] = STATES[model.state] ?? [model.state, "bad"];
   const rows: [string, Child][] = [
     ["Provider", model.provider],
-    ["Model", model.name ?? (model.provider === "none" ? "none" : "each session's own")],
-    ["For notes", model.small_name],
-    ["Conversations go to", model.origin ?? "nobody"],
+    ["Model", model.name ?? (model.provider === "none" ? "none" : "the session's own model")],
+    ["Model for notes", model.small_name],
+    ["Conversations are sent to", model.origin ?? "nobody"],
     ["Summaries", model.summary === "model" ? "by the model" : "by rules"],
     ["Notes", model.notes === "model" ? "by the model" : "by rules"],
-    ["Key from", model.key && `${model.key.from}${model.key.present === false ? ", which is not set" : ""}`],
+    ["API key from", model.key && `${model.key.from}${model.key.present === false ? ", which is not set" : ""}`],
   ];
   return [
     h("h2", null, "Model ", badge(words, kind)),
@@ -64,15 +63,15 @@ function modelState(model: ModelState): Child {
   ];
 }
 
-function shelf(shelf: Shelf, project: string): Child {
-  const facts = [shelf.there ? count(shelf.topics, "topic") : "not there yet", bytes(shelf.bytes), shelf.index ? `index of ${count(shelf.index.lines, "line")}` : "no index", shelf.watch === "polling" ? "looked at every few seconds" : ""];
+function shelf(shelf: MemoryShelf, project: string): Child {
+  const facts = [shelf.there ? count(shelf.topics, "topic") : "does not exist yet", bytes(shelf.bytes), shelf.index ? `index of ${count(shelf.index.lines, "line")}` : "no index", shelf.watch === "polling" ? "checked every few seconds" : ""];
   return h(
     "section",
     { class: "shelf" },
-    h("h3", null, shelf.scope === "team" ? "Team" : "Private", " ", shelf.findings.length === 0 && shelf.there && badge("nothing wrong", "good")),
+    h("h3", null, shelf.scope === "team" ? "Team" : "Private", " ", shelf.findings.length === 0 && shelf.there && badge("no problems", "good")),
     h("p", { class: "faint break" }, facts.filter((fact) => fact !== "").join(" · "), h("br"), shelf.dir),
     shelf.fault && h("p", { class: "notice" }, shelf.fault),
-    shelf.index?.cut_by && h("p", { class: "notice" }, `The index is too long (${shelf.index.cut_by}): prompts get its beginning only.`),
+    shelf.index?.cut_by && h("p", { class: "notice" }, `The index is too long (${shelf.index.cut_by}). Prompts contain only its beginning.`),
     shelf.findings.length > 0 && h("ul", { class: "findings" }, shelf.findings.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : finding.severity === "warning" ? "busy" : ""), h("span", null, place(finding.file, shelf.scope, project), finding.line === undefined ? "" : ` line ${finding.line}`, ` ${finding.what}; `, h("span", { class: "faint" }, finding.help))))),
   );
 }

@@ -1,14 +1,13 @@
-// Work in the background: imports, notes, dreams, indexes.
+// Background jobs: imports, notes, dreams, indexes.
 
-import { get } from "../api.ts";
+import { type Job, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { bytes, whole } from "../number.ts";
 import { time } from "../time.ts";
-import type { Job } from "../types.ts";
 import { type Context, badge, empty, heading, into, later } from "../view.ts";
 
 const NEWEST = 200;
-/** Work under way is looked at so often; nothing else is polled. */
+/** Interval at which running jobs are read again. Nothing else is polled. */
 const AGAIN_MS = 2_000;
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -18,7 +17,7 @@ const KINDS: Readonly<Record<string, string>> = {
   dream: "Dream",
   extract: "Extraction",
   collapse: "Collapse",
-  fork_check: "Check of a fork",
+  fork_check: "Fork check",
 };
 
 export async function jobs(main: HTMLElement, context: Context): Promise<void> {
@@ -27,7 +26,7 @@ export async function jobs(main: HTMLElement, context: Context): Promise<void> {
   main.append(heading("Jobs"), place);
   let timer: ReturnType<typeof setTimeout> | undefined;
   context.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  const read = () => get<{ jobs: Job[] }>(`/v1/jobs?limit=${NEWEST}`, context.signal);
+  const read = () => client.get("/v1/jobs", { query: { limit: NEWEST }, signal: context.signal });
   const draw = () =>
     into(place, context, read, ({ jobs }) => {
       clearTimeout(timer);
@@ -36,13 +35,13 @@ export async function jobs(main: HTMLElement, context: Context): Promise<void> {
     });
   await draw();
   const again = later(300, context.signal, () => void draw());
-  context.events.hear(context.signal, (event) => {
-    if (event.kind === "job" || event.kind === "notes") again();
+  context.events.listen(context.signal, (event) => {
+    if (event.event === "job" || event.event === "notes") again();
   });
 }
 
 function show(jobs: readonly Job[]): Child {
-  if (jobs.length === 0) return empty("No work yet.", "Imports, notes and dreams are listed here.");
+  if (jobs.length === 0) return empty("No jobs yet.", "Imports, notes and dreams are listed here.");
   const rows = jobs.map((job) =>
     h(
       "tr",
@@ -54,7 +53,7 @@ function show(jobs: readonly Job[]): Child {
       h("td", null, time(job.updated_at)),
     ),
   );
-  const head = ["Work", "State", "Progress", "", "Changed"].map((name, n) => h("th", { scope: "col", class: n === 2 ? "number" : null }, name === "" ? h("span", { class: "unseen" }, "What came of it") : name));
+  const head = ["Job", "State", "Progress", "Result", "Updated"].map((name) => h("th", { scope: "col", class: name === "Progress" ? "number" : null }, name));
   return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Jobs" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)));
 }
 
@@ -65,7 +64,7 @@ function progress(job: Job): string {
   return done >= total ? `${said(total)}${unit === "bytes" ? "" : ` ${unit}`}` : `${said(done)} of ${said(total)}${unit === "bytes" ? "" : ` ${unit}`}`;
 }
 
-/** The result in a line: its figures, without its texts. */
+/** The result in one line: its file name and its numbers. */
 function result(job: Job): string {
   const first: unknown = Array.isArray(job.result) ? job.result[0] : job.result;
   if (typeof first !== "object" || first === null) return "";

@@ -1,13 +1,12 @@
-// The topics of a project's memory.
+// The topics in a project's memory.
 
-import { get, query } from "../api.ts";
+import { type MemoriesPage, type Memory, client } from "../api.ts";
 import { h, show } from "../dom.ts";
 import { List } from "../list.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { link, replace } from "../route.ts";
 import { time } from "../time.ts";
-import type { Memory } from "../types.ts";
 import { type Context, badge, empty, failure, heading, later } from "../view.ts";
 
 const PAGE = 500;
@@ -43,23 +42,23 @@ class Memories {
     this.#filter.addEventListener("input", () => this.#sift());
     this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node)), this.#sum, this.#place);
     const again = later(300, this.#context.signal, () => void this.#read(this.#project));
-    this.#context.events.hear(this.#context.signal, (event) => {
-      if (event.kind === "memory") again();
+    this.#context.events.listen(this.#context.signal, (event) => {
+      if (event.event === "memory") again();
     });
-    if (chosen.value() === "") this.#place.append(empty("No project yet.", "Write the directory of one above."));
+    if (chosen.value() === "") this.#place.append(empty("No project yet.", "Enter a project directory above."));
     else await this.#read(chosen.value());
   }
 
-  /** Page by page, shown as they come. */
+  /** Reads all pages, and shows each as it arrives. */
   async #read(project: string): Promise<void> {
     const asked = ++this.#asked;
     this.#project = project;
     replace(["memories"], { project, q: this.#filter.value });
     try {
       const all: Memory[] = [];
-      let cursor: string | undefined;
+      let cursor: string | null | undefined;
       do {
-        const page: { memories: Memory[]; next_cursor?: string } = await get(`/v1/memories${query({ project_dir: project, limit: PAGE, cursor })}`, this.#context.signal);
+        const page: MemoriesPage = await client.get("/v1/memories", { query: { project_dir: project, limit: PAGE, cursor }, signal: this.#context.signal });
         if (asked !== this.#asked) return;
         all.push(...page.memories);
         cursor = page.next_cursor;
@@ -82,7 +81,7 @@ class Memories {
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "Recall also searches their content."));
-    else this.#place.replaceChildren(empty("Nothing is remembered here yet.", "`bethink remember TEXT` writes one; sessions teach others."));
+    else this.#place.replaceChildren(empty("No memories yet.", "`bethink remember TEXT` adds one. bethink also learns from sessions."));
     this.#list.refresh();
   }
 

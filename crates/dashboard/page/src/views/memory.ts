@@ -1,6 +1,6 @@
-// One memory: what it says, where it was learnt, and what it said before.
+// One memory: its content, its source, and its earlier versions.
 
-import { get, post, query, text } from "../api.ts";
+import { type MemoriesPage, type Memory, type MemoryScope, type MemorySource, type MemoryVersion, client } from "../api.ts";
 import { ask, modal, say } from "../dialog.ts";
 import { diffView } from "../diff-view.ts";
 import { type Child, fill, h } from "../dom.ts";
@@ -9,7 +9,6 @@ import { bytes } from "../number.ts";
 import { prose } from "../prose.ts";
 import { link } from "../route.ts";
 import { time } from "../time.ts";
-import type { Memory, MemoryVersion, Source } from "../types.ts";
 import { type Context, badge, heading, into, later, wordsOf } from "../view.ts";
 
 const VERSIONS = 50;
@@ -18,39 +17,46 @@ export async function memory(main: HTMLElement, context: Context): Promise<void>
   const [, scope = "", name = ""] = context.route.path;
   const project = context.route.query.get("project") ?? "";
   context.title(name);
-  const one = new OneMemory(context, scope, name, project);
+  // The daemon refuses a scope that it does not know.
+  const one = new OneMemory(context, scope as MemoryScope, name, project);
   main.append(one.node);
   await one.draw();
   const again = later(200, context.signal, () => void one.draw());
-  context.events.hear(context.signal, (event) => {
-    if (event.kind === "memory") again();
+  context.events.listen(context.signal, (event) => {
+    if (event.event === "memory") again();
   });
 }
 
 class OneMemory {
   readonly node = h("div");
   readonly #context: Context;
-  readonly #path: string;
   readonly #project: string;
-  readonly #scope: string;
+  readonly #scope: MemoryScope;
   readonly #name: string;
   readonly #body = h("div");
   readonly #source = h("p", { class: "faint" });
   readonly #history = h("div");
   #text = "";
 
-  constructor(context: Context, scope: string, name: string, project: string) {
+  constructor(context: Context, scope: MemoryScope, name: string, project: string) {
     this.#context = context;
     this.#scope = scope;
     this.#project = project;
-    this.#path = `/v1/memories/${encodeURIComponent(scope)}/${encodeURIComponent(name)}`;
     const back = h("a", { href: link(["memories"], { project }) }, "Memories");
     this.node.append(h("p", { class: "crumbs" }, back, ` / ${scope}`), heading(name, scope === "team" && badge("team", "team")), this.#source, h("div", { class: "sides" }, this.#body, this.#history));
     this.#name = name;
   }
 
+  #options<Q>(query?: Q) {
+    return {
+      path: { scope: this.#scope, name: this.#name },
+      query: { project_dir: this.#project, ...query },
+      signal: this.#context.signal,
+    };
+  }
+
   async draw(): Promise<void> {
-    const read = () => text(`${this.#path}${query({ project_dir: this.#project })}`, this.#context.signal);
+    const read = () => client.text("/v1/memories/{scope}/{name}", this.#options());
     await into(this.#body, this.#context, read, (file) => {
       this.#text = file.text;
       return this.#show(file.text);
@@ -58,19 +64,19 @@ class OneMemory {
     await Promise.all([this.#versions(), this.#provenance()]);
   }
 
-  /** What the list says of it: age and origin are not in the text. */
+  /** Reads the age and the source, which only the list of memories contains. */
   async #provenance(): Promise<void> {
-    let cursor: string | undefined;
+    let cursor: string | null | undefined;
     try {
       do {
-        const path = `/v1/memories${query({ project_dir: this.#project, scope: this.#scope, limit: 500, cursor })}`;
-        const page: { memories: Memory[]; next_cursor?: string } = await get(path, this.#context.signal);
+        const query = { project_dir: this.#project, scope: this.#scope, limit: 500, cursor };
+        const page: MemoriesPage = await client.get("/v1/memories", { query, signal: this.#context.signal });
         const found = page.memories.find((memory) => memory.name === this.#name);
         if (found) return fill(this.#source, about(found));
         cursor = page.next_cursor;
       } while (cursor);
     } catch {
-      // The text above tells what is wrong.
+      // Reading the text failed as well, and its error is shown.
     }
   }
 
@@ -87,15 +93,15 @@ class OneMemory {
   }
 
   async #versions(): Promise<void> {
-    const read = () => get<{ versions: MemoryVersion[] }>(`${this.#path}/history${query({ project_dir: this.#project, limit: VERSIONS })}`, this.#context.signal);
+    const read = () => client.get("/v1/memories/{scope}/{name}/history", this.#options({ limit: VERSIONS }));
     await into(this.#history, this.#context, read, ({ versions }) => [
       h("h2", null, "History"),
-      versions.length === 0 ? h("p", { class: "faint" }, "Nothing but what stands there.") : h("ol", { class: "versions" }, versions.map((version) => this.#version(version))),
+      versions.length === 0 ? h("p", { class: "faint" }, "There are no earlier versions.") : h("ol", { class: "versions" }, versions.map((version) => this.#version(version))),
     ]);
   }
 
   #version(version: MemoryVersion): HTMLElement {
-    const what = version.bytes === undefined ? "removed" : bytes(version.bytes);
+    const what = version.bytes == null ? "removed" : bytes(version.bytes);
     return h(
       "li",
       null,
@@ -103,16 +109,16 @@ class OneMemory {
       h("span", null, authorWords(version.author)),
       h("span", { class: "faint" }, what, version.note ? `, ${version.note}` : ""),
       version.session && h("a", { href: link(["session", version.session]) }, "session"),
-      version.current ? badge("as it is", "good") : version.bytes !== undefined && h("button", { type: "button", class: "small", onclick: () => void this.#look(version) }, "Compare…"),
+      version.current ? badge("current", "good") : version.bytes != null && h("button", { type: "button", class: "small", onclick: () => void this.#look(version) }, "Compare…"),
     );
   }
 
   async #look(version: MemoryVersion): Promise<void> {
     try {
-      const old = await text(`${this.#path}/history${query({ project_dir: this.#project, version: version.version })}`, this.#context.signal);
+      const old = await client.text("/v1/memories/{scope}/{name}/history", this.#options({ version: version.version }));
       const restore = h("button", { type: "button", class: "primary", onclick: () => void this.#restore(version, dialog) }, "Restore this version…");
       const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-      const dialog = modal("What restoring would change", [h("p", { class: "faint" }, "Written ", time(version.at), `, ${authorWords(version.author)}.`), diffView(this.#text, old.text), h("div", { class: "buttons" }, close, restore)]);
+      const dialog = modal("Changes from restoring this version", [h("p", { class: "faint" }, "Written ", time(version.at), `, ${authorWords(version.author)}.`), diffView(this.#text, old.text), h("div", { class: "buttons" }, close, restore)]);
       dialog.classList.add("wide");
       close.focus();
     } catch (error) {
@@ -121,12 +127,12 @@ class OneMemory {
   }
 
   async #restore(version: MemoryVersion, dialog: HTMLDialogElement): Promise<void> {
-    const yes = await ask({ title: "Restore this version?", text: h("p", null, "What stands there now stays in the history."), yes: "Restore" });
+    const yes = await ask({ title: "Restore this version?", text: h("p", null, "The current version stays in the history."), yes: "Restore" });
     if (!yes) return;
     dialog.close();
     try {
-      await post(`${this.#path}/restore${query({ project_dir: this.#project })}`, { version: version.version });
-      say("Restored.");
+      await client.post("/v1/memories/{scope}/{name}/restore", { ...this.#options(), body: { version: version.version } });
+      say("Version restored.");
     } catch (error) {
       say(wordsOf(error), true);
     }
@@ -138,13 +144,13 @@ function about(memory: Memory): Child {
   return [memory.type && [badge(memory.type), " "], "written ", time(memory.modified, true), memory.source && [". ", sourceWords(memory.source)]];
 }
 
-export function sourceWords(source: Source): Child {
+export function sourceWords(source: MemorySource): Child {
   if (source.session === "") return ["Added by ", source.strategy === "person" ? "you" : "an agent", source.time !== "" && [", ", time(source.time, true)]];
-  // The daemon's own ids are of version 7; clients have ids of their own.
+  // Sessions of the daemon have UUIDs of version 7; other IDs are a client's own.
   const known = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(source.session);
   const by = source.strategy === "" ? "" : ` ${authorWords(source.strategy)}`;
   return [
-    `Learnt${by} in `,
+    `Learned${by} in `,
     known ? h("a", { href: link(["session", source.session], { seq: source.messages[0] ?? null }) }, "a session") : `session ${source.session}`,
     source.messages.length > 0 && `, message ${source.messages.slice(0, 5).join(", ")}`,
     source.time !== "" && [", ", time(source.time, true)],
@@ -160,7 +166,7 @@ function authorWords(author: string): string {
     sync: "by a sync",
     restore: "restored",
     found: "already in the directory",
-    embedded: "by rules",
+    embedded: "without a model",
     model: "by a model",
   };
   return words[author] ?? author;

@@ -1,21 +1,20 @@
-// The notes of a session, and how far they go.
+// The notes of a session, and which messages they cover.
 
-import { get, post, text } from "../api.ts";
+import { client } from "../api.ts";
 import { say } from "../dialog.ts";
 import { type Child, h } from "../dom.ts";
-import { whole } from "../number.ts";
+import { count, whole } from "../number.ts";
 import { prose } from "../prose.ts";
 import { link } from "../route.ts";
 import { type Opened, openSession } from "../session-head.ts";
 import { time } from "../time.ts";
-import type { MessagesPage } from "../types.ts";
 import { type Context, into, later, wordsOf } from "../view.ts";
 
 interface Notes {
   readonly text: string;
-  /** Newest message that they speak of; 0 where nothing was noted. */
+  /** The last message that the notes cover; 0 if there are no notes. */
   readonly through: number;
-  /** When that was said. */
+  /** When that message was sent. */
   readonly at: string | null;
   readonly fault: string | null;
 }
@@ -28,17 +27,18 @@ export async function notes(main: HTMLElement, context: Context): Promise<void> 
   const draw = () => into(place, context, () => read(opened.id, context), (notes) => show(opened, notes, () => void draw()));
   await draw();
   const again = later(200, context.signal, () => void draw());
-  context.events.hear(context.signal, (event) => {
-    if (event.session_id === opened.id && event.kind === "notes") again();
+  context.events.listen(context.signal, (event) => {
+    if (event.session_id === opened.id && event.event === "notes") again();
   });
 }
 
 async function read(id: string, context: Context): Promise<Notes> {
-  const { text: words, headers } = await text(`/v1/sessions/${id}/notes`, context.signal);
+  const options = { path: { id }, signal: context.signal };
+  const { text: words, headers } = await client.text("/v1/sessions/{id}/notes", options);
   const through = Number(headers.get("bethink-notes-through") ?? 0);
   let at: string | null = null;
   if (through > 0) {
-    const page = await get<MessagesPage>(`/v1/sessions/${id}/messages?after_seq=${through - 1}&limit=1`, context.signal);
+    const page = await client.get("/v1/sessions/{id}/messages", { ...options, query: { after_seq: through - 1, limit: 1 } });
     at = page.messages[0]?.created_at ?? null;
   }
   return { text: words, through, at, fault: headers.get("bethink-notes-fault") };
@@ -49,14 +49,14 @@ function show(opened: Opened, notes: Notes, again: () => void): Child {
   const update = async (button: HTMLButtonElement) => {
     button.disabled = true;
     try {
-      await post(`/v1/sessions/${opened.id}/notes/update`);
+      await client.post("/v1/sessions/{id}/notes/update", { path: { id: opened.id } });
       say("The notes are up to date.");
     } catch (error) {
       say(wordsOf(error), true);
     }
     again();
   };
-  const button = h("button", { type: "button", onclick: () => void update(button) }, "Bring up to date");
+  const button = h("button", { type: "button", onclick: () => void update(button) }, "Update notes");
   return [
     h("div", { class: "beside" }, h("p", { class: "faint" }, age(opened, notes, behind)), h("div", { class: "buttons" }, button)),
     notes.fault && h("p", { class: "notice" }, notes.fault),
@@ -65,7 +65,7 @@ function show(opened: Opened, notes: Notes, again: () => void): Child {
 }
 
 function age(opened: Opened, notes: Notes, behind: number): Child {
-  if (notes.through === 0) return "No notes yet: this is the empty template.";
+  if (notes.through === 0) return "No notes yet. This is the empty template.";
   const to = h("a", { href: link(["session", opened.id], { seq: notes.through }) }, `message ${whole(notes.through)}`);
-  return ["They go up to ", to, notes.at && [", said ", time(notes.at, true)], behind > 0 ? `; ${whole(behind)} newer` : ", the newest"];
+  return ["Covers the session up to ", to, notes.at && [", ", time(notes.at, true)], behind > 0 ? `; ${count(behind, "newer message")}` : ", the newest"];
 }

@@ -1,38 +1,37 @@
-// What wants to enter a team's memory: looked at as a difference, let in or turned down by a person.
+// Proposals for a team's memory, each shown as a difference for a person to approve or reject.
 
-import { Problem, get, post, query, text } from "../api.ts";
+import { ApiError, type MemoriesPage, type Proposal, client } from "../api.ts";
 import { ask, say } from "../dialog.ts";
 import { diffView } from "../diff-view.ts";
-import { type Child, h } from "../dom.ts";
+import { type Child, fill, h } from "../dom.ts";
 import { shortDir } from "../names.ts";
 import { count } from "../number.ts";
 import { time } from "../time.ts";
-import type { Memory, Proposal } from "../types.ts";
 import { sourceWords } from "./memory.ts";
 import { type Context, badge, empty, failure, heading, into, later, wordsOf } from "../view.ts";
 
-/** Proposals opened at once; the others say what they are and open on demand. */
+/** Number of proposals that are open at first. */
 const OPENED = 5;
 
 export async function proposals(main: HTMLElement, context: Context): Promise<void> {
   context.title("Proposals");
   const all = h("input", { type: "checkbox", id: "decided" });
   const place = h("div");
-  main.append(heading("Proposals", h("div", { class: "filters" }, h("label", { for: "decided" }, all, " Show decided ones"))), place);
-  const read = () => get<{ proposals: Proposal[] }>(`/v1/proposals${query({ all: all.checked ? "true" : null })}`, context.signal);
+  main.append(heading("Proposals", h("div", { class: "filters" }, h("label", { for: "decided" }, all, " Show decided proposals"))), place);
+  const read = () => client.get("/v1/proposals", { query: { all: all.checked || null }, signal: context.signal });
   const draw = () => into(place, context, read, ({ proposals }) => show(proposals, context, () => void draw()));
   all.addEventListener("change", () => void draw());
   await draw();
   const again = later(150, context.signal, () => void draw());
-  context.events.hear(context.signal, (event) => {
-    if (event.kind === "proposal") again();
+  context.events.listen(context.signal, (event) => {
+    if (event.event === "proposal") again();
   });
 }
 
 function show(all: readonly Proposal[], context: Context, again: () => void): Child {
-  if (all.length === 0) return empty("Nothing waits for you.", "What agents, extractions and dreams would share with a team comes here first.");
+  if (all.length === 0) return empty("No proposals to review.", "Memories that agents, extractions and dreams propose for the team appear here.");
   const open = all.filter((proposal) => proposal.state === "open").length;
-  return [h("p", { class: "faint sum" }, `${count(open, "proposal")} waiting`), h("div", { class: "proposals" }, all.map((proposal, n) => card(proposal, context, again, n < OPENED)))];
+  return [h("p", { class: "faint sum" }, `${count(open, "proposal")} to review`), h("div", { class: "proposals" }, all.map((proposal, n) => card(proposal, context, again, n < OPENED)))];
 }
 
 function card(proposal: Proposal, context: Context, again: () => void, opened: boolean): HTMLElement {
@@ -53,15 +52,16 @@ function card(proposal: Proposal, context: Context, again: () => void, opened: b
   return box;
 }
 
-/** What stands in the team's memory now, under the same name; the list says whether there is such a topic. */
+/** Returns the team's current topic with this name, or an empty text. The list says whether there is one. */
 async function current(proposal: Proposal, context: Context): Promise<string> {
   if (proposal.state !== "open") return "";
-  const place = { project_dir: proposal.project_dir };
-  let cursor: string | undefined;
+  const { project_dir, name } = proposal;
+  const { signal } = context;
+  let cursor: string | null | undefined;
   do {
-    const page: { memories: Memory[]; next_cursor?: string } = await get(`/v1/memories${query({ ...place, scope: "team", cursor })}`, context.signal);
-    if (page.memories.some((memory) => memory.name === proposal.name)) {
-      return (await text(`/v1/memories/team/${encodeURIComponent(proposal.name)}${query(place)}`, context.signal)).text;
+    const page: MemoriesPage = await client.get("/v1/memories", { query: { project_dir, scope: "team", cursor }, signal });
+    if (page.memories.some((memory) => memory.name === name)) {
+      return client.get("/v1/memories/{scope}/{name}", { path: { scope: "team", name }, query: { project_dir }, signal });
     }
     cursor = page.next_cursor;
   } while (cursor);
@@ -69,39 +69,44 @@ async function current(proposal: Proposal, context: Context): Promise<string> {
 }
 
 function decide(proposal: Proposal, again: () => void): HTMLElement {
+  const { id, name } = proposal;
   const place = h("div");
-  const act = async (how: "approve" | "reject", body: unknown, done: string) => {
+  const change = async (work: () => Promise<unknown>, done: string, conflict?: () => Child) => {
     for (const button of buttons.querySelectorAll("button")) button.disabled = true;
     try {
-      await post(`/v1/proposals/${proposal.id}/${how}`, body);
+      await work();
       say(done);
       again();
     } catch (error) {
       for (const button of buttons.querySelectorAll("button")) button.disabled = false;
-      place.replaceChildren(failure(error));
-      if (how === "approve" && error instanceof Problem && error.status === 409) place.append(replaceButton());
+      fill(place, failure(error));
+      if (conflict && error instanceof ApiError && error.status === 409) fill(place, failure(error), conflict());
       else say(wordsOf(error), true);
     }
   };
-  const replaceButton = () => h("button", { type: "button", class: "danger", onclick: () => void replace() }, "Approve over what stands there…");
-  const replace = async () => {
-    const yes = await ask({ title: "Approve it all the same?", text: h("p", null, "The topic changed since this was proposed. The difference above is against what stands there now; its history keeps both."), yes: "Approve", danger: true });
-    if (yes) await act("approve", { replace: true }, `${proposal.name} is in the team's memory.`);
+  const approve = (replace: boolean) =>
+    change(() => client.post("/v1/proposals/{id}/approve", { path: { id }, body: { replace } }), `Approved: ${name} was added to the team's memory.`, () =>
+      h("button", { type: "button", class: "danger", onclick: () => void confirmReplace() }, "Replace the current version…"),
+    );
+  const confirmReplace = async () => {
+    const text = h("p", null, "The topic has changed since this was proposed. The difference above is to the current version. The history keeps both.");
+    if (await ask({ title: "Replace the current version?", text, yes: "Approve", danger: true })) await approve(true);
   };
-  const reject = async () => {
-    const yes = await ask({ title: "Reject this proposal?", text: h("p", null, "The same text is not proposed again."), yes: "Reject", danger: true });
-    if (yes) await act("reject", {}, `${proposal.name} was turned down.`);
+  const confirmReject = async () => {
+    const text = h("p", null, "The same text will not be proposed again.");
+    if (!(await ask({ title: "Reject this proposal?", text, yes: "Reject", danger: true }))) return;
+    await change(() => client.post("/v1/proposals/{id}/reject", { path: { id } }), `Rejected: ${name} will not be proposed again.`);
   };
   const buttons = h(
     "div",
     { class: "buttons start" },
-    h("button", { type: "button", class: "primary", onclick: () => void act("approve", {}, `${proposal.name} is in the team's memory.`) }, "Approve"),
-    h("button", { type: "button", onclick: () => void reject() }, "Reject…"),
+    h("button", { type: "button", class: "primary", onclick: () => void approve(false) }, "Approve"),
+    h("button", { type: "button", onclick: () => void confirmReject() }, "Reject…"),
   );
   return h("div", null, buttons, place);
 }
 
 function byWords(by: string): string {
-  const words: Record<string, string> = { agent: "an agent", extraction: "what a session taught", dream: "a dream" };
+  const words: Record<string, string> = { agent: "an agent", extraction: "an extraction", dream: "a dream" };
   return words[by] ?? by;
 }

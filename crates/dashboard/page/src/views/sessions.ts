@@ -1,9 +1,8 @@
-// All sessions, newest first, each with its window.
+// All sessions, newest first, each with its context window.
 
-import { get, query } from "../api.ts";
+import { type BethinkEvent, type ContextReport, type SearchHit, type Session, client } from "../api.ts";
 import { type Filled, WindowBar } from "../bar.ts";
 import { h, show } from "../dom.ts";
-import type { Event } from "../events.ts";
 import { List } from "../list.ts";
 import { brief, count, whole } from "../number.ts";
 import { shortDir, titleOf } from "../names.ts";
@@ -11,7 +10,6 @@ import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
 import { highlighted } from "../search-box.ts";
-import type { Hit, Report, Session, SessionsPage } from "../types.ts";
 import { type Context, aside, empty, failure, heading, later } from "../view.ts";
 
 const PAGE = 100;
@@ -30,7 +28,7 @@ class SessionsView {
   readonly #reports: Reports;
   readonly #note = h("p", { class: "faint sum", role: "status" });
   readonly #place = h("div");
-  readonly #hits = h("section", { class: "search", "aria-label": "Messages found" });
+  readonly #hits = h("section", { class: "search", "aria-label": "Matching messages" });
   readonly #search: HTMLInputElement;
   readonly #project = h("select", { "aria-label": "Project" }, h("option", { value: "" }, "All projects"));
   #sessions: Session[] = [];
@@ -61,7 +59,7 @@ class SessionsView {
     this.#project.addEventListener("change", () => this.#again());
     this.#main.append(heading("Sessions", h("div", { class: "filters" }, this.#search, this.#project)), this.#note, this.#place, this.#hits);
     this.#place.append(this.#list.node);
-    this.#context.events.hear(this.#context.signal, (event) => this.#hear(event));
+    this.#context.events.listen(this.#context.signal, (event) => this.#listen(event));
     aside(this.#projects(), this.#context.signal);
     this.#readAll();
   }
@@ -80,12 +78,12 @@ class SessionsView {
     return this.#project.value || this.#context.route.query.get("project") || "";
   }
 
-  /** What was said, below the sessions whose title fits. */
+  /** Shows matching messages below the sessions with a matching title. */
   async #searchHistory(): Promise<void> {
     const q = this.#search.value.trim();
     if (q === "") return this.#hits.replaceChildren();
     try {
-      const { hits } = await get<{ hits: Hit[] }>(`/v1/search${query({ q, project_dir: this.#wantedProject(), limit: HITS })}`, this.#context.signal);
+      const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit: HITS }, signal: this.#context.signal });
       if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), h("div", { class: "hits" }, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map(hitLink)));
     } catch (error) {
       if (!this.#context.signal.aborted) this.#hits.replaceChildren(failure(error));
@@ -95,23 +93,23 @@ class SessionsView {
   async #projects(): Promise<void> {
     const wanted = this.#context.route.query.get("project") ?? "";
     if (wanted !== "") this.#project.append(h("option", { value: wanted, selected: true }, shortDir(wanted)));
-    const { projects } = await get<{ projects: { project_dir: string; sessions: number }[] }>("/v1/projects", this.#context.signal);
+    const { projects } = await client.get("/v1/projects", { signal: this.#context.signal });
     for (const { project_dir, sessions } of projects) {
       if (project_dir !== wanted) this.#project.append(h("option", { value: project_dir }, `${shortDir(project_dir)} (${sessions})`));
     }
   }
 
-  async #read(anew: boolean): Promise<void> {
-    if (this.#reading && !anew) return;
+  async #read(restart: boolean): Promise<void> {
+    if (this.#reading && !restart) return;
     const asked = ++this.#asked;
     this.#reading = true;
     try {
-      const filter = { q: this.#search.value, project_dir: anew ? this.#wantedProject() : this.#project.value };
-      const page = await get<SessionsPage>(`/v1/sessions${query({ ...filter, limit: PAGE, cursor: anew ? null : this.#cursor })}`, this.#context.signal);
+      const filter = { q: this.#search.value, project_dir: restart ? this.#wantedProject() : this.#project.value };
+      const page = await client.get("/v1/sessions", { query: { ...filter, limit: PAGE, cursor: restart ? null : this.#cursor }, signal: this.#context.signal });
       if (asked !== this.#asked) return;
-      this.#sessions = anew ? page.sessions : [...this.#sessions, ...page.sessions];
-      this.#cursor = page.next_cursor;
-      this.#show(anew);
+      this.#sessions = restart ? page.sessions : [...this.#sessions, ...page.sessions];
+      this.#cursor = page.next_cursor ?? null;
+      this.#show(restart);
     } catch (error) {
       if (!this.#context.signal.aborted) this.#place.replaceChildren(failure(error, () => this.#context.reload()));
     } finally {
@@ -119,14 +117,14 @@ class SessionsView {
     }
   }
 
-  #show(anew: boolean): void {
+  #show(restart: boolean): void {
     const some = this.#sessions.length;
     this.#note.textContent = some === 0 ? "" : `${count(some, "session")}${this.#cursor ? " and more" : ""}`;
     this.#list.count = some;
-    if (anew) this.#list.refresh();
+    if (restart) this.#list.refresh();
     if (some > 0) show(this.#place, this.#list.node);
-    else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session with such a title.", "What was said in sessions is searched below."));
-    else this.#place.replaceChildren(empty("No sessions yet.", "An agent makes one by its hooks or through the gateway; `bethink import FILE` brings old ones in."));
+    else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages are listed below."));
+    else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. `bethink import FILE` imports earlier ones."));
   }
 
   #near(first: number, last: number): void {
@@ -154,34 +152,34 @@ class SessionsView {
     return row;
   }
 
-  #came(id: string, report: Report): void {
+  #came(id: string, report: ContextReport): void {
     const row = this.#list.node.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`);
     const bar = this.#bars.get(id);
     if (row && bar) fillRow(row, bar, report);
   }
 
-  #hear(event: Event): void {
+  #listen(event: BethinkEvent): void {
     const id = event.session_id;
-    if (event.kind === "session") return this.#soonAnew();
-    if (id === null) return;
+    if (event.event === "session") return this.#readSoon();
+    if (id === undefined) return;
     const index = this.#sessions.findIndex((session) => session.id === id);
     const session = this.#sessions[index];
     if (!session) {
-      if (event.kind === "message") this.#soonAnew();
+      if (event.event === "message") this.#readSoon();
       return;
     }
-    if (event.kind === "message") {
-      const seq = Number(event.data["seq"] ?? 0);
+    if (event.event === "message") {
+      const { seq } = event.data;
       session.last_seq = Math.max(session.last_seq, seq);
       session.messages = Math.max(session.messages, seq);
       session.updated_at = new Date().toISOString();
       this.#touch(index);
     }
-    if (event.kind === "context") this.#reports.told(id, event.data);
-    if (["message", "context", "compaction", "collapse"].includes(event.kind)) this.#reports.stale(id);
+    if (event.event === "context") this.#reports.update(id, event.data);
+    if (["message", "context", "compaction", "collapse"].includes(event.event)) this.#reports.stale(id);
   }
 
-  /** A session that something happened in says so in its row. */
+  /** Updates the row of a session after a new message. */
   #touch(index: number): void {
     const session = this.#sessions[index];
     const row = session && this.#list.node.querySelector<HTMLElement>(`[data-id="${CSS.escape(session.id)}"]`);
@@ -190,20 +188,20 @@ class SessionsView {
     row.querySelector("time")?.replaceWith(time(session.updated_at));
   }
 
-  readonly #soonAnew = later(400, new AbortController().signal, () => {
-    // Further down somebody is reading: rows don't move under their eyes.
+  readonly #readSoon = later(400, new AbortController().signal, () => {
+    // Do not move rows while someone reads further down.
     if (!this.#context.signal.aborted && scrollY < 200) void this.#read(true);
   });
 }
 
-/** A message that was found, and the way to it. */
-function hitLink(hit: Hit): HTMLElement {
+/** A link to a message that matches the search. */
+function hitLink(hit: SearchHit): HTMLElement {
   const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
   const title = h("span", { class: "sort" }, hit.title || "Untitled session", " · ", what, " · ", time(hit.created_at));
   return h("a", { class: "hit found", href: link(["session", hit.session_id], { seq: hit.seq }) }, title, h("span", { class: "line", dir: "auto" }, highlighted(hit)));
 }
 
-function fillRow(row: HTMLElement, bar: WindowBar, report: Report): void {
+function fillRow(row: HTMLElement, bar: WindowBar, report: ContextReport): void {
   const filled: Filled = report;
   bar.show(filled);
   row.dataset["level"] = report.level;
@@ -211,7 +209,7 @@ function fillRow(row: HTMLElement, bar: WindowBar, report: Report): void {
   row.querySelector(".figures")?.replaceChildren(h("strong", null, brief(report.tokens)), ` of ${brief(report.thresholds.window)}`, h("span", { class: "left" }, left));
 }
 
-/** Before the daemon has said where they stand, no thresholds are drawn. */
+/** Puts all thresholds at the end of the bar until the report has been read. */
 function bare(window: number): { window: number; effective: number; warning: number; auto: number; blocking: number } {
   return { window, effective: window, warning: window, auto: window, blocking: window };
 }

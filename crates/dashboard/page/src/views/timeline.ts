@@ -1,6 +1,6 @@
-// A session from its first message on: what was said and done, and where the prompt was cut.
+// All messages of a session, with marks where prompts were changed.
 
-import { get, query } from "../api.ts";
+import { type Compaction, type ContextReport, type DecidedView, type HistoryMessage, client } from "../api.ts";
 import { h } from "../dom.ts";
 import { List, Pages } from "../list.ts";
 import { answeredIds, briefOf } from "../message.ts";
@@ -12,7 +12,6 @@ import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
 import { time } from "../time.ts";
 import { type Mark, Track } from "../track.ts";
-import type { Collapse, Compaction, Decided, MessagesPage, Report, StoredMessage } from "../types.ts";
 import { modal } from "../dialog.ts";
 import { type Context, aside, empty, later } from "../view.ts";
 
@@ -24,7 +23,7 @@ export async function timeline(main: HTMLElement, context: Context): Promise<voi
   if (!opened) return;
   const view = new Timeline(opened.id, opened.session().project_dir, context);
   opened.body.append(view.node);
-  await view.open(opened.session().last_seq);
+  await view.open();
   opened.onReport((report) => view.report(report));
 }
 
@@ -34,7 +33,7 @@ class Timeline {
   readonly #project: string;
   readonly #context: Context;
   readonly #list: List;
-  readonly #pages: Pages<StoredMessage>;
+  readonly #pages: Pages<HistoryMessage>;
   readonly #sum = h("p", { class: "faint sum", role: "status" });
   #track = new Track(0, [], []);
   #cleared = new Set<string>();
@@ -50,33 +49,38 @@ class Timeline {
     this.#pages = new Pages(PAGE, (page, size) => this.#read(page, size), (first, many) => this.#came(first, many));
   }
 
-  async open(lastSeq: number): Promise<void> {
+  async open(): Promise<void> {
     const search = hitList(this.#id, this.#context, (seq) => this.#go(seq));
     const end = (name: string, row: () => number) => h("button", { type: "button", onclick: () => this.#list.show(row()) }, name);
     const ends = h("div", { class: "ends" }, search);
     this.node.append(ends, this.#sum, this.#list.node);
-    await this.#marks(lastSeq);
-    // Now there are ends to go to.
+    // Before anything is read, so that no message is missed.
+    this.#listen();
+    await this.#update();
+    // The number of rows is known now.
     ends.append(end("First", () => 0), end("Newest", () => this.#list.count - 1));
     const wanted = Number(this.#context.route.query.get("seq") ?? 0);
     if (wanted > 0) this.#go(wanted);
-    this.#hear();
   }
 
-  /** What the prompt left out of messages that it still shows. */
-  report(report: Report): void {
+  /** Marks the messages that the prompt shows without their content. */
+  report(report: ContextReport): void {
     this.#cleared = new Set(report.stages.flatMap((stage) => stage.touched));
     this.#list.refresh();
   }
 
-  async #marks(lastSeq: number): Promise<void> {
-    const [{ compactions }, { collapses }, { decisions }] = await Promise.all([
-      get<{ compactions: Compaction[] }>(`/v1/sessions/${this.#id}/compactions`, this.#context.signal),
-      get<{ collapses: Collapse[] }>(`/v1/sessions/${this.#id}/collapses`, this.#context.signal),
-      get<{ decisions: Decided[] }>(`/v1/sessions/${this.#id}/decisions`, this.#context.signal),
+  /** Reads how many messages there are, and the marks between them. */
+  async #update(): Promise<void> {
+    const options = { path: { id: this.#id }, signal: this.#context.signal };
+    const [{ last_seq }, { compactions }, { collapses }, { decisions }] = await Promise.all([
+      client.get("/v1/sessions/{id}", options),
+      client.get("/v1/sessions/{id}/compactions", options),
+      client.get("/v1/sessions/{id}/collapses", options),
+      client.get("/v1/sessions/{id}/decisions", options),
     ]);
-    // Messages may have come while these were read; a shorter list would move what somebody is reading.
-    const last = Math.max(lastSeq, this.#track.lastSeq);
+    // New messages may have arrived meanwhile. A shorter list would move the rows on the screen.
+    const last = Math.max(last_seq, this.#track.lastSeq);
+    if (last > this.#track.lastSeq) this.#pages.stale(this.#track.lastSeq);
     this.#track = new Track(last, compactions, collapses, decisions);
     this.#list.count = this.#track.rows;
     this.#list.refresh();
@@ -84,13 +88,13 @@ class Timeline {
     if (last === 0) this.#sum.replaceChildren(empty("No messages yet."));
   }
 
-  #hear(): void {
-    const anew = later(150, this.#context.signal, () => aside(this.#marks(this.#track.lastSeq), this.#context.signal));
-    this.#context.events.hear(this.#context.signal, (event) => {
+  #listen(): void {
+    const again = later(150, this.#context.signal, () => aside(this.#update(), this.#context.signal));
+    this.#context.events.listen(this.#context.signal, (event) => {
       if (event.session_id !== this.#id) return;
-      if (["compaction", "collapse", "recall", "context"].includes(event.kind)) anew();
-      if (event.kind !== "message") return;
-      const seq = Number(event.data["seq"] ?? 0);
+      if (["compaction", "collapse", "recall", "context"].includes(event.event)) again();
+      if (event.event !== "message") return;
+      const { seq } = event.data;
       if (seq <= this.#track.lastSeq) return;
       this.#pages.stale(this.#track.lastSeq);
       this.#track = this.#track.until(seq);
@@ -99,9 +103,9 @@ class Timeline {
     });
   }
 
-  async #read(page: number, size: number): Promise<StoredMessage[]> {
-    const path = `/v1/sessions/${this.#id}/messages${query({ after_seq: page * size, limit: size })}`;
-    return (await get<MessagesPage>(path, this.#context.signal)).messages;
+  async #read(page: number, size: number): Promise<HistoryMessage[]> {
+    const query = { after_seq: page * size, limit: size };
+    return (await client.get("/v1/sessions/{id}/messages", { path: { id: this.#id }, query, signal: this.#context.signal })).messages;
   }
 
   #near(first: number, last: number): void {
@@ -130,7 +134,7 @@ class Timeline {
       h("span", { class: "number faint" }, seq),
       h("span", { class: `sort ${told.failed ? "bad" : ""}` }, told.sort === "call" ? told.tool : told.sort),
       h("span", { class: "line", dir: "auto" }, told.text),
-      h("span", { class: "marks" }, cleared && h("span", { class: "badge", title: "The prompt no longer shows its content" }, "cleared"), hidden && h("span", { class: "unseen" }, "summarized")),
+      h("span", { class: "marks" }, cleared && h("span", { class: "badge", title: "Prompts no longer contain this result" }, "cleared"), hidden && h("span", { class: "unseen" }, "summarized")),
       time(stored.created_at),
     );
   }
@@ -156,9 +160,9 @@ class Timeline {
     );
   }
 
-  /** What a prompt was told beside the messages, or shows no more. */
-  #decidedRow(decided: Decided): HTMLElement {
-    const tokens = decided.tokens === undefined ? "" : `, ${brief(decided.tokens)} tokens`;
+  /** A text that was added to a prompt, or content that was removed from it. */
+  #decidedRow(decided: DecidedView): HTMLElement {
+    const tokens = decided.tokens == null ? "" : `, ${brief(decided.tokens)} tokens`;
     const words = `${decidedWords(decided)}${tokens}`;
     const inside = [h("span", { class: "line", dir: "auto" }, words), time(decided.at)];
     const [scope = "", ...name] = (decided.name ?? "").split("/");
@@ -180,7 +184,7 @@ class Timeline {
       h(
         "div",
         { class: "buttons" },
-        h("button", { type: "button", disabled: seq <= 1, onclick: () => step(seq - 1) }, "← Before"),
+        h("button", { type: "button", disabled: seq <= 1, onclick: () => step(seq - 1) }, "← Previous"),
         h("button", { type: "button", disabled: seq >= this.#track.lastSeq, onclick: () => step(seq + 1) }, "Next →"),
         h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"),
       ),
@@ -198,18 +202,18 @@ class Timeline {
   }
 }
 
-function decidedWords(decided: Decided): string {
+function decidedWords(decided: DecidedView): string {
   const many = decided.seqs?.length ?? 0;
   switch (decided.kind) {
     case "cleared":
       return `${count(many, "old result")} cleared`;
     case "snipped":
-      return `${count(many, "result")} snipped: a later one made them worthless`;
+      return `${count(many, "superseded result")} snipped`;
     case "stripped":
-      return "Left out what the provider would not take";
+      return "Content that the provider rejected was removed";
     case "instructed":
       return `Instructions: ${decided.name ?? ""}`;
     default:
-      return decided.what === "memory" ? (decided.name ? `Recalled: ${decided.name}` : "What changed in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
+      return decided.what === "memory" ? (decided.name ? `RecalledMemory: ${decided.name}` : "Changes in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
   }
 }

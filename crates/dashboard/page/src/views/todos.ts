@@ -1,9 +1,8 @@
-// What the agent means to do.
+// The agent's todo list.
 
-import { get } from "../api.ts";
+import { type Todo, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { openSession } from "../session-head.ts";
-import type { Todo } from "../types.ts";
 import { type Context, badge, empty, into, later } from "../view.ts";
 
 const MARKS: Readonly<Record<Todo["status"], string>> = { pending: "○", in_progress: "◐", completed: "●" };
@@ -14,12 +13,12 @@ export async function todos(main: HTMLElement, context: Context): Promise<void> 
   if (!opened) return;
   const place = h("div");
   opened.body.append(place);
-  const read = () => get<{ todos: Todo[] }>(`/v1/sessions/${opened.id}/todos`, context.signal);
+  const read = () => client.get("/v1/sessions/{id}/todos", { path: { id: opened.id }, signal: context.signal });
   const draw = () => into(place, context, read, ({ todos }) => show(todos));
   await draw();
   const again = later(150, context.signal, () => void draw());
-  context.events.hear(context.signal, (event) => {
-    if (event.session_id === opened.id && (event.kind === "todos" || event.kind === "message")) again();
+  context.events.listen(context.signal, (event) => {
+    if (event.session_id === opened.id && (event.event === "todos" || event.event === "message")) again();
   });
 }
 
