@@ -30,11 +30,16 @@ fn programs() -> PathBuf {
     dir
 }
 
-/// A copy to build in, so that the sources stay as they are.
-fn copied(editor: &str) -> TempDir {
+/// A copy of the clients and an editor's extension, so that the build leaves the sources unchanged. Returns the directory
+/// of the extension, too.
+fn copied(editor: &str) -> (TempDir, PathBuf) {
     let copy = TempDir::with_prefix("bethink-editor-").unwrap();
-    copy_tree(&root().join("deploy/editors").join(editor), copy.path());
-    copy
+    let extension = Path::new("editors").join(editor);
+    for part in [Path::new("clients"), &extension] {
+        copy_tree(&root().join("deploy").join(part), &copy.path().join(part));
+    }
+    let dir = copy.path().join(extension);
+    (copy, dir)
 }
 
 fn copy_tree(from: &Path, to: &Path) {
@@ -53,8 +58,8 @@ fn copy_tree(from: &Path, to: &Path) {
 #[test]
 fn vs_code() {
     let Some(kit) = kit(Kit::Node) else { return };
-    let copy = copied("vscode");
-    let dir = copy.path();
+    let (_copy, dir) = copied("vscode");
+    let dir = dir.as_path();
     for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
         fs::copy(root().join(license), dir.join(license)).unwrap();
     }
@@ -111,12 +116,12 @@ fn one_version_of_every_tool() {
 #[test]
 fn neovim() {
     let Some(kit) = kit(Kit::Neovim) else { return };
-    let copy = copied("neovim");
+    let (_copy, dir) = copied("neovim");
     let words = ["--headless", "-u", "NONE", "-c", "luafile test/run.lua"];
     let ran = words
         .iter()
         .fold(kit.script("nvim"), Script::arg)
-        .dir(copy.path())
+        .dir(dir)
         .env("BETHINK_BIN", programs())
         .within(PATIENCE)
         .run();

@@ -1,4 +1,4 @@
-// No import of vite: whoever has it, wherever it is installed, can build the page.
+// Does not import vite, so that the page can be built wherever vite is installed.
 export default {
   base: "./",
   build: {
@@ -6,9 +6,9 @@ export default {
     emptyOutDir: true,
     target: "es2023",
     modulePreload: false,
-    // Everything comes from files of the daemon's own; `data:` is not on the list of its policy.
+    // The content security policy forbids `data:` URLs.
     assetsInlineLimit: 0,
-    // One file each, with names that stay: the daemon answers with an ETag, and a diff shows what changed.
+    // One file of each kind, with a fixed name, so that a diff shows what changed. Caching uses ETags.
     rollupOptions: {
       output: {
         entryFileNames: "assets/app.js",

@@ -1,9 +1,9 @@
-//! The files of the page, as `vite build` left them.
+//! The files of the page, as built by `vite build`.
 //!
-//! Four files in the program itself: no crate that embeds folders weighs less than four lines. A test holds that
-//! there is no fifth, and the suite of `tests/dashboard` that they are built from `page/` as it stands.
+//! The four files are part of the program. A test checks that there is no fifth one, and `tests/dashboard` checks that they
+//! are built from the current `page/`.
 
-/// A file and where it is served.
+/// A file and its path on the server.
 #[derive(Debug)]
 pub(crate) struct PageFile {
     pub(crate) path: &'static str,

@@ -1,4 +1,4 @@
-//! Headers of every file: what the page may do, and how long a browser may keep it.
+//! The headers of every file: what the page may do, and how long a browser may cache it.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use http::header::{
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
-/// Texts of strangers are shown by this page. Whatever they may be, nothing but our own script runs, nothing is
-/// asked of any other origin, no text becomes markup (the policy on trusted types), nobody frames the page.
+/// The page shows untrusted texts. Only the page's own script may run, no other origin may be contacted, no text may become
+/// markup (trusted types), and no other page may frame this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
@@ -25,7 +25,7 @@ const HEADERS: [(HeaderName, &str); 8] = [
         HeaderName::from_static("permissions-policy"),
         "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     ),
-    // Kept, and asked for each time: after an update the next reload is the new page.
+    // Cached, but checked at each load, so that the first load after an update gets the new page.
     (CACHE_CONTROL, "private, no-cache"),
 ];
 
@@ -37,7 +37,7 @@ pub(crate) fn dressed(mut answer: Response, media_type: &'static str, etag: ETag
     answer
 }
 
-/// The hash of a file.
+/// The ETag of a file: its hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ETag(blake3::Hash);
 
@@ -46,7 +46,7 @@ impl ETag {
         Self(blake3::hash(bytes))
     }
 
-    /// Whether a browser that sends these tags has the file.
+    /// Whether a browser that sends these tags already has the file.
     pub(crate) fn is_among(self, tags: &HeaderValue) -> bool {
         let own = self.to_string();
         let tags = tags.to_str().unwrap_or_default().split(',').map(str::trim);
@@ -56,7 +56,7 @@ impl ETag {
 
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Half of it tells files of one build apart.
+        // Half of the hash is enough to distinguish the files of different builds.
         write!(f, "\"{}\"", &self.0.to_hex()[..32])
     }
 }

@@ -1,8 +1,7 @@
-//! The dashboard: a page for a browser that asks the daemon's public routes.
+//! The dashboard: a page for a browser, which uses the daemon's public routes.
 //!
-//! Owns the page (`page/`, TypeScript), the files that were built from it and are committed (`dist/`), and the
-//! headers that they are served with. Leaves to others who may ask (the guard), the login (`server`) and all
-//! that the page shows (the API): no route here tells anything of a person.
+//! Owns the page (`page/`, TypeScript), the committed files built from it (`dist/`), and their headers. The guard and the
+//! login are in `server`, and everything that the page shows comes from the API: no route here serves a person's data.
 //!
 //! Reading order: [`router`] → `files` → `headers`; of the page `page/src/main.ts` → `shell.ts` → `views/`.
 
@@ -27,8 +26,7 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/assets/icon.svg"),
 ];
 
-/// The page and its files. They are the same for everybody and hold nothing of anybody, so that they may be
-/// read before a login.
+/// The page and its files. They are the same for everybody and contain no data, so no login is needed to read them.
 pub fn router() -> Router {
     FILES.iter().fold(Router::new(), |router, file| {
         let etag = ETag::of(file.bytes);

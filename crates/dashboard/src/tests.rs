@@ -1,4 +1,4 @@
-//! The page as it is served, and what must be in none of its files.
+//! How the page is served, and what none of its files may contain.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -70,7 +70,7 @@ fn the_routes_are_the_files_and_the_files_are_the_folder() {
     assert_eq!(served, built);
 }
 
-/// Markup, code and styles from text: none of these names stands in the page or in what was built from it.
+/// Neither the source nor the built page uses anything that makes markup, code or styles from text.
 #[test]
 fn no_text_can_become_markup_or_code() {
     let ways = [
@@ -122,7 +122,7 @@ fn the_page_loads_its_own_files_and_holds_nothing_inline() {
     assert!(!style.contains("url(") && !style.contains("@import"));
 }
 
-/// Loopback is quick; a page that grows past this has taken something in that it should not have.
+/// A larger page probably contains something that it should not.
 #[test]
 fn the_page_stays_small() {
     let bytes: usize = FILES.iter().map(|file| file.bytes.len()).sum();

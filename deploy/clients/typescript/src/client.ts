@@ -1,63 +1,8 @@
 // Typed requests to the daemon. Changes carry an idempotency key, so that a lost connection can be retried safely.
 
-import type { paths } from "./api.ts";
-import { ApiError, ConnectionError, apiError } from "./errors.ts";
-import { EventStream, type EventOptions } from "./events.ts";
-
-export type Method = "get" | "post" | "put" | "patch" | "delete";
-
-/** The paths of the API that have this method. */
-export type Path<M extends Method> = { [P in keyof paths]: paths[P] extends { [K in M]: object } ? P : never }[keyof paths];
-
-type Operation<M extends Method, P extends Path<M>> = paths[P] extends { [K in M]: infer O } ? O : never;
-
-/** Optional parameters may also be `null` or `undefined`, which leaves them out. */
-type Query<Q> = { [K in keyof Q]: object extends Pick<Q, K> ? Q[K] | null | undefined : Q[K] };
-
-type PathOptions<O> = O extends { parameters: { path: infer V } } ? { path: V } : object;
-
-type QueryOptions<O> = O extends { parameters: { query: infer Q } }
-  ? { query: Query<Q> }
-  : O extends { parameters: { query?: infer Q } }
-    ? { query?: Query<NonNullable<Q>> }
-    : object;
-
-type BodyOptions<O> = O extends { requestBody: { content: infer C } }
-  ? { body: C[keyof C] }
-  : O extends { requestBody?: { content: infer C } | null }
-    ? { body?: C[keyof C] }
-    : object;
-
-export interface CallOptions {
-  headers?: Readonly<Record<string, string>>;
-  /** The idempotency key of a change. Without one, each call of a method is a new change. */
-  key?: string;
-  /** Milliseconds that the answer may take; the client's own limit by default. */
-  timeout?: number;
-  signal?: AbortSignal;
-}
-
-/** What a request to this path takes. */
-export type RequestOptions<M extends Method, P extends Path<M>> = PathOptions<Operation<M, P>> &
-  QueryOptions<Operation<M, P>> &
-  BodyOptions<Operation<M, P>> &
-  CallOptions;
-
-/** The argument may be left out if every option is optional. */
-type Args<M extends Method, P extends Path<M>> = object extends RequestOptions<M, P>
-  ? [options?: RequestOptions<M, P>]
-  : [options: RequestOptions<M, P>];
-
-type Success = 200 | 201 | 202 | 204;
-
-type Content<O> = O extends { responses: infer R }
-  ? { [S in keyof R & Success]: R[S] extends { content: infer C } ? C : undefined }[keyof R & Success]
-  : never;
-
-type Decoded<C> = C extends { "application/json": infer J } ? J : C extends object ? C[keyof C] : undefined;
-
-/** The answer of this path: its JSON, or its text if it has no JSON. */
-export type Answer<M extends Method, P extends Path<M>> = Decoded<Content<Operation<M, P>>>;
+import { ApiError, ConnectionError, TimeoutError, apiError } from "./errors.ts";
+import { type EventOptions, EventStream } from "./events.ts";
+import type { Answer, CallOptions, Method, OptionalArgument, Path } from "./paths.ts";
 
 /** Sends one request, like `fetch`, to the daemon. `path` starts with `/`. Rejects with a `ConnectionError`. */
 export type Transport = (path: string, init: RequestInit) => Promise<Response>;
@@ -92,28 +37,28 @@ export class Client {
     this.#maxBytes = options.maxBytes ?? Infinity;
   }
 
-  get<P extends Path<"get">>(path: P, ...[options]: Args<"get", P>): Promise<Answer<"get", P>> {
+  get<P extends Path<"get">>(path: P, ...[options]: OptionalArgument<"get", P>): Promise<Answer<"get", P>> {
     return this.#call("get", path, options);
   }
 
-  post<P extends Path<"post">>(path: P, ...[options]: Args<"post", P>): Promise<Answer<"post", P>> {
+  post<P extends Path<"post">>(path: P, ...[options]: OptionalArgument<"post", P>): Promise<Answer<"post", P>> {
     return this.#call("post", path, options);
   }
 
-  put<P extends Path<"put">>(path: P, ...[options]: Args<"put", P>): Promise<Answer<"put", P>> {
+  put<P extends Path<"put">>(path: P, ...[options]: OptionalArgument<"put", P>): Promise<Answer<"put", P>> {
     return this.#call("put", path, options);
   }
 
-  patch<P extends Path<"patch">>(path: P, ...[options]: Args<"patch", P>): Promise<Answer<"patch", P>> {
+  patch<P extends Path<"patch">>(path: P, ...[options]: OptionalArgument<"patch", P>): Promise<Answer<"patch", P>> {
     return this.#call("patch", path, options);
   }
 
-  delete<P extends Path<"delete">>(path: P, ...[options]: Args<"delete", P>): Promise<Answer<"delete", P>> {
+  delete<P extends Path<"delete">>(path: P, ...[options]: OptionalArgument<"delete", P>): Promise<Answer<"delete", P>> {
     return this.#call("delete", path, options);
   }
 
   /** Returns an answer as text, with its tag: notes, or a topic of the memory. */
-  async text<P extends Path<"get">>(path: P, ...[options]: Args<"get", P>): Promise<TextAnswer> {
+  async text<P extends Path<"get">>(path: P, ...[options]: OptionalArgument<"get", P>): Promise<TextAnswer> {
     const { response, text } = await this.#send("get", path, options ?? {});
     return { text, etag: response.headers.get("etag") ?? "", headers: response.headers };
   }
@@ -126,7 +71,7 @@ export class Client {
   async #call<T>(method: Method, path: string, options: AnyOptions = {}): Promise<T> {
     const { response, text } = await this.#send(method, path, options);
     if (text === "") return undefined as T;
-    if (!response.headers.get("content-type")?.includes("json")) return text as T;
+    if (!response.headers.get("content-type")?.startsWith("application/json")) return text as T;
     try {
       return JSON.parse(text) as T;
     } catch (cause) {
@@ -174,13 +119,6 @@ export class Client {
   }
 }
 
-/** The daemon did not answer in time. The request may still take effect, so it is not retried. */
-export class TimeoutError extends ConnectionError {
-  constructor(milliseconds: number) {
-    super(`the daemon did not answer within ${milliseconds / 1000} s`);
-  }
-}
-
 interface AnyOptions extends CallOptions {
   path?: unknown;
   query?: unknown;
@@ -200,7 +138,7 @@ function fillPath(template: string, { path, query }: AnyOptions): string {
   return text === "" ? filled : `${filled}?${text}`;
 }
 
-/** A string is sent as Markdown, as topics and notes are; everything else as JSON. */
+/** A string is sent as Markdown, which is the format of topics and notes; everything else as JSON. */
 function requestBody(method: Method, options: AnyOptions): RequestInit {
   const headers: Record<string, string> = { ...options.headers };
   if (method === "get") return { headers };

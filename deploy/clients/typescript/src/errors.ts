@@ -1,4 +1,4 @@
-// The two ways in which a request fails.
+// The errors of requests.
 
 import type { Problem } from "./api.ts";
 
@@ -47,6 +47,13 @@ export class ConnectionError extends Error {
   constructor(message: string, options: { cause?: unknown; sent?: boolean } = {}) {
     super(message, { cause: options.cause });
     this.sent = options.sent ?? true;
+  }
+}
+
+/** The daemon did not answer in time. The request may still take effect, so it is not retried. */
+export class TimeoutError extends ConnectionError {
+  constructor(milliseconds: number) {
+    super(`the daemon did not answer within ${milliseconds / 1000} s`);
   }
 }
 

@@ -42,6 +42,12 @@ test("paths and parameters are encoded, and empty parameters are left out", asyn
   assert.deepEqual([topic.text, topic.etag], ["# A topic", '"7"']);
 });
 
+test("an answer in another format than JSON is a text", async () => {
+  const lines = '{"a":1}\n{"b":2}\n';
+  const { client: one } = client([new Response(lines, { headers: { "content-type": "application/x-ndjson" } })]);
+  assert.equal(await one.get("/v1/sessions/{id}/export", { path: { id: "1" } }), lines);
+});
+
 test("unknown fields and values are passed on", async () => {
   const job = { id: "1", kind: "new kind", state: "new state", added: true };
   const { client: one } = client([json(job)]);

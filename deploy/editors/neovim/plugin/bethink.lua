@@ -1,4 +1,4 @@
--- Names the commands. Nothing is loaded, and nothing is asked, before one of them or the status line is used.
+-- Defines the commands. Nothing is loaded or requested before a command or the status line is used.
 
 if vim.g.loaded_bethink then
   return
@@ -22,11 +22,11 @@ command('Remember', 'Remember something for later sessions of the project', { na
   commands().remember(text)
 end)
 
-command('Recall', 'Ask what the project remembers; with ! the chosen text is inserted', { nargs = '*', bang = true }, function(given)
+command('Recall', 'Find memories that match a question; with ! insert the selected one', { nargs = '*', bang = true }, function(given)
   commands().recall(given.args, given.bang)
 end)
 
-command('Memories', 'List what the project remembers, and open one', { nargs = 0 }, function()
+command('Memories', 'List the memories of the project, and open one', { nargs = 0 }, function()
   commands().memories()
 end)
 
@@ -34,15 +34,15 @@ command('Todos', 'Show the todo list of the newest session', { nargs = 0 }, func
   commands().todos()
 end)
 
-command('Compact', 'Summarise the older part of the newest session', { nargs = '*' }, function(given)
+command('Compact', 'Summarize the older part of the newest session', { nargs = '*' }, function(given)
   commands().compact(given.args)
 end)
 
-command('Approve', 'Decide what agents want to share with the team', { nargs = 0 }, function()
+command('Approve', 'Review proposals for the team memory', { nargs = 0 }, function()
   commands().approve()
 end)
 
-command('Status', 'Say whether the daemon runs, and what fills the window', { nargs = 0 }, function()
+command('Status', 'Show whether the daemon is running, and how full the context window is', { nargs = 0 }, function()
   commands().status()
 end)
 

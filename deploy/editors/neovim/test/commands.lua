@@ -38,7 +38,7 @@ tests['recall tells age and reason, opens or inserts'] = function()
   vim.cmd('BethinkRecall when do I lock the boathouse?')
   kit.eventually('the buffer', function() return vim.api.nvim_buf_get_name(0):find('private/always%-lock') end)
   vim.cmd('BethinkRecall zebra quantum chromodynamics')
-  kit.says('no memories fit')
+  kit.says('no matching memories')
 end
 
 tests['a memory is edited and written'] = function()
@@ -63,7 +63,7 @@ tests['a write that comes too late overwrites nothing until it is meant'] = func
   kit.put('berths', 'Berth two, says the harbour master.\n')
   vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'mine' })
   vim.cmd('write')
-  kit.says('changed meanwhile, not overwritten')
+  kit.says('changed by someone else, not overwritten')
   kit.equal(true, vim.bo.modified)
   kit.matches('harbour master', kit.memory('berths'))
   kit.equal(2, #vim.api.nvim_tabpage_list_wins(0))
@@ -82,7 +82,7 @@ tests['a buffer that was not read is not written'] = function()
   vim.cmd('edit bethink:///nowhere//private/none.md')
   kit.eventually('the refusal', function() return kit.told[#kit.told] end)
   vim.cmd('write')
-  kit.says('is not loaded yet')
+  kit.says('has not been loaded')
   vim.cmd('bwipeout! | edit bethink://nonsense')
   kit.says('not the address of a memory')
   vim.cmd('bwipeout!')
@@ -134,7 +134,7 @@ tests['a proposal is looked at, then approved or rejected'] = function()
   end
   local seen
   propose('ferry', 'Berth one is for the ferry.\n')
-  kit.answers = setmetatable({ Waiting = 1 }, {})
+  kit.answers = setmetatable({ ['Proposals to review'] = 1 }, {})
   local answer = kit.answer
   kit.answer = function(prompt)
     if prompt:find('proposes to share') then
@@ -157,7 +157,7 @@ tests['a proposal is looked at, then approved or rejected'] = function()
   vim.cmd('BethinkApprove')
   kit.says('rejected: lamps')
   vim.cmd('BethinkApprove')
-  kit.says('nothing waits')
+  kit.says('no proposals to review')
   kit.answer = answer
 end
 

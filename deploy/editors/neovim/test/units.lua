@@ -66,7 +66,7 @@ tests['events are the same wherever the stream is cut'] = function()
     parse(stream:sub(cut + 1))
     kit.equal({ { 'context', '{"a":\n"é"}' }, { 'message', 'bare' } }, told)
   end
-  kit.matches('no end', require('bethink.events').parser(function() end)(('x'):rep(1000001)))
+  kit.matches('too large', require('bethink.events').parser(function() end)(('x'):rep(1000001)))
 end
 
 tests['a target keeps slashes and spaces of names apart'] = function()

@@ -1,24 +1,26 @@
 /**
- * What is shown: the newest session of the folder with its window, its todos, the memories and what
- * waits for approval. One object looks when events say so, and tells everybody who draws.
+ * What the extension shows: the newest session of the folder, its context window and todos, the memories, and
+ * proposals to review. Events say when to read again; listeners redraw after each change.
  */
 
 import * as vscode from 'vscode';
 
-import type { Daemon } from './daemon';
-import { Unreachable, words } from './failure';
+import { type BethinkEvent, type Client, ConnectionError, type ContextEvent, type Memory, type Proposal, type Session, type Todo } from './client';
+import { words } from './failure';
 import * as projects from './projects';
 import * as routes from './routes';
-import type { Memory, Proposal, Session, Todo, Window } from './shapes';
 
-/** Events come in bursts, such as the messages of an import: one look is enough for all of them. */
-const LOOK_AFTER = 150;
+/** Milliseconds between an event and the next read, so that a burst of events causes one read. */
+const READ_AFTER = 150;
 
-export type State = 'looking' | 'up' | 'down' | 'failed';
+/** How full the context window is. */
+type Window = Omit<ContextEvent['data'], 'parts'>;
+
+export type State = 'starting' | 'up' | 'down' | 'failed';
 
 export class Board implements vscode.Disposable {
-  state: State = 'looking';
-  /** Why it is down or failed. */
+  state: State = 'starting';
+  /** Why the state is `down` or `failed`. */
   fault = '';
   dir: string | undefined;
   session: Session | undefined;
@@ -31,31 +33,31 @@ export class Board implements vscode.Disposable {
   readonly onDidChange = this.changes.event;
   private readonly wanted = new Set<Part>();
   private timer: NodeJS.Timeout | undefined;
-  private looking = false;
+  private reading = false;
 
-  constructor(private readonly daemon: Daemon) {}
+  constructor(private readonly client: Client) {}
 
-  /** Everything may have changed: another folder, or a daemon that was away. */
+  /** Reads everything again, after a change of folder or a reconnection. */
   all(): void {
     this.want('session', 'memories', 'proposals');
   }
 
-  /** Another editor is active, which may be another folder's. */
+  /** Follows the active editor, which may belong to another folder. */
   follow(): void {
     if (projects.folder() !== this.dir) this.all();
   }
 
-  event(kind: string, data: Record<string, unknown>): void {
-    const ours = data['session_id'] === this.session?.id;
-    switch (kind) {
+  event(event: BethinkEvent): void {
+    const ours = this.session !== undefined && event.session_id === this.session.id;
+    switch (event.event) {
       case 'context':
-        if (ours) this.moved(data as unknown as Window);
+        if (ours) this.moved(event.data);
         else this.want('session');
         return;
       case 'session':
         return this.want('session');
       case 'message':
-        // a session that is written to becomes the newest one
+        // a new message makes its session the newest one
         return this.want(ours ? 'window' : 'session');
       case 'compaction':
       case 'collapse':
@@ -87,14 +89,14 @@ export class Board implements vscode.Disposable {
 
   private want(...parts: Part[]): void {
     for (const part of parts) this.wanted.add(part);
-    if (this.timer === undefined && !this.looking) {
-      this.timer = setTimeout(() => void this.look(), LOOK_AFTER);
+    if (this.timer === undefined && !this.reading) {
+      this.timer = setTimeout(() => void this.readWanted(), READ_AFTER);
     }
   }
 
-  private async look(): Promise<void> {
+  private async readWanted(): Promise<void> {
     this.timer = undefined;
-    this.looking = true;
+    this.reading = true;
     const parts = new Set(this.wanted);
     this.wanted.clear();
     try {
@@ -105,7 +107,7 @@ export class Board implements vscode.Disposable {
     } catch (error) {
       this.fail(error);
     } finally {
-      this.looking = false;
+      this.reading = false;
       if (this.wanted.size > 0) this.want();
     }
   }
@@ -118,12 +120,12 @@ export class Board implements vscode.Disposable {
     if (moved || parts.has('session')) await this.readSession(dir);
     else if (parts.has('window')) await this.readWindow();
     else if (parts.has('todos')) await this.readTodos();
-    if (moved || parts.has('memories')) this.memories = await routes.memories(this.daemon, dir);
-    if (moved || parts.has('proposals')) this.proposals = await routes.proposals(this.daemon, dir);
+    if (moved || parts.has('memories')) this.memories = await routes.memories(this.client, dir);
+    if (moved || parts.has('proposals')) this.proposals = await routes.proposals(this.client, dir);
   }
 
   private async readSession(dir: string): Promise<void> {
-    this.session = await routes.newestSession(this.daemon, dir);
+    this.session = await routes.newestSession(this.client, dir);
     await this.readWindow();
     await this.readTodos();
   }
@@ -131,13 +133,12 @@ export class Board implements vscode.Disposable {
   private async readWindow(): Promise<void> {
     const session = this.session;
     if (!session) return void (this.window = undefined);
-    const told = await routes.report(this.daemon, session.id);
-    const { tokens, level, remaining, thresholds } = told;
-    this.window = { session_id: session.id, tokens, level, remaining, window: thresholds.window };
+    const { tokens, level, remaining, thresholds } = await routes.report(this.client, session.id);
+    this.window = { tokens, level, remaining, window: thresholds.window };
   }
 
   private async readTodos(): Promise<void> {
-    this.todos = this.session ? await routes.todos(this.daemon, this.session.id) : [];
+    this.todos = this.session ? await routes.todos(this.client, this.session.id) : [];
   }
 
   private empty(): void {
@@ -148,7 +149,7 @@ export class Board implements vscode.Disposable {
   }
 
   private fail(error: unknown): void {
-    this.state = error instanceof Unreachable ? 'down' : 'failed';
+    this.state = error instanceof ConnectionError ? 'down' : 'failed';
     this.fault = words(error);
     this.changes.fire();
   }

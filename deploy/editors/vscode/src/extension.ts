@@ -1,9 +1,8 @@
 /**
- * bethink in VS Code: a thin client of the daemon. It draws and asks; all meaning is in the daemon.
+ * bethink in VS Code. The extension shows what the daemon knows, and contains no rules of its own.
  *
- * Reading order: `places` → `http`, `daemon`, `routes` → `sse`, `events` → `board` (what is shown) →
- * `status`, `tree`, `memory-files` → `commands`. There is no telemetry, and nothing but the daemon's
- * own address is ever asked.
+ * Reading order: `client`, `routes` → `board` (what is shown) → `status`, `tree`, `memory-files` → `commands`. There is
+ * no telemetry, and no requests go anywhere but to the daemon.
  */
 
 import * as vscode from 'vscode';
@@ -14,51 +13,54 @@ import { compact } from './commands/compact';
 import { dashboard } from './commands/dashboard';
 import { recall } from './commands/recall';
 import { remember } from './commands/remember';
-import { Daemon } from './daemon';
-import { Events } from './events';
-import { Unreachable, words } from './failure';
+import { ConnectionError, clientOf, findDaemon } from './client';
+import { words } from './failure';
 import { MemoryFiles, SCHEME } from './memory-files';
-import { find } from './places';
 import { Starter, settings } from './starter';
 import { Status } from './status';
 import { complain } from './tell';
 import { Tree } from './tree';
 
 export function activate(context: vscode.ExtensionContext): void {
-  const place = () => find(process.env, settings().get<string>('home', ''));
-  const daemon = new Daemon(place);
-  const starter = new Starter(place);
-  const board = new Board(daemon);
-  const files = new MemoryFiles(daemon);
+  const find = () => findDaemon(process.env, settings().get<string>('home') || undefined);
+  const client = clientOf(find);
+  const starter = new Starter(find);
+  const board = new Board(client);
+  const files = new MemoryFiles(client);
   const status = new Status(board);
   const tree = new Tree(board);
   const view = vscode.window.createTreeView('bethink.memory', { treeDataProvider: tree, showCollapseAll: true });
 
-  const events = new Events(daemon, {
-    up: () => {
+  const events = client.events({
+    onConnect: () => {
+      // Anything may have changed since the last connection.
       files.changed();
       board.all();
     },
-    down: (error) => {
+    onDisconnect: (error) => {
       board.down(error);
-      if (error instanceof Unreachable) void attempt(async () => void ((await starter.offer()) && events.hurry()));
+      if (error instanceof ConnectionError) void attempt(async () => void ((await starter.offer()) && events.retryNow()));
     },
-    event: (kind, data) => {
-      if (kind === 'memory' || kind === 'proposal' || kind === 'reset') files.changed();
-      board.event(kind, data);
-    },
+    // Even after a refusal: a token can be corrected.
+    reconnect: () => true,
   });
+  async function follow(): Promise<void> {
+    for await (const event of events) {
+      if (['memory', 'proposal', 'reset'].includes(event.event)) files.changed();
+      board.event(event);
+    }
+  }
   const start = async () => {
     await starter.start();
-    events.hurry();
+    events.retryNow();
   };
 
-  /** Says what went wrong; where nothing answers, starting the daemon is offered with it. */
+  /** Shows errors. Offers to start the daemon if it is not running. */
   async function attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      const offer = error instanceof Unreachable && vscode.workspace.isTrusted ? ['Start the Daemon'] : [];
+      const offer = error instanceof ConnectionError && vscode.workspace.isTrusted ? ['Start the Daemon'] : [];
       const chosen = await complain(`bethink: ${words(error)}`, ...offer);
       if (chosen) await attempt(start);
     }
@@ -70,29 +72,30 @@ export function activate(context: vscode.ExtensionContext): void {
     status.draw();
     tree.draw();
     const waiting = board.proposals.length;
-    view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `${waiting} waiting for approval` };
+    view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `${waiting} to review` };
     void vscode.commands.executeCommand('setContext', 'bethink.state', board.state);
   };
 
   context.subscriptions.push(
-    board, status, view, events,
+    board, status, view,
+    { dispose: () => events.close() },
     board.onDidChange(draw),
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     vscode.workspace.onDidChangeWorkspaceFolders(() => board.all()),
     vscode.window.onDidChangeActiveTextEditor(() => board.follow()),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => events.hurry()),
-    command('remember', () => remember(daemon)),
-    command('recall', () => recall(daemon)),
-    command('compact', () => compact(daemon, board)),
-    command('approve', (id) => approve(daemon, typeof id === 'string' ? id : undefined)),
-    command('dashboard', () => dashboard(daemon)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => events.retryNow()),
+    command('remember', () => remember(client)),
+    command('recall', () => recall(client)),
+    command('compact', () => compact(client, board)),
+    command('approve', (id) => approve(client, typeof id === 'string' ? id : undefined)),
+    command('dashboard', () => dashboard(client)),
     command('start', start),
     command('refresh', async () => {
-      events.hurry();
+      events.retryNow();
       board.all();
     }),
   );
-  void events.run();
+  void follow();
 }
 
 export function deactivate(): void {}

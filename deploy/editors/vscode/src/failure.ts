@@ -1,26 +1,13 @@
-/** How a request can fail, in words for a person. */
+/** Errors of requests, as text for a person. */
 
-import type { Problem } from './shapes';
-
-/** Nothing answers: the daemon does not run, or is just starting. */
-export class Unreachable extends Error {
-  constructor(why: string) {
-    super(`the bethink daemon does not answer (${why})`);
-  }
-}
-
-/** The daemon answered, and said no. */
-export class Refused extends Error {
-  constructor(readonly problem: Problem) {
-    super([problem.detail || problem.title, problem.hint].filter(Boolean).join('; '));
-  }
-
-  /** Somebody else wrote in between; both sides are told. */
-  get stale(): boolean {
-    return this.problem.versions !== undefined;
-  }
-}
+import { ApiError, type BothVersions } from './client';
 
 export function words(error: unknown): string {
+  if (error instanceof ApiError) return [error.message, error.hint].filter(Boolean).join('; ');
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns both versions if a write failed because someone else has changed the topic. */
+export function conflictOf(error: unknown): BothVersions | undefined {
+  return error instanceof ApiError ? (error.problem.versions ?? undefined) : undefined;
 }

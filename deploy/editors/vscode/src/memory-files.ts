@@ -1,13 +1,13 @@
 /**
  * Memories as documents: `bethink:/<scope>/<name>.md?<project directory>`. A save goes to the daemon
- * with the tag of what was read, so that nobody's words are lost: a save that comes too late is
- * refused, the document stays as it is, and the person sees both sides.
+ * with the tag of the version that was read. If someone else has changed the memory since, nothing is overwritten, the
+ * document stays as it is, and the person can compare both versions.
  */
 
 import * as vscode from 'vscode';
 
-import type { Daemon } from './daemon';
-import { Refused, words } from './failure';
+import { ApiError, type BothVersions, type Client, type MemoryScope } from './client';
+import { conflictOf, words } from './failure';
 import { needTrust } from './projects';
 import * as routes from './routes';
 import { complain, warn } from './tell';
@@ -22,13 +22,7 @@ export function uriOf(dir: string, scope: string, name: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${scope}/${name}.md`, query: dir });
 }
 
-interface Topic {
-  dir: string;
-  scope: string;
-  name: string;
-}
-
-/** What was seen of a document: the tag a save needs, and a time that moves when the text does. */
+/** The version of a document that was read last. `mtime` changes when the text does. */
 interface Seen {
   etag: string;
   mtime: number;
@@ -38,13 +32,13 @@ interface Seen {
 export class MemoryFiles implements vscode.FileSystemProvider {
   private readonly changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changes.event;
-  /** As it was read into the editor; by the document's address. */
+  /** The tag of the version in the editor, by the address of the document. */
   private readonly read = new Map<string, string>();
   private readonly seen = new Map<string, Seen>();
 
-  constructor(private readonly daemon: Daemon) {}
+  constructor(private readonly client: Client) {}
 
-  /** Some memory changed: documents that nobody edits are read again by the editor. */
+  /** Makes the editor read all unedited documents again, because a memory has changed. */
   changed(): void {
     const events = [...this.seen.keys()].map((key) => ({
       type: vscode.FileChangeType.Changed,
@@ -72,14 +66,15 @@ export class MemoryFiles implements vscode.FileSystemProvider {
     try {
       await this.put(uri, text, etag);
     } catch (error) {
-      if (!(error instanceof Refused && error.stale)) throw error;
-      void this.conflict(uri, text, error);
-      throw vscode.FileSystemError.Unavailable(`${topicOf(uri).name} was changed by somebody else; nothing was overwritten`);
+      const versions = conflictOf(error);
+      if (!versions) throw error;
+      void this.conflict(uri, text, versions);
+      throw vscode.FileSystemError.Unavailable(`${topicOf(uri).name} has been changed by someone else; nothing was overwritten`);
     }
   }
 
   watch(): vscode.Disposable {
-    return new vscode.Disposable(() => {}); // the stream of events tells of every change
+    return new vscode.Disposable(() => {}); // the event stream reports every change
   }
 
   readDirectory(): [string, vscode.FileType][] {
@@ -87,37 +82,35 @@ export class MemoryFiles implements vscode.FileSystemProvider {
   }
 
   createDirectory(): void {
-    throw vscode.FileSystemError.NoPermissions('memories are listed in the view');
+    throw vscode.FileSystemError.NoPermissions('memories are not in directories; the bethink view lists them');
   }
 
   delete(): void {
-    throw vscode.FileSystemError.NoPermissions('bethink memory rm removes a memory');
+    throw vscode.FileSystemError.NoPermissions('run `bethink memory rm` to remove a memory');
   }
 
   rename(): void {
-    throw vscode.FileSystemError.NoPermissions('a memory keeps its name');
+    throw vscode.FileSystemError.NoPermissions('a memory cannot be renamed');
   }
 
   private async fetch(uri: vscode.Uri): Promise<{ text: string; seen: Seen }> {
-    const { dir, scope, name } = topicOf(uri);
     try {
-      const { text, etag } = await routes.readMemory(this.daemon, dir, scope, name);
+      const { text, etag } = await routes.readMemory(this.client, topicOf(uri));
       return { text, seen: this.note(uri, etag, Buffer.byteLength(text)) };
     } catch (error) {
-      if (error instanceof Refused && error.problem.status === 404) throw vscode.FileSystemError.FileNotFound(uri);
+      if (error instanceof ApiError && error.status === 404) throw vscode.FileSystemError.FileNotFound(uri);
       throw vscode.FileSystemError.Unavailable(words(error));
     }
   }
 
   private async put(uri: vscode.Uri, text: string, etag: string): Promise<void> {
-    const { dir, scope, name } = topicOf(uri);
-    const written = await routes.writeMemory(this.daemon, dir, scope, name, text, etag);
+    const written = await routes.writeMemory(this.client, topicOf(uri), text, etag);
     this.read.set(uri.toString(), quoted(written.etag));
     this.note(uri, quoted(written.etag), Buffer.byteLength(text));
     for (const warning of written.warnings) void warn(warning);
   }
 
-  /** The daemon gives no times of single reads: the first look at a tag stands for its time. */
+  /** The daemon reports no modification times, so the time when a tag was first seen is used. */
   private note(uri: vscode.Uri, etag: string, size: number): Seen {
     const key = uri.toString();
     const before = this.seen.get(key);
@@ -127,17 +120,16 @@ export class MemoryFiles implements vscode.FileSystemProvider {
     return seen;
   }
 
-  private async conflict(uri: vscode.Uri, yours: string, refused: Refused): Promise<void> {
+  private async conflict(uri: vscode.Uri, yours: string, { current, etag }: BothVersions): Promise<void> {
     const { name } = topicOf(uri);
-    const { current, etag } = refused.problem.versions ?? {};
-    const told = `${line(name, 80)} was changed by somebody else since you opened it.`;
-    const choices = etag === undefined ? [COMPARE] : [COMPARE, OVERWRITE];
+    const told = `${line(name, 80)} has been changed by someone else since you opened it.`;
+    const choices = etag == null ? [COMPARE] : [COMPARE, OVERWRITE];
     const chosen = await warn(told, ...choices);
     if (chosen === COMPARE) await compare(uri, current ?? '', line(name, 80));
-    if (chosen === OVERWRITE && etag !== undefined) await this.overwrite(uri, yours, etag);
+    if (chosen === OVERWRITE && etag != null) await this.overwrite(uri, yours, etag);
   }
 
-  /** Over what the person was told of, and over nothing that came after it. */
+  /** Replaces the version that the person was shown, but no later one. */
   private async overwrite(uri: vscode.Uri, text: string, etag: string): Promise<void> {
     try {
       await this.put(uri, text, quoted(etag));
@@ -153,13 +145,14 @@ async function compare(uri: vscode.Uri, current: string, name: string): Promise<
   await vscode.commands.executeCommand('vscode.diff', document.uri, uri, `${name}: theirs ↔ yours`);
 }
 
-function topicOf(uri: vscode.Uri): Topic {
+function topicOf(uri: vscode.Uri): routes.Topic {
   const parts = /^\/([^/]+)\/(.+)\.md$/.exec(uri.path);
   if (!parts?.[1] || !parts[2] || !uri.query) throw vscode.FileSystemError.FileNotFound(uri);
-  return { dir: uri.query, scope: parts[1], name: parts[2] };
+  // the daemon refuses a scope that it does not know
+  return { dir: uri.query, scope: parts[1] as MemoryScope, name: parts[2] };
 }
 
-/** In JSON a tag is bare; in a header it has its quotes. */
+/** Returns a tag in quotes, as headers have it. In JSON, tags have none. */
 function quoted(etag: string): string {
   return etag.startsWith('"') ? etag : `"${etag}"`;
 }

@@ -1,10 +1,10 @@
-/** Which directory a command or a view is about. */
+/** The project directory of a command or a view. */
 
 import { realpathSync } from 'node:fs';
 
 import * as vscode from 'vscode';
 
-/** The folder of the active editor, else the first one; only folders on disk have a memory. */
+/** Returns the folder of the active editor, else the first one. Only folders on disk have a memory. */
 export function folder(): string | undefined {
   const open = vscode.window.activeTextEditor?.document.uri;
   const around = open && vscode.workspace.getWorkspaceFolder(open);
@@ -13,16 +13,16 @@ export function folder(): string | undefined {
   return chosen && real(chosen.uri.fsPath);
 }
 
-/** The same, or a sentence that says what to do. */
+/** Returns the same, or fails with an instruction. */
 export function needFolder(): string {
   const found = folder();
-  if (found === undefined) throw new Error('open a folder first: memory belongs to a project');
+  if (found === undefined) throw new Error('open a folder first: memories belong to a project');
   return found;
 }
 
 export function needTrust(): void {
   if (!vscode.workspace.isTrusted) {
-    throw new Error('this workspace is not trusted, so nothing is changed from here');
+    throw new Error('this workspace is not trusted, so bethink changes nothing here');
   }
 }
 
@@ -30,7 +30,7 @@ function onDisk(one: vscode.WorkspaceFolder): boolean {
   return one.uri.scheme === 'file';
 }
 
-/** Sessions are kept by the directory itself, not by a link to it. */
+/** Resolves links, because sessions are stored by the real path of their directory. */
 function real(dir: string): string {
   try {
     return realpathSync(dir);

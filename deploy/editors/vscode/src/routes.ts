@@ -1,97 +1,98 @@
-/** The routes that this extension asks, one function each. */
+/** The requests of this extension, one function each. */
 
 import { dirname } from 'node:path';
 
-import type { Ask, Daemon, Text } from './daemon';
 import type {
-  Compaction, ContextReport, Memory, MemoryWritten, Proposal, Recalled, Session, Todo,
-} from './shapes';
+  Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, Session,
+  TextAnswer, Todo,
+} from './client';
 
-/** Memories are listed up to so many pages; the dashboard shows all of a larger directory. */
+/** Maximum number of pages of memories to list. The dashboard shows all memories of a larger directory. */
 const PAGES = 20;
-/** Sessions looked at for one that is nobody's child. */
-const SESSIONS = '20';
+/** Number of newest sessions among which to look for one that is not a subagent's. */
+const SESSIONS = 20;
 /** Milliseconds that a compaction may take: a model may write the summary. */
-const COMPACTS_WITHIN = 600_000;
+const COMPACTION_TIMEOUT = 600_000;
 
-/** The newest session of the directory, which may have been begun in a directory above it. */
-export async function newestSession(daemon: Daemon, dir: string): Promise<Session | undefined> {
+/** Returns the newest session of the directory, or of the nearest directory above it. */
+export async function newestSession(client: Client, dir: string): Promise<Session | undefined> {
   for (let project = dir; ; project = dirname(project)) {
     const query = { project_dir: project, limit: SESSIONS };
-    const { sessions } = await daemon.json<{ sessions: Session[] }>('GET', ['v1', 'sessions'], { query });
-    // what explored for its parent is nobody's newest session, if there is another
-    const own = sessions.find((one) => one.parent === null || one.forked_at_seq !== null);
+    const { sessions } = await client.get('/v1/sessions', { query });
+    // prefer a session that is not a subagent's
+    const own = sessions.find((one) => one.parent == null || one.forked_at_seq != null);
     if (own ?? sessions[0]) return own ?? sessions[0];
     if (dirname(dirname(project)) === dirname(project)) return undefined;
   }
 }
 
-export function report(daemon: Daemon, session: string): Promise<ContextReport> {
-  return daemon.json('GET', ['v1', 'sessions', session, 'context', 'report']);
+export function report(client: Client, id: string): Promise<ContextReport> {
+  return client.get('/v1/sessions/{id}/context/report', { path: { id } });
 }
 
-export async function todos(daemon: Daemon, session: string): Promise<Todo[]> {
-  return (await daemon.json<{ todos: Todo[] }>('GET', ['v1', 'sessions', session, 'todos'])).todos;
+export async function todos(client: Client, id: string): Promise<Todo[]> {
+  return (await client.get('/v1/sessions/{id}/todos', { path: { id } })).todos;
 }
 
-export async function memories(daemon: Daemon, dir: string): Promise<Memory[]> {
+export async function memories(client: Client, dir: string): Promise<Memory[]> {
   const all: Memory[] = [];
-  let cursor: string | undefined;
+  let cursor: string | null | undefined;
   for (let page = 0; page < PAGES; page += 1) {
-    const query = { project_dir: dir, cursor };
-    const answer = await daemon.json<{ memories: Memory[]; next_cursor?: string | null }>(
-      'GET', ['v1', 'memories'], { query });
+    const answer: MemoriesPage = await client.get('/v1/memories', { query: { project_dir: dir, cursor } });
     all.push(...answer.memories);
-    cursor = answer.next_cursor ?? undefined;
-    if (cursor === undefined) break;
+    cursor = answer.next_cursor;
+    if (cursor == null) break;
   }
   return all;
 }
 
-export function readMemory(daemon: Daemon, dir: string, scope: string, name: string): Promise<Text> {
-  return daemon.text('GET', ['v1', 'memories', scope, name], { query: { project_dir: dir } });
+export interface Topic {
+  dir: string;
+  scope: MemoryScope;
+  name: string;
 }
 
-/** Writes over what was read with `etag`, and over nothing else. */
-export function writeMemory(
-  daemon: Daemon, dir: string, scope: string, name: string, markdown: string, etag: string,
-): Promise<MemoryWritten> {
-  const ask = { query: { project_dir: dir }, markdown, headers: { 'if-match': etag } };
-  return daemon.json('PUT', ['v1', 'memories', scope, name], ask);
+export function readMemory(client: Client, { dir, scope, name }: Topic): Promise<TextAnswer> {
+  return client.text('/v1/memories/{scope}/{name}', { path: { scope, name }, query: { project_dir: dir } });
 }
 
-export function remember(daemon: Daemon, dir: string, text: string): Promise<MemoryWritten> {
-  return daemon.json('POST', ['v1', 'memories'], { json: { project_dir: dir, text } });
+/** Replaces the version with this `etag`, and no other. */
+export function writeMemory(client: Client, { dir, scope, name }: Topic, markdown: string, etag: string): Promise<MemoryWritten> {
+  return client.put('/v1/memories/{scope}/{name}', {
+    path: { scope, name },
+    query: { project_dir: dir },
+    headers: { 'if-match': etag },
+    body: markdown,
+  });
 }
 
-export async function recall(daemon: Daemon, dir: string, query: string): Promise<Recalled[]> {
-  const json = { project_dir: dir, query };
-  return (await daemon.json<{ memories: Recalled[] }>('POST', ['v1', 'recall'], { json })).memories;
+export function remember(client: Client, dir: string, text: string): Promise<MemoryWritten> {
+  return client.post('/v1/memories', { body: { project_dir: dir, text } });
 }
 
-export function compact(
-  daemon: Daemon, session: string, instructions: string, signal: AbortSignal,
-): Promise<Compaction> {
-  const json = instructions === '' ? {} : { instructions };
-  const ask: Ask = { json, signal, patience: COMPACTS_WITHIN };
-  return daemon.json('POST', ['v1', 'sessions', session, 'compact'], ask);
+export async function recall(client: Client, dir: string, query: string): Promise<RecalledMemory[]> {
+  return (await client.post('/v1/recall', { body: { project_dir: dir, query } })).memories;
 }
 
-export async function proposals(daemon: Daemon, dir: string): Promise<Proposal[]> {
-  const query = { project_dir: dir };
-  const answer = await daemon.json<{ proposals: Proposal[] }>('GET', ['v1', 'proposals'], { query });
-  return answer.proposals;
+export function compact(client: Client, id: string, instructions: string, signal: AbortSignal): Promise<Compaction> {
+  const body = instructions === '' ? {} : { instructions };
+  return client.post('/v1/sessions/{id}/compact', { path: { id }, body, signal, timeout: COMPACTION_TIMEOUT });
 }
 
-/** `replace` lets it in although the topic was changed since. */
-export function decide(
-  daemon: Daemon, id: string, verdict: 'approve' | 'reject', replace = false,
-): Promise<{ warnings?: string[] }> {
-  const ask = verdict === 'approve' ? { json: { replace } } : {};
-  return daemon.json('POST', ['v1', 'proposals', id, verdict], ask);
+export async function proposals(client: Client, dir: string): Promise<Proposal[]> {
+  return (await client.get('/v1/proposals', { query: { project_dir: dir } })).proposals;
 }
 
-export async function launch(daemon: Daemon): Promise<string> {
-  return (await daemon.json<{ url: string }>('POST', ['v1', 'dashboard', 'launch'])).url;
+/** `replace` approves a proposal even if its topic has changed since. Returns warnings. */
+export async function approve(client: Client, id: string, replace = false): Promise<string[]> {
+  return (await client.post('/v1/proposals/{id}/approve', { path: { id }, body: { replace } })).warnings ?? [];
 }
 
+export async function reject(client: Client, id: string): Promise<void> {
+  await client.post('/v1/proposals/{id}/reject', { path: { id } });
+}
+
+/** Returns an address that opens the dashboard once. */
+export async function launch(client: Client): Promise<string> {
+  return (await client.post('/v1/dashboard/launch')).url;
+}

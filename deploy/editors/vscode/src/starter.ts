@@ -1,31 +1,31 @@
-/** Starting the daemon, where the person lets us: `bethink up` knows how. */
+/** Starts the daemon with `bethink up`, if the person allows it. */
 
 import { execFile } from 'node:child_process';
 
 import * as vscode from 'vscode';
 
-import type { Place } from './places';
+import type { DaemonAddress } from './client';
 import { needTrust } from './projects';
 import { tell } from './tell';
 import { line } from './text';
 
-/** Milliseconds; a daemon that recovers a damaged database may take ten seconds. */
+/** Milliseconds that a start may take. A daemon that recovers a damaged database may need ten seconds. */
 const STARTS_WITHIN = 30_000;
 
 const START = 'Start';
 const ALWAYS = 'Always';
 
 export class Starter {
-  /** Asked once a window: who said no is not asked again by every request. */
+  /** Whether the person has been asked. Once per window is enough. */
   private asked = false;
 
-  constructor(private readonly place: () => Promise<Place>) {}
+  constructor(private readonly find: () => Promise<DaemonAddress>) {}
 
-  /** When the daemon was found to be down: starts it, asks, or leaves it, as the setting says. */
+  /** Starts the daemon or asks first, as the setting says. Returns whether the daemon was started. */
   async offer(): Promise<boolean> {
     const wanted = settings().get<string>('startDaemon', 'ask');
-    const { foreign } = await this.place();
-    if (wanted === 'never' || foreign || !vscode.workspace.isTrusted || this.asked) return false;
+    const { external } = await this.find();
+    if (wanted === 'never' || external || !vscode.workspace.isTrusted || this.asked) return false;
     this.asked = true;
     if (wanted !== 'always') {
       const told = 'The bethink daemon is not running. Start it?';
@@ -39,8 +39,8 @@ export class Starter {
 
   async start(): Promise<void> {
     needTrust();
-    const { home, foreign } = await this.place();
-    if (foreign) throw new Error('BETHINK_URL names a daemon that somebody else looks after');
+    const { home, external } = await this.find();
+    if (external) throw new Error('BETHINK_URL names the daemon, so it is not started from here');
     await run(settings().get<string>('program', '') || 'bethink', home);
   }
 }
@@ -55,8 +55,8 @@ function run(program: string, home: string): Promise<void> {
     execFile(program, ['up', '--quiet'], { env, timeout: STARTS_WITHIN, windowsHide: true }, (error, _out, told) => {
       if (!error) return resolve();
       const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      const why = missing ? 'it was not found; set bethink.program to its full path' : told || error.message;
-      reject(new Error(`${program} up did not work: ${line(why, 500)}`));
+      const why = missing ? 'not found; set `bethink.program` to its full path' : told || error.message;
+      reject(new Error(`could not run \`${program} up\`: ${line(why, 500)}`));
     });
   });
 }

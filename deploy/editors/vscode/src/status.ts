@@ -1,11 +1,11 @@
-/** The status bar: how full the window of the newest session is. */
+/** The status bar item: how full the context window of the newest session is. */
 
 import * as vscode from 'vscode';
 
 import type { Board } from './board';
 import { line, tokens } from './text';
 
-/** Colours of levels at which a person may want to act; the theme decides what they look like. */
+/** Colours, defined by the theme, of levels at which a person may want to act. */
 const COLOURS: Readonly<Record<string, string>> = {
   warning: 'statusBarItem.warningBackground',
   auto: 'statusBarItem.warningBackground',
@@ -16,7 +16,7 @@ export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('bethink.window', vscode.StatusBarAlignment.Right, 90);
 
   constructor(private readonly board: Board) {
-    this.item.name = 'bethink: the window of the newest session';
+    this.item.name = 'bethink: context window of the newest session';
     this.draw();
     this.item.show();
   }
@@ -38,10 +38,10 @@ export class Status implements vscode.Disposable {
   private words(): Words {
     const { state, fault, window, session } = this.board;
     switch (state) {
-      case 'looking':
-        return { text: '$(sync~spin) bethink', tooltip: 'looking for the bethink daemon', command: 'bethink.refresh' };
+      case 'starting':
+        return { text: '$(sync~spin) bethink', tooltip: 'connecting to the bethink daemon', command: 'bethink.refresh' };
       case 'down':
-        return { text: '$(circle-slash) bethink', tooltip: `${line(fault)}\nclick to start it`, command: 'bethink.start' };
+        return { text: '$(circle-slash) bethink', tooltip: `${line(fault)}\nClick to start it.`, command: 'bethink.start' };
       case 'failed':
         return { text: '$(warning) bethink', tooltip: line(fault), command: 'bethink.refresh' };
     }
@@ -51,9 +51,9 @@ export class Status implements vscode.Disposable {
     const percent = Math.round((100 * window.tokens) / Math.max(window.window, 1));
     const level = line(window.level, 20);
     const tooltip = [
-      line(session.title ?? 'a session without a title', 80),
+      line(session.title ?? 'Untitled session', 80),
       `${tokens(window.tokens)} of ${tokens(window.window)} tokens: ${level}`,
-      `${tokens(window.remaining)} until it is compacted`,
+      `${tokens(window.remaining)} tokens left until a compaction`,
     ].join('\n');
     return { text: `$(layers) ${percent}% ${level}`, tooltip, command: 'bethink.dashboard', level };
   }

@@ -1,4 +1,4 @@
-/** The one way to notifications: their text may name what models and files hold, and is never a link. */
+/** The only module that shows notifications. Their text may come from models and files, and must not become a link. */
 
 import * as vscode from 'vscode';
 
@@ -10,7 +10,7 @@ export const tell: Show = (text, ...buttons) => vscode.window.showInformationMes
 export const warn: Show = (text, ...buttons) => vscode.window.showWarningMessage(notice(text), ...buttons);
 export const complain: Show = (text, ...buttons) => vscode.window.showErrorMessage(notice(text), ...buttons);
 
-/** Work under way, with a button that stops it. */
+/** Shows progress, with a button that cancels the work. */
 export function working<T>(title: string, work: (stop: AbortSignal) => Thenable<T>): Thenable<T> {
   const location = vscode.ProgressLocation.Notification;
   return vscode.window.withProgress({ location, title: notice(title), cancellable: true }, (_progress, cancelled) => {

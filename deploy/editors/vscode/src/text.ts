@@ -1,18 +1,18 @@
 /**
- * Text of models, tools and files, made harmless before a person reads it: nothing in it hides,
- * changes the direction of its neighbours or becomes an icon.
+ * Makes text from models, tools and files safe to show: without invisible characters, changes of direction, icons
+ * and links.
  */
 
-/** Control characters, and what has no width or reorders what is read. */
+/** Control characters, and characters that are invisible or change the direction of text. */
 const UNSEEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
-/** Longest line that a list shows; the rest of it is in the document. */
+/** Maximum length of a line in a list, in characters. */
 const LINE = 200;
-/** Longest notification. */
+/** Maximum length of a notification, in characters. */
 const SENTENCE = 600;
 
-/** One line of somebody else's text. */
+/** Returns untrusted text as one line. */
 export function line(text: string, most = LINE): string {
   const flat = text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
   const letters = [...flat];
@@ -20,17 +20,17 @@ export function line(text: string, most = LINE): string {
   return cut.replace(UNSEEN, shown);
 }
 
-/** The same for places where the editor draws `$(name)` as an icon. */
+/** Returns untrusted text for labels, where the editor shows `$(name)` as an icon. */
 export function label(text: string, most = LINE): string {
   return line(text, most).replace(/\$\(/g, '\\$(');
 }
 
-/** A sentence for a notification, where the editor would make `[words](command:…)` a link that runs it. */
+/** Returns untrusted text for notifications, where the editor makes `[text](command:…)` a link that runs a command. */
 export function notice(text: string): string {
   return line(text, SENTENCE).replace(/\]\(/g, '] (');
 }
 
-/** A number of tokens as people say it: `840`, `12.4k`, `180k`. */
+/** Returns a short number of tokens: `840`, `12.4k`, `180k`. */
 export function tokens(count: number): string {
   if (count < 1_000) return String(count);
   const thousands = count / 1_000;

@@ -1,10 +1,10 @@
-/** The view: what is to do in the newest session, what the project remembers, what waits for a person. */
+/** The view: todos of the newest session, memories of the project, and proposals to review. */
 
 import * as vscode from 'vscode';
 
 import type { Board } from './board';
 import { uriOf } from './memory-files';
-import type { Memory, Proposal, Todo } from './shapes';
+import type { Memory, Proposal, Todo } from './client';
 import { line } from './text';
 
 export type Node =
@@ -28,7 +28,7 @@ export class Tree implements vscode.TreeDataProvider<Node> {
   getChildren(node?: Node): Node[] {
     if (node) return node.kind === 'group' ? node.children : [];
     const { dir, state } = this.board;
-    // the view's welcome text says what to do
+    // the welcome text of the view says what to do
     if (dir === undefined || state === 'down') return [];
     return this.groups(dir).filter((group) => group.children.length > 0 || group.title === 'Memories');
   }
@@ -51,10 +51,10 @@ export class Tree implements vscode.TreeDataProvider<Node> {
     const of = (scope: string) =>
       memories.filter((one) => one.scope === scope).map((memory): Node => ({ kind: 'memory', memory, dir }));
     return [
-      group('Waiting for approval', proposals.map((proposal) => ({ kind: 'proposal', proposal }))),
+      group('Proposals to review', proposals.map((proposal) => ({ kind: 'proposal', proposal }))),
       group('Todos', todos.map((todo) => ({ kind: 'todo', todo }))),
       group('Memories', of('private')),
-      group('Memories of the team', of('team')),
+      group('Team memories', of('team')),
     ];
   }
 }
@@ -96,6 +96,6 @@ function proposalItem(proposal: Proposal): vscode.TreeItem {
   const item = new vscode.TreeItem(line(proposal.name, 80));
   item.description = `by ${line(proposal.by, 20)}`;
   item.iconPath = new vscode.ThemeIcon('git-pull-request');
-  item.command = { command: 'bethink.approve', title: 'Look at it', arguments: [proposal.id] };
+  item.command = { command: 'bethink.approve', title: 'Review', arguments: [proposal.id] };
   return item;
 }

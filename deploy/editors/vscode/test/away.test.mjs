@@ -73,6 +73,8 @@ test('it comes back on another port with another token', async () => {
 test('a token that is not taken is told, and mends by itself', async () => {
   const file = `${machine.home}/token`;
   const right = readFileSync(file, 'utf8');
+  // The socket needs no token, so the daemon is found by its URL.
+  process.env.BETHINK_URL = JSON.parse(readFileSync(`${machine.home}/daemon.json`, 'utf8')).url;
   writeFileSync(file, `${'0'.repeat(64)}\n`);
   const editor = machine.open({ answers: { 'Remember for': 'x' } });
   await until('the warning', () => editor.seen.status.text === '$(warning) bethink');
@@ -81,5 +83,6 @@ test('a token that is not taken is told, and mends by itself', async () => {
   assert.doesNotMatch(JSON.stringify(editor.seen.messages), /0{64}/);
   writeFileSync(file, right);
   await up(editor);
+  delete process.env.BETHINK_URL;
   editor.close();
 });

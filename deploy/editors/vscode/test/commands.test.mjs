@@ -22,8 +22,8 @@ test('every command of the manifest is there, and no other', () => {
 test('remember, then recall with the reason, and insert', async () => {
   const answers = {
     'Remember for later': 'Never deploy the tide table on Fridays',
-    'Ask what the project': 'may I deploy the tide table today?',
-    'What fits': 0,
+    'Recall memories': 'may I deploy the tide table today?',
+    'Memories that match': 0,
     pick: 'Insert its text at the cursor',
   };
   const editor = machine.open({ answers });
@@ -43,9 +43,9 @@ test('remember, then recall with the reason, and insert', async () => {
   assert.match(choice.detail, /deploy\w* \(.*(body|name|description).*\)/, 'the words it was chosen by');
   assert.deepEqual(edits.map(([where]) => where), ['the selection']);
   assert.match(edits[0][1], /Never deploy the tide table on Fridays/);
-  answers['Ask what the project'] = 'zebra quantum chromodynamics';
+  answers['Recall memories'] = 'zebra quantum chromodynamics';
   await editor.run('recall');
-  assert.match(editor.seen.messages.at(-1).text, /Nothing that is remembered fits/);
+  assert.match(editor.seen.messages.at(-1).text, /No matching memories/);
   editor.close();
 });
 
@@ -67,7 +67,7 @@ test('compact says what became of the window, and a refusal says why', async () 
   const round = (at) => `${at}: ${'the tide comes in at the pier, file src/tide.rs '.repeat(30)}`;
   await machine.say(session, ...Array.from({ length: 80 }, (_, at) => round(at)));
   await editor.run('compact');
-  const told = /^[\d.]+k → [\d.]+k? tokens, \d+% of what will be needed is kept\./;
+  const told = /^[\d.]+k → [\d.]+k? tokens, \d+% of the names still needed are kept\./;
   assert.match(editor.seen.messages.at(-1).text, told);
   assert.equal((await machine.ask('GET', `/v1/sessions/${session}/compactions`)).compactions.length, 1);
   editor.close();
@@ -80,7 +80,7 @@ test('a proposal is shown as a difference, then approved or rejected', async () 
   const propose = (name, text) => machine.ask('POST', '/v1/proposals', { project_dir: machine.project, name, text });
   const waiting = async () => (await machine.ask('GET', machine.of('/v1/proposals'))).proposals.length;
   await propose('berths', 'Berth one is for the ferry.\n');
-  const answers = { 'agents want to share': 0, 'proposes to share': 'Approve' };
+  const answers = { 'Proposals for the team': 0, 'proposes to share': 'Approve' };
   const editor = machine.open({ answers });
   await until('the row', () => editor.rows().some(({ node }) => node.kind === 'proposal'));
   assert.equal(editor.seen.tree.badge.value, 1);
@@ -98,7 +98,7 @@ test('a proposal is shown as a difference, then approved or rejected', async () 
   assert.equal(await waiting(), 0);
   await until('no badge', () => editor.seen.tree.badge === undefined);
   await editor.run('approve');
-  assert.match(editor.seen.messages.at(-1).text, /Nothing waits/);
+  assert.match(editor.seen.messages.at(-1).text, /no proposals to review/);
   editor.close();
 });
 

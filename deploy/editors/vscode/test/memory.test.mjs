@@ -33,15 +33,15 @@ test('a save writes what was edited, twice in a row', async () => {
 
 test('a save that comes too late overwrites nothing and shows both sides', async () => {
   await machine.ask('PUT', at('berths'), 'Berth one.\n');
-  const answers = { 'changed by somebody else': 'Compare' };
+  const answers = { 'changed by someone else': 'Compare' };
   const editor = machine.open({ answers });
   const { uri, files, text } = await opened(editor, 'berths');
   await machine.ask('PUT', at('berths'), 'Berth two, says the harbour master.\n');
-  await assert.rejects(files.writeFile(uri, bytes(`${text}mine\n`)), /changed by somebody else; nothing was overwritten/);
+  await assert.rejects(files.writeFile(uri, bytes(`${text}mine\n`)), /changed by someone else; nothing was overwritten/);
   assert.match(await machine.ask('GET', at('berths')), /harbour master/);
   const [theirs] = await until('the comparison', () => editor.seen.diffs[0]);
   assert.match(theirs, /harbour master/);
-  answers['changed by somebody else'] = 'Overwrite';
+  answers['changed by someone else'] = 'Overwrite';
   await assert.rejects(files.writeFile(uri, bytes('mine at last\n')));
   await until('the overwriting', async () => (await machine.ask('GET', at('berths'))).includes('mine at last'));
   assert.match(Buffer.from(await files.readFile(uri)).toString(), /mine at last/);

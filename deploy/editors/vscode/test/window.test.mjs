@@ -20,7 +20,7 @@ test('the status bar follows the newest session', async () => {
   await machine.say(session, 'What is the tide?', 'High at noon.');
   await until('a comfortable window', () => /^\$\(layers\) \d+% comfortable$/.test(status.text));
   assert.equal(status.backgroundColor, undefined);
-  assert.match(status.tooltip, /the tide job\n.* of 60k tokens: comfortable\n.* until it is compacted/);
+  assert.match(status.tooltip, /the tide job\n.* of 60k tokens: comfortable\n.* tokens left until a compaction/);
   await machine.say(session, Array.from({ length: 22_000 }, (_, at) => `word${at % 977}`).join(' '));
   await until('a level that asks for attention', () => status.backgroundColor !== undefined);
   const other = await machine.session(60_000, 'a newer one');

@@ -1,11 +1,11 @@
---- What a person asks for. Each command asks the daemon and goes on when the answer comes.
+--- The commands. Each one sends requests and continues when the answers arrive.
 
 local M = {}
 local documents = require('bethink.documents')
 local routes = require('bethink.routes')
 local text = require('bethink.text')
 
---- Words of the question that are shown as the reason of a hit.
+--- Maximum number of matched words to show.
 local TERMS = 6
 
 local START, LEAVE = 'Start it', 'Cancel'
@@ -18,7 +18,7 @@ local function fail(error)
   tell(text.line(error.message, 500), vim.log.levels.ERROR)
 end
 
---- Starts the daemon as the person wishes, then does `again`; else tells what went wrong.
+--- Starts the daemon or asks first, as the setting says, and then calls `again`; else shows the error.
 local function offer(error, again)
   local start = require('bethink').options.start
   local foreign = require('bethink.places').find().foreign
@@ -44,7 +44,7 @@ local function offer(error, again)
   end)
 end
 
---- Asks by `ask(callback)`. Where the daemon was down it is started, and asked once more.
+--- Sends a request with `ask(callback)`. If the daemon is not running, starts it and tries once more.
 local function with(ask, use)
   ask(function(error, answer)
     if not error then
@@ -61,7 +61,7 @@ local function with(ask, use)
   end)
 end
 
---- What was given, else what the person types.
+--- Uses `words`, or asks for a text.
 local function given(words, prompt, use)
   if words ~= '' then
     return use(words)
@@ -73,11 +73,11 @@ local function given(words, prompt, use)
   end)
 end
 
---- The newest session, or a sentence that says that there is none.
+--- Uses the newest session, or shows that there is none.
 local function with_session(use)
   with(function(told) routes.newest_session(routes.project(), told) end, function(session)
     if not session then
-      return tell('there is no session in this directory yet', vim.log.levels.WARN)
+      return tell('this directory has no session yet', vim.log.levels.WARN)
     end
     use(session)
   end)
@@ -95,7 +95,7 @@ function M.remember(words)
   end)
 end
 
---- What a memory was chosen by, as the daemon tells it.
+--- Why the daemon chose this memory.
 local function why(hit)
   local words = hit.why.by == 'model' and { 'chosen by the model' } or {}
   for at, term in ipairs(hit.why.terms) do
@@ -118,7 +118,7 @@ function M.recall(words, insert)
     with(function(told) routes.recall(dir, query, told) end, function(answer)
       local hits = answer.json.memories
       if #hits == 0 then
-        return tell('no memories fit this question')
+        return tell('no matching memories')
       end
       vim.ui.select(hits, { prompt = 'Memories', format_item = hit_line }, function(hit)
         if hit and insert then
@@ -135,7 +135,7 @@ function M.memories()
   local dir = routes.project()
   with(function(told) routes.memories(dir, told) end, function(memories)
     if #memories == 0 then
-      return tell('nothing is remembered here yet')
+      return tell('this project has no memories yet')
     end
     local function item(one)
       return ('%s/%s — %s'):format(one.scope, text.line(one.name, 60), text.line(one.description or '', 100))
@@ -150,7 +150,7 @@ end
 
 local MARKS = { pending = '[ ]', in_progress = '[-]', completed = '[x]' }
 
---- A window below with lines that nobody edits.
+--- Opens a window below with read-only lines.
 local function show(title, lines)
   vim.cmd('botright new')
   local buffer = vim.api.nvim_get_current_buf()
@@ -190,7 +190,7 @@ end
 
 local APPROVE, REJECT, LATER, REPLACE = 'Approve', 'Reject', 'Later', 'Approve anyway'
 
---- What stands now, and what would stand there, in a tab of their own.
+--- Shows the current version and the proposal in a new tab.
 local function compare(proposal)
   local function side(markdown)
     local bo = vim.bo[vim.api.nvim_get_current_buf()]
@@ -219,7 +219,7 @@ local function approved(proposal, answer)
   tell(table.concat(said, '; '))
 end
 
-local function let_in(proposal, replace)
+local function accept(proposal, replace)
   routes.decide(proposal.id, 'approve', replace, function(error, answer)
     if not error then
       return approved(proposal, answer)
@@ -228,7 +228,7 @@ local function let_in(proposal, replace)
     end
     vim.ui.select({ REPLACE, LATER }, { prompt = text.line(error.message) }, function(choice)
       if choice == REPLACE then
-        let_in(proposal, true)
+        accept(proposal, true)
       end
     end)
   end)
@@ -241,7 +241,7 @@ local function decide(proposal)
   vim.ui.select({ APPROVE, REJECT, LATER }, { prompt = prompt }, function(choice)
     close(tab)
     if choice == APPROVE then
-      let_in(proposal, false)
+      accept(proposal, false)
     elseif choice == REJECT then
       with(function(told) routes.decide(proposal.id, 'reject', false, told) end, function()
         tell('rejected: ' .. text.line(proposal.name, 80) .. ' will not be proposed again')
@@ -254,12 +254,12 @@ function M.approve()
   with(function(told) routes.proposals(routes.project(), told) end, function(answer)
     local waiting = answer.json.proposals
     if #waiting == 0 then
-      return tell('nothing waits for approval')
+      return tell('there are no proposals to review')
     end
     local function item(one)
       return ('%s — by %s — %s'):format(text.line(one.name, 60), text.line(one.by, 20), text.line(one.text, 80))
     end
-    vim.ui.select(waiting, { prompt = 'Waiting for approval', format_item = item }, function(one)
+    vim.ui.select(waiting, { prompt = 'Proposals to review', format_item = item }, function(one)
       if one then
         decide(one)
       end
@@ -274,7 +274,7 @@ function M.status()
     tell(('the daemon is %s, version %s%s'):format(
       text.line(answer.json.status, 20),
       text.line(answer.json.version, 20),
-      shown ~= '' and '; the window holds ' .. shown or ''
+      shown ~= '' and '; context window: ' .. shown or ''
     ))
   end)
 end

@@ -1,9 +1,9 @@
---- Requests to the daemon: finds it each time, turns refusals into words, starts it where that is wanted.
+--- Requests to the daemon, and starting it.
 
 local M = {}
 local text = require('bethink.text')
 
---- Milliseconds without a byte; the daemon answers plain questions within some tens.
+--- Milliseconds without data after which a request fails. The daemon answers most within tens of milliseconds.
 local PATIENCE = 30000
 
 local function encoded(part)
@@ -12,7 +12,7 @@ local function encoded(part)
   end))
 end
 
---- A path of parts, and a query of pairs, as a request's target.
+--- Returns the target of a request: an encoded path and query.
 function M.target(path, query)
   local parts = {}
   for _, part in ipairs(path) do
@@ -30,19 +30,20 @@ local function decode(body)
   return ok and value or nil
 end
 
---- An error's `message` is for a person; `down` where nothing answers, `problem` where the daemon said no.
+--- Returns an error. Its `message` is for a person. Errors have `problem` if the daemon refused a request, and `down` if it
+--- could not be reached.
 local function refusal(status, body)
   local problem = decode(body)
   if type(problem) ~= 'table' then
     problem = {}
   end
-  local detail = problem.detail or problem.title or ('it answered with status ' .. status)
+  local detail = problem.detail or problem.title or ('the daemon answered with status ' .. status)
   local message = problem.hint and (detail .. '; ' .. problem.hint) or detail
   return { message = message, problem = problem, status = status }
 end
 
---- Asks; `told(error, answer)` comes later, where editor functions may be called. `ask` has query, json or
---- markdown, headers and patience. An answer has `json` or `text`, and `etag`.
+--- Sends a request, and calls `told(error, answer)` later from the main loop. `ask` has query, json or markdown, headers
+--- and patience. An answer has `json` or `text`, and `etag`.
 function M.ask(method, path, ask, told)
   local place = require('bethink.places').find()
   if place.why then
@@ -72,7 +73,7 @@ function M.ask(method, path, ask, told)
     end,
     closed = vim.schedule_wrap(function(why)
       if why then
-        return told({ message = 'the bethink daemon does not answer (' .. why .. ')', down = true })
+        return told({ message = 'the bethink daemon is not responding (' .. why .. ')', down = true })
       end
       local whole = table.concat(parts)
       if status < 200 or status > 299 then
@@ -83,7 +84,7 @@ function M.ask(method, path, ask, told)
   })
 end
 
---- Runs `bethink up`, which knows how; `done(error)` later.
+--- Starts the daemon with `bethink up`, and calls `done(error)` later.
 function M.start(done)
   local program = require('bethink').options.program
   local said = {}
@@ -95,11 +96,11 @@ function M.start(done)
     on_stderr = collect,
     on_exit = function(_, code)
       local why = text.line(table.concat(said, ' '), 500)
-      done(code ~= 0 and { message = program .. ' up failed: ' .. why } or nil)
+      done(code ~= 0 and { message = 'could not run `' .. program .. ' up`: ' .. why } or nil)
     end,
   })
   if not began or job <= 0 then
-    done({ message = program .. " was not found; require('bethink').setup({ program = … }) names it" })
+    done({ message = program .. " was not found; set its path with `require('bethink').setup({ program = … })`" })
   end
 end
 

@@ -1,11 +1,11 @@
---- Memories as buffers: `bethink://DIRECTORY//SCOPE/NAME.md`. A write goes to the daemon with the tag of what
---- was read: one that comes too late overwrites nothing, the buffer stays modified, and both sides are shown.
+--- Memories as buffers: `bethink://DIRECTORY//SCOPE/NAME.md`. A write goes to the daemon with the tag of the version that
+--- was read. If someone else has changed the memory since, nothing is overwritten, and both versions are shown.
 
 local M = {}
 local routes = require('bethink.routes')
 local text = require('bethink.text')
 
---- Milliseconds that a write may hold the editor, so that `:wq` sees its end; it goes on by itself after that.
+--- Milliseconds that a write may block the editor, so that `:wq` can see its result. It continues in the background.
 local WRITE_WAITS = 300
 
 local function warn(message)
@@ -25,7 +25,7 @@ function M.open(dir, scope, name)
   vim.cmd('edit ' .. vim.fn.fnameescape(M.name(dir, scope, name)))
 end
 
---- In JSON a tag is bare; in a header it has its quotes.
+--- Returns a tag in quotes, as headers have it. In JSON, tags have none.
 local function quoted(etag)
   return etag:sub(1, 1) == '"' and etag or '"' .. etag .. '"'
 end
@@ -38,12 +38,12 @@ local function lines_of(markdown)
   return lines
 end
 
---- As the editor would write it to a file.
+--- Returns the text of a buffer as the editor would write it to a file.
 local function text_of(buffer)
   return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') .. '\n'
 end
 
---- So that undoing everything gives what was read, and not an empty buffer.
+--- Sets the text of a buffer without an undo step: undo must not empty the buffer.
 local function fill(buffer, markdown)
   local bo = vim.bo[buffer]
   local levels = bo.undolevels
@@ -80,7 +80,7 @@ local function show(scratch, theirs)
   bo.modifiable = false
 end
 
---- Their text beside ours, as a difference; one window for it, however often a write comes too late.
+--- Shows the other version beside the buffer, as a diff. Later conflicts reuse the window.
 local function compare(buffer, theirs)
   local beside = vim.b[buffer].bethink_beside
   if beside and vim.api.nvim_buf_is_valid(beside) then
@@ -104,16 +104,16 @@ end
 local function conflict(buffer, versions)
   vim.b[buffer].bethink_theirs = versions.etag and quoted(versions.etag) or nil
   compare(buffer, versions.current or '')
-  -- short enough for one line of a narrow terminal, so that it needs no key press
-  warn('changed meanwhile, not overwritten; :w! overwrites, :e! takes theirs')
+  -- fits one line of a narrow terminal, so that no key press is needed
+  warn('changed by someone else, not overwritten; `:w!` overwrites, `:e!` reloads')
 end
 
---- `over`: the person has seen both sides and means it. It never goes over what came after that.
+--- `over` replaces the version that the person was shown, but no later one.
 function M.write(buffer, over)
   local of = topic(buffer)
   local etag = over and vim.b[buffer].bethink_theirs or vim.b[buffer].bethink_etag
   if not (of and etag) then
-    return warn('this memory is not loaded yet, so it was not written')
+    return warn('this memory has not been loaded, so it was not written')
   end
   local tick, done = vim.b[buffer].changedtick, false
   routes.write_memory(of.dir, of.scope, of.name, text_of(buffer), etag, function(error, answer)

@@ -1,17 +1,18 @@
---- The daemon's one stream of events, for as long as the editor runs. It comes back by itself, and asks for
---- nothing that was missed: whoever listens looks again once it is up.
+--- Follows the daemon's events while the editor runs. Reconnects by itself, but does not ask for missed events: listeners
+--- read everything again after each connection.
 
 local M = {}
 local uv = vim.loop
 
---- Milliseconds between two tries, doubled after each that failed.
+--- Milliseconds before reconnecting, doubled after each failure.
 local FIRST_PAUSE, LONGEST_PAUSE = 250, 10000
---- Longer than the daemon is ever silent: it sends a comment every 15 seconds.
+--- Milliseconds without data after which a connection counts as lost. The daemon sends a comment every 15 seconds.
 local SILENCE = 45000
---- Longest event that is kept together; the daemon's are a few hundred bytes.
+--- Maximum size of an event, in bytes. The daemon's events have a few hundred.
 local MOST_BYTES = 1000000
 
---- Takes text as it comes; tells `event(kind, data)` of each whole event. Answers an error for one without end.
+--- Returns a function that takes chunks of text, and calls `event(kind, data)` for each complete event. It returns an error
+--- if an event is too large.
 function M.parser(event)
   local rest, kind, data = '', nil, {}
 
@@ -41,12 +42,12 @@ function M.parser(event)
       rest = rest:sub(next)
       line((one:gsub('\r$', '')))
     end
-    return #rest > MOST_BYTES and 'an event of the daemon has no end' or nil
+    return #rest > MOST_BYTES and 'an event of the daemon is too large' or nil
   end
 end
 
---- `on` has up(), down(error) and event(kind, data), all where editor functions may be called. Answers a
---- function that ends it, and one that tries again at once.
+--- Calls up(), down(error) and event(kind, data) of `on` from the main loop. Returns a function that stops, and one that
+--- reconnects at once.
 function M.listen(on)
   local pause, stopped, cut = FIRST_PAUSE, false, nil
   local timer = uv.new_timer()
@@ -92,7 +93,7 @@ function M.listen(on)
       end,
       closed = vim.schedule_wrap(function(why)
         if not stopped then
-          again(why or ('the stream of events ended with status %s'):format(status), status and status ~= 200)
+          again(why or ('the event stream ended with status %s'):format(status), status and status ~= 200)
         end
       end),
     })

@@ -2,7 +2,7 @@
 
 local M = {}
 
---- The reports have other names in older editors.
+--- The functions have other names in older versions of Neovim.
 local function reporter()
   local health = vim.health or require('health')
   return {
@@ -17,11 +17,11 @@ function M.check()
   local place = require('bethink.places').find()
   local program = require('bethink').options.program
   report.start('bethink')
-  report.ok('its home is ' .. place.home)
+  report.ok('home: ' .. place.home)
   if vim.fn.executable(program) == 1 then
     report.ok(program .. ' is executable')
   else
-    report.warn(program .. ' was not found, so the daemon cannot be started from here')
+    report.warn(program .. ' was not found, so the plugin cannot start the daemon')
   end
   if place.why then
     report.warn('the daemon is not running: ' .. place.why)

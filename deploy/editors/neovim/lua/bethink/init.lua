@@ -1,12 +1,12 @@
---- bethink in Neovim: a thin client of the daemon. It draws and asks; all meaning is in the daemon.
+--- bethink in Neovim. The plugin shows what the daemon knows, and contains no rules of its own.
 ---
 --- Reading order: `places` -> `wire` (HTTP over the daemon's socket) -> `daemon` -> `events`, `window`
---- (what the status line shows) -> `documents` (memories as buffers) -> `commands`.
+--- (the text for the status line) -> `documents` (memories as buffers) -> `commands`.
 
 local M = {}
 
---- `program` is what starts the daemon; `start` says whether it may be run when the daemon is down:
---- "ask", "always" or "never"; `home` is where bethink keeps its state, nil for what the environment says.
+--- `program` starts the daemon. `start` says whether the plugin may run it: "ask", "always" or "never". `home` is
+--- bethink's home directory; if nil, the one that the environment names.
 M.options = { program = 'bethink', start = 'ask', home = nil }
 
 function M.setup(options)
@@ -14,8 +14,8 @@ function M.setup(options)
   require('bethink.window').watch()
 end
 
---- How full the window of the newest session is, such as `12k/200k comfortable`; empty where there is none.
---- Holds nothing that a status line would take for an item of its own. Never waits.
+--- Returns how full the context window of the newest session is, such as `12k/200k comfortable`; empty without a session.
+--- The text contains no `%`. Never blocks.
 function M.statusline()
   return require('bethink.window').text()
 end

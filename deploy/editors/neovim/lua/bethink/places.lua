@@ -1,9 +1,9 @@
---- Where the daemon is. Read anew for every request, so that a daemon that came back elsewhere, or with
---- another token, is found without anything to invalidate.
+--- Finds the daemon. The files are read again for each request, so a restart with another address or token needs no
+--- handling.
 
 local M = {}
 
---- Where a daemon is looked for when nothing says otherwise.
+--- The address to try if no other is known.
 local DEFAULT_URL = 'http://127.0.0.1:4747'
 
 local function env(name)
@@ -33,14 +33,14 @@ function M.home()
   return data .. '/bethink'
 end
 
---- What the running daemon wrote about itself; it may be gone by now, or be just writing it.
+--- The content of `daemon.json`. The daemon may have stopped since, or may be just writing the file.
 local function written(home)
   local ok, told = pcall(vim.json.decode, read(home .. '/daemon.json') or '')
   return ok and type(told) == 'table' and told or {}
 end
 
---- `socket` where the daemon has one: it needs no token. Else `host`, `port` and `token`. `foreign`: somebody
---- else looks after that daemon. `why` where nothing says that a daemon of this home ever ran.
+--- Returns `socket`, which needs no token, if the daemon has one; else `host`, `port` and `token`. `foreign` is true if
+--- `BETHINK_URL` names the daemon, which is then managed elsewhere. `why` is set if no daemon can be found.
 function M.find()
   local home = M.home()
   local foreign = env('BETHINK_URL')

@@ -1,10 +1,10 @@
---- The routes that this plugin asks, one function each; `told(error, answer)` comes later.
+--- The requests of this plugin, one function each. They call `told(error, answer)` later.
 
 local M = {}
 
---- Sessions looked at for one that is nobody's child.
+--- Number of newest sessions among which to look for one that is not a subagent's.
 local SESSIONS = '20'
---- Pages of memories that are listed; the dashboard shows all of a larger directory.
+--- Maximum number of pages of memories to list. The dashboard shows all memories of a larger directory.
 local PAGES = 20
 --- Milliseconds that a compaction may take: a model may write the summary.
 local COMPACTS_WITHIN = 600000
@@ -13,13 +13,13 @@ local function ask(...)
   return require('bethink.daemon').ask(...)
 end
 
---- The project that the editor works in: sessions are kept by the directory itself, not by a link to it.
+--- Returns the current directory. Links are resolved, because sessions are stored by the real path.
 function M.project()
   local dir = vim.fn.getcwd()
   return vim.loop.fs_realpath(dir) or dir
 end
 
---- The newest session of the directory, which may have been begun in one above it; nil where there is none.
+--- Finds the newest session of the directory, or of the nearest directory above it; nil if there is none.
 function M.newest_session(dir, told)
   ask('GET', { 'v1', 'sessions' }, { query = { project_dir = dir, limit = SESSIONS } }, function(error, answer)
     if error then
@@ -27,7 +27,7 @@ function M.newest_session(dir, told)
     end
     local sessions = answer.json.sessions
     for _, one in ipairs(sessions) do
-      -- what explored for its parent is nobody's newest session, if there is another
+      -- prefer a session that is not a subagent's
       if not one.parent or one.forked_at_seq then
         return told(nil, one)
       end
@@ -48,7 +48,7 @@ function M.todos(session, told)
   ask('GET', { 'v1', 'sessions', session, 'todos' }, {}, told)
 end
 
---- All memories of the project, page by page.
+--- Lists the memories of the project.
 function M.memories(dir, told)
   local all = {}
   local function page(number, cursor)
@@ -71,7 +71,7 @@ function M.read_memory(dir, scope, name, told)
   ask('GET', { 'v1', 'memories', scope, name }, { query = { project_dir = dir } }, told)
 end
 
---- Writes over what was read with `etag`, and over nothing else.
+--- Replaces the version with this `etag`, and no other.
 function M.write_memory(dir, scope, name, markdown, etag, told)
   local with = { query = { project_dir = dir }, markdown = markdown, headers = { ['If-Match'] = etag } }
   ask('PUT', { 'v1', 'memories', scope, name }, with, told)
@@ -94,7 +94,7 @@ function M.proposals(dir, told)
   ask('GET', { 'v1', 'proposals' }, { query = { project_dir = dir } }, told)
 end
 
---- `verdict` is approve or reject; `replace` lets it in although the topic was changed since.
+--- `verdict` is approve or reject. `replace` approves a proposal even if its topic has changed since.
 function M.decide(id, verdict, replace, told)
   local json = verdict == 'approve' and { replace = replace } or nil
   ask('POST', { 'v1', 'proposals', id, verdict }, { json = json }, told)

@@ -1,11 +1,11 @@
---- Text of models, tools and files, made harmless before a person reads it.
+--- Makes text from models, tools and files safe to show.
 
 local M = {}
 
---- One character of UTF-8, whole or broken.
+--- One UTF-8 character, valid or not.
 local CHARACTER = '[%z\1-\127\192-\255][\128-\191]*'
 
---- First and last of what has no width, steers a terminal or reorders what is read.
+--- Ranges of characters that are invisible, control a terminal or change the direction of text.
 local UNSEEN = {
   { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
   { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
@@ -29,7 +29,7 @@ end
 local function shown(character)
   local code = code_of(character)
   if code < 0x20 then
-    return ('\226\144%c'):format(0x80 + code) -- its picture, such as ␛
+    return ('\226\144%c'):format(0x80 + code) -- its symbol, such as ␛
   end
   for _, range in ipairs(UNSEEN) do
     if code >= range[1] and code <= range[2] then
@@ -38,7 +38,7 @@ local function shown(character)
   end
 end
 
---- One line of somebody else's text, at most `most` characters of it.
+--- Returns untrusted text as one line of at most `most` characters.
 function M.line(text, most)
   text = tostring(text):gsub('%s*[\r\n]+%s*', ' ')
   local out = {}
@@ -52,7 +52,7 @@ function M.line(text, most)
   return table.concat(out)
 end
 
---- A number of tokens as people say it: `840`, `12.4k`, `180k`.
+--- Returns a short number of tokens: `840`, `12.4k`, `180k`.
 function M.tokens(count)
   if count < 1000 then
     return tostring(count)

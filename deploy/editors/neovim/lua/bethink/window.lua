@@ -1,13 +1,13 @@
---- What the status line shows: how full the window of the newest session is, moved by the daemon's events.
+--- The text for the status line: how full the context window of the newest session is. Events keep it up to date.
 
 local M = {}
 local routes = require('bethink.routes')
 local text = require('bethink.text')
 
---- Milliseconds: events come in bursts, and one look is enough for all of them.
+--- Milliseconds between an event and the next read, so that a burst of events causes one read.
 local LOOK_AFTER = 150
 
---- `state` is looking, up, down or failed; `fault` says why. `session` and `window` are of the project.
+--- `state` is looking, up, down or failed, and `fault` says why. `session` and `window` are the project's newest.
 M.now = { state = 'looking' }
 
 local stop, hurry, timer, looking, wanted
@@ -25,7 +25,7 @@ end
 
 local look
 
---- Whether a look is due again, because something happened while the last one was under way.
+--- Ends a read, and starts another one if something has happened meanwhile.
 local function looked(error)
   looking = false
   if error then
@@ -58,7 +58,7 @@ function look()
   end)
 end
 
---- A look soon; many wishes are one.
+--- Reads soon. Several calls cause one read.
 function M.want()
   wanted = true
   if not looking and not timer:is_active() then
@@ -78,7 +78,7 @@ local function event(kind, data)
   end
 end
 
---- Begins to follow the daemon; again does nothing.
+--- Starts to follow the daemon, once.
 function M.watch()
   if timer then
     return
@@ -90,7 +90,7 @@ function M.watch()
   vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = function() stop() end })
 end
 
---- Somebody has just started the daemon.
+--- Reconnects at once, because the daemon has just been started.
 function M.hurry()
   if hurry then
     hurry()

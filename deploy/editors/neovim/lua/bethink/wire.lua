@@ -1,14 +1,14 @@
---- One HTTP/1.1 exchange over the daemon's Unix socket, or loopback, by libuv: no other program is needed,
---- and the editor never waits. Callbacks come from the event loop, where no editor function may be called.
+--- HTTP/1.1 over the daemon's Unix socket or loopback, with libuv. Needs no other program and never blocks the editor.
+--- Callbacks run in the event loop, where editor functions must not be called.
 
 local M = {}
 local uv = vim.loop
 
---- Most of a head; the daemon's have some hundred bytes.
+--- Maximum size of the headers, in bytes. The daemon's have a few hundred.
 local MOST_HEAD = 65536
 
---- Takes bytes as they come; tells `on.head(status, headers)`, `on.data(text)` and `on.done()`.
---- Answers an error where the peer does not speak HTTP.
+--- Returns a parser, which calls `on.head(status, headers)`, `on.data(text)` and `on.done()`. Its functions return an error
+--- if the answer is not HTTP.
 function M.reader(on)
   local rest, state, left, chunked = '', 'head', nil, false
 
@@ -27,7 +27,7 @@ function M.reader(on)
     on.head(tonumber(status), headers)
   end
 
-  --- One step with what has come; false where more is needed.
+  --- Parses the next part. Returns false if more data is needed.
   local function step()
     if state == 'head' then
       local _, last = rest:find('\r\n\r\n', 1, true)
@@ -78,7 +78,7 @@ function M.reader(on)
     on.done()
   end
 
-  --- The peer closed. A body without a length ends with that; everything else is cut short.
+  --- The peer has closed the connection. This ends a body without a length; any other answer is incomplete.
   function reader.ended()
     if state == 'body' and not chunked and not left then
       on.done()
@@ -106,9 +106,9 @@ local function request_text(place, call)
   return table.concat(lines, '\r\n') .. '\r\n\r\n' .. (call.body or '')
 end
 
---- `call` has method, target, headers, body, and `silence`: milliseconds without a byte. `on` has head, data
---- and `closed(why)`, told once at the end, with nil where the answer is whole. Answers a function that
---- ends the exchange without telling.
+--- `call` has method, target, headers, body, and `silence`: milliseconds without data after which the request fails. `on`
+--- has head, data and `closed(why)`, which is called once at the end, with nil if the answer is complete. Returns a
+--- function that cancels the exchange without calling `closed`.
 function M.exchange(place, call, on)
   local socket = place.socket and uv.new_pipe(false) or uv.new_tcp()
   local timer = uv.new_timer()

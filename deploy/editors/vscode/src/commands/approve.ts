@@ -1,27 +1,26 @@
 import * as vscode from 'vscode';
 
-import type { Daemon } from '../daemon';
-import { Refused } from '../failure';
+import { ApiError, type Client, type Proposal } from '../client';
+import { words } from '../failure';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
-import type { Proposal } from '../shapes';
 import { tell, warn } from '../tell';
 import { label, line } from '../text';
 
 const APPROVE = 'Approve';
 const REJECT = 'Reject';
-const REPLACE = 'Approve All the Same';
+const REPLACE = 'Approve Anyway';
 
 interface Choice extends vscode.QuickPickItem {
   proposal: Proposal;
 }
 
-/** A person sees what would change before it is shared with everybody; `id` names one of them. */
-export async function approve(daemon: Daemon, id?: string): Promise<void> {
+/** Shows what a proposal would change before a person approves it. `id` names the proposal. */
+export async function approve(client: Client, id?: string): Promise<void> {
   needTrust();
-  const waiting = await routes.proposals(daemon, needFolder());
+  const waiting = await routes.proposals(client, needFolder());
   if (waiting.length === 0) {
-    void tell('Nothing waits for approval.');
+    void tell('There are no proposals to review.');
     return;
   }
   const proposal = waiting.find((one) => one.id === id) ?? (await pick(waiting));
@@ -29,9 +28,9 @@ export async function approve(daemon: Daemon, id?: string): Promise<void> {
   await show(proposal);
   const told = `${line(proposal.by, 20)} proposes to share “${line(proposal.name, 80)}” with the team.`;
   const verdict = await tell(told, APPROVE, REJECT);
-  if (verdict === APPROVE) await letIn(daemon, proposal);
+  if (verdict === APPROVE) await accept(client, proposal);
   if (verdict === REJECT) {
-    await routes.decide(daemon, proposal.id, 'reject');
+    await routes.reject(client, proposal.id);
     void tell(`Rejected: ${line(proposal.name, 80)} will not be proposed again.`);
   }
 }
@@ -40,10 +39,10 @@ async function pick(waiting: Proposal[]): Promise<Proposal | undefined> {
   const choices = waiting.map((proposal): Choice => ({
     proposal,
     label: label(proposal.name, 80),
-    description: `by ${label(proposal.by, 20)} · ${proposal.replaces === undefined ? 'new' : 'changes a topic'}`,
+    description: `by ${label(proposal.by, 20)} · ${proposal.replaces == null ? 'new' : 'changes a topic'}`,
     detail: label(proposal.text),
   }));
-  const chosen = await vscode.window.showQuickPick(choices, { title: 'What agents want to share with the team' });
+  const chosen = await vscode.window.showQuickPick(choices, { title: 'Proposals for the team memory' });
   return chosen?.proposal;
 }
 
@@ -57,15 +56,15 @@ async function show(proposal: Proposal): Promise<void> {
   await vscode.commands.executeCommand('vscode.diff', before.uri, after.uri, title, { preview: true });
 }
 
-async function letIn(daemon: Daemon, proposal: Proposal): Promise<void> {
-  let warnings: string[] | undefined;
+async function accept(client: Client, proposal: Proposal): Promise<void> {
+  let warnings: string[];
   try {
-    ({ warnings } = await routes.decide(daemon, proposal.id, 'approve'));
+    warnings = await routes.approve(client, proposal.id);
   } catch (error) {
-    if (!(error instanceof Refused && error.problem.status === 409)) throw error;
-    if ((await warn(error.message, REPLACE)) !== REPLACE) return;
-    ({ warnings } = await routes.decide(daemon, proposal.id, 'approve', true));
+    if (!(error instanceof ApiError && error.status === 409)) throw error;
+    if ((await warn(words(error), REPLACE)) !== REPLACE) return;
+    warnings = await routes.approve(client, proposal.id, true);
   }
-  const told = [`Approved: ${line(proposal.name, 80)} was added to the team's memory.`, ...(warnings ?? []).map((one) => line(one))];
+  const told = [`Approved: ${line(proposal.name, 80)} was added to the team's memory.`, ...warnings.map((one) => line(one))];
   void tell(told.join(' '));
 }

@@ -1,24 +1,24 @@
 import * as vscode from 'vscode';
 
 import type { Board } from '../board';
-import type { Daemon } from '../daemon';
+import type { Client } from '../client';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
 import { tell, working } from '../tell';
 import { line, tokens } from '../text';
 
-export async function compact(daemon: Daemon, board: Board): Promise<void> {
+export async function compact(client: Client, board: Board): Promise<void> {
   needTrust();
-  const session = await routes.newestSession(daemon, needFolder());
-  if (!session) throw new Error('there is no session in this folder yet');
+  const session = await routes.newestSession(client, needFolder());
+  if (!session) throw new Error('this folder has no session yet');
   const title = line(session.title ?? session.id, 60);
   const instructions = await vscode.window.showInputBox({
     title: `Compact “${title}”`,
-    prompt: 'What the summary should look at above all; empty for the usual. It can be undone.',
+    prompt: 'What the summary should focus on (optional). You can undo the compaction.',
   });
   if (instructions === undefined) return;
   const done = await working(`Compacting “${title}”`, (stop) =>
-    routes.compact(daemon, session.id, instructions.trim(), stop).catch((error: unknown) => {
+    routes.compact(client, session.id, instructions.trim(), stop).catch((error: unknown) => {
       if (stop.aborted) return undefined;
       throw error;
     }),
@@ -27,7 +27,7 @@ export async function compact(daemon: Daemon, board: Board): Promise<void> {
   board.all();
   const told = [
     `${tokens(done.tokens_before)} → ${tokens(done.tokens_after)} tokens,`,
-    `${Math.round(100 * done.fidelity)}% of what will be needed is kept.`,
+    `${Math.round(100 * done.fidelity)}% of the names still needed are kept.`,
     done.warning ? line(done.warning) : '',
   ];
   void tell(told.join(' ').trim());

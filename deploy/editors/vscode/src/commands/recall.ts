@@ -1,46 +1,45 @@
 import * as vscode from 'vscode';
 
-import type { Daemon } from '../daemon';
+import type { Client, RecalledMemory } from '../client';
 import { uriOf } from '../memory-files';
 import { needFolder } from '../projects';
 import * as routes from '../routes';
-import type { Recalled } from '../shapes';
 import { tell } from '../tell';
 import { label } from '../text';
 import { selected } from './remember';
 
-/** Words of the question that are shown as the reason. */
+/** Maximum number of matched words to show. */
 const TERMS = 6;
 
 const OPEN = 'Open the memory';
 const INSERT = 'Insert its text at the cursor';
 
 interface Choice extends vscode.QuickPickItem {
-  memory: Recalled;
+  memory: RecalledMemory;
 }
 
-export async function recall(daemon: Daemon): Promise<void> {
+export async function recall(client: Client): Promise<void> {
   const dir = needFolder();
   const query = await vscode.window.showInputBox({
-    title: 'Ask what the project remembers',
+    title: 'Recall memories of this project',
     value: selected(),
-    prompt: 'A question, or what you are about to do.',
+    prompt: 'A question or a task',
   });
   if (query === undefined || query.trim() === '') return;
-  const memories = await routes.recall(daemon, dir, query);
+  const memories = await routes.recall(client, dir, query);
   if (memories.length === 0) {
-    void tell('Nothing that is remembered fits that.');
+    void tell('No matching memories.');
     return;
   }
   const chosen = await vscode.window.showQuickPick(memories.map(choice), {
-    title: `What fits “${label(query, 60)}”`,
+    title: `Memories that match “${label(query, 60)}”`,
     matchOnDescription: true,
     matchOnDetail: true,
   });
   if (chosen) await use(dir, chosen.memory);
 }
 
-function choice(memory: Recalled): Choice {
+function choice(memory: RecalledMemory): Choice {
   return {
     memory,
     label: label(memory.name, 80),
@@ -49,13 +48,13 @@ function choice(memory: Recalled): Choice {
   };
 }
 
-/** What it was chosen by, as the daemon tells it. */
-function why({ why: { by, terms } }: Recalled): string {
+/** Why the daemon chose this memory. */
+function why({ why: { by, terms } }: RecalledMemory): string {
   const words = terms.slice(0, TERMS).map(({ term, fields }) => `${label(term, 40)} (${fields.join(', ')})`);
   return by === 'model' ? ['chosen by the model', ...words].join('; ') : words.join('; ');
 }
 
-async function use(dir: string, memory: Recalled): Promise<void> {
+async function use(dir: string, memory: RecalledMemory): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const chosen = editor ? await vscode.window.showQuickPick([OPEN, INSERT]) : OPEN;
   if (chosen === OPEN) {

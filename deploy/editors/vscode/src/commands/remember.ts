@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-import type { Daemon } from '../daemon';
+import type { Client } from '../client';
 import { uriOf } from '../memory-files';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
@@ -9,17 +9,17 @@ import { line } from '../text';
 
 const OPEN = 'Open';
 
-export async function remember(daemon: Daemon): Promise<void> {
+export async function remember(client: Client): Promise<void> {
   needTrust();
   const dir = needFolder();
   const text = await vscode.window.showInputBox({
     title: 'Remember for later sessions of this project',
     value: selected(),
-    prompt: 'One thing that should outlive the session, such as "Never push on Fridays".',
-    validateInput: (value) => (value.trim() === '' ? 'say what to remember' : undefined),
+    prompt: 'One fact or rule, such as "Never push on Fridays"',
+    validateInput: (value) => (value.trim() === '' ? 'enter what to remember' : undefined),
   });
   if (text === undefined || text.trim() === '') return;
-  const written = await routes.remember(daemon, dir, text);
+  const written = await routes.remember(client, dir, text);
   const told = [`Remembered as ${line(written.name, 80)}.`, ...written.warnings.map((one) => line(one))].join(' ');
   const chosen = await tell(told, OPEN);
   if (chosen === OPEN) {
