@@ -5,7 +5,7 @@ import { Client, ConnectionError } from "../../../../deploy/clients/typescript/s
 export type * from "../../../../deploy/clients/typescript/src/index.ts";
 export { ApiError, ConnectionError } from "../../../../deploy/clients/typescript/src/index.ts";
 
-/** The key in the tab's session storage of the value that each request sends along with the login's cookie. */
+/** Session storage key of the value that each request of this tab sends besides the login's cookie. */
 const PAGE_KEY = "bethink-page";
 const PAGE_HEADER = "X-Bethink-Page";
 

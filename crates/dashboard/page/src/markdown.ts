@@ -19,7 +19,7 @@ export type Block =
 /** Maximum nesting of quotes and lists, and of emphasis. What is nested deeper stays text. */
 const DEEPEST = 12;
 
-/** Maximum length of a link or of emphasised text, in characters. Limits the search for a missing end. */
+/** Maximum length of a link or of emphasized text, in characters. Limits the search for a missing end. */
 const LONGEST = 3_000;
 
 const FENCE = /^ {0,3}(`{3,}(?!.*`)|~{3,})[ \t]*(.*?)[ \t]*$/;
@@ -210,7 +210,7 @@ function link(rest: string, at: number, depth: number): [Inline, number] | null 
   return [{ is: "link", to, inside: depth < DEEPEST ? unlinked(inline(label, depth + 1)) : [{ is: "text", text: label }] }, at + all.length];
 }
 
-/** Removes links inside of a link: the outer one counts. */
+/** Removes links inside of a link, because only the outer one has an effect. */
 function unlinked(tree: readonly Inline[]): Inline[] {
   return tree.flatMap((part): Inline[] => {
     if (!("inside" in part)) return [part];

@@ -8,12 +8,12 @@ import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 // Outside of this repository: "@bethink/client/node".
-import { type ContentBlock, type Message, type Prompt, connect } from "../src/node.ts";
+import { type ContentBlock, type Message, type Prompt, type SystemPart, connect } from "../src/node.ts";
 
 const { ANTHROPIC_API_KEY = "", ANTHROPIC_BASE_URL = "https://api.anthropic.com", MODEL = "claude-sonnet-4-5" } = process.env;
 
 const tools = [{ name: "list_files", description: "List the files of the project.", input_schema: { type: "object", properties: {} } }];
-const system = [{ part: "introduction", text: "You answer questions about a project." }];
+const system: SystemPart[] = [{ part: "introduction", text: "You answer questions about a project." }];
 
 interface Reply {
   id: string;

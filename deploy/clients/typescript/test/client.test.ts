@@ -133,3 +133,21 @@ test("a caller can stop a request", async () => {
   await assert.rejects(answer, /aborted/);
   assert.equal(sent.length, 1);
 });
+
+/** Not called: the compiler checks paths, options and answers. */
+export async function checkTypes(one: Client): Promise<string | null | undefined> {
+  // @ts-expect-error: there is no such path.
+  await one.get("/v1/nothing");
+  // @ts-expect-error: this path has no such method.
+  await one.put("/v1/projects");
+  // @ts-expect-error: the path needs an ID.
+  await one.get("/v1/sessions/{id}");
+  // @ts-expect-error: the query needs a directory.
+  await one.get("/v1/memories", { query: { limit: 5 } });
+  // @ts-expect-error: a level is one of a closed set.
+  await one.post("/v1/sessions/{id}/compact", { path: { id: "1" }, body: { level: "tiny" } });
+  const notes: string = await one.get("/v1/sessions/{id}/notes", { path: { id: "1" } });
+  const nothing: undefined = await one.delete("/v1/sessions/{id}", { path: { id: notes } });
+  for await (const event of one.events()) if (event.event === "message") return `${event.data.seq} ${event.data.role}`;
+  return nothing;
+}

@@ -32,7 +32,7 @@ function show(report: ContextReport): Child {
       h("h2", null, "Context window"),
       facts([
         ["Size", whole(t.window)],
-        ["Usable, without the answer", whole(t.effective)],
+        ["Usable for the prompt", whole(t.effective)],
         ["Warns at", whole(t.warning)],
         ["Compacts at", whole(t.auto)],
         ["Blocks at", whole(t.blocking)],
