@@ -8,7 +8,7 @@ import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 // Outside of this repository: "@bethink/client/node".
-import { type ContentBlock, type Message, type Prompt, type SystemPart, connect } from "../src/node.ts";
+import { type ContentBlock, type Message, type Prompt, type RecoverRequest, type SystemPart, connect } from "../src/node.ts";
 
 const { ANTHROPIC_API_KEY = "", ANTHROPIC_BASE_URL = "https://api.anthropic.com", MODEL = "claude-sonnet-4-5" } = process.env;
 
@@ -21,15 +21,13 @@ interface Reply {
   usage?: Message["usage"];
 }
 
-/** The provider's error: its status and body. */
-class Refusal extends Error {
-  readonly status: number;
-  readonly body: unknown;
+/** An error of the provider. `report` is what bethink needs to know of it. */
+class ProviderError extends Error {
+  readonly report: RecoverRequest;
 
-  constructor(status: number, body: unknown) {
-    super(`the provider answered with status ${status}`);
-    this.status = status;
-    this.body = body;
+  constructor(report: RecoverRequest) {
+    super(`the provider answered with status ${report.status}`);
+    this.report = report;
   }
 }
 
@@ -39,9 +37,9 @@ async function callModel({ system, messages, tools }: Prompt, maxTokens: number)
     headers: { "content-type": "application/json", "x-api-key": ANTHROPIC_API_KEY, "anthropic-version": "2023-06-01" },
     body: JSON.stringify({ model: MODEL, max_tokens: maxTokens, system, messages, tools }),
   });
-  const body: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw new Refusal(response.status, body);
-  return body as Reply;
+  if (response.ok) return (await response.json()) as Reply;
+  const retry_after = Number(response.headers.get("retry-after")) || null;
+  throw new ProviderError({ status: response.status, error: await response.text(), max_tokens: maxTokens, retry_after });
 }
 
 async function runTool(call: ContentBlock): Promise<ContentBlock> {
@@ -68,9 +66,8 @@ for (let maxTokens = 4_096; ; ) {
   try {
     reply = await callModel(prompt, maxTokens);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const body = { status: error.status, error: error.body, max_tokens: maxTokens };
-    const recovered = await bethink.post("/v1/sessions/{id}/recover", { path, body });
+    if (!(error instanceof ProviderError)) throw error;
+    const recovered = await bethink.post("/v1/sessions/{id}/recover", { path, body: error.report });
     console.error(`${error.message}: ${recovered.detail}`);
     if (!recovered.retry) process.exit(1);
     await sleep(recovered.wait_ms ?? 0);
