@@ -3,8 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use bethink_harness::{Daemon, Home, say};
+use bethink_harness::wait::PATIENCE;
+use bethink_harness::{Daemon, Home, say, until};
 use bethink_model_server::{Fault, Script, Server};
 use bethink_test_clients::{Installed, Kit, Ran, kit};
 
@@ -74,6 +76,35 @@ fn it_has_the_version_of_the_workspace_and_the_tools_of_the_tests() {
     for (name, version) in own["devDependencies"].as_object().unwrap() {
         assert_eq!(kit["dependencies"][name], *version, "{name}");
     }
+}
+
+#[test]
+fn its_events_continue_after_a_crash_of_the_daemon() {
+    let Some(node) = kit(Kit::Node) else { return };
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(60_000);
+    let seen = daemon.home.scratch().join("seen");
+    let follow = node.script("node").arg(file("tests/clients/node/follow.mjs"));
+    let follow = follow.env("CLIENT", package().join("src/node.ts"));
+    let follow = follow.env("BETHINK_HOME", daemon.home.path());
+    let follow = follow.env("SESSION", &session).env("SEEN", &seen);
+    let follow = thread::spawn(move || follow.run().good());
+    let saw = |expect: &str| {
+        let read = || fs::read_to_string(&seen).ok().filter(|seen| seen == expect);
+        until(PATIENCE, read).unwrap_or_else(|| panic!("no {expect:?} in {}", seen.display()));
+    };
+    saw("");
+    for n in 1..=3 {
+        daemon.append(&session, &[say::user(&format!("message {n}"))]);
+    }
+    saw("1 2 3");
+    daemon.kill9();
+    daemon.start();
+    for n in 4..=6 {
+        daemon.append(&session, &[say::user(&format!("message {n}"))]);
+    }
+    saw("1 2 3 4 5 6");
+    follow.join().unwrap();
 }
 
 /// A daemon, and a model for the example.
