@@ -1202,21 +1202,22 @@ export interface components {
         };
         /** @description A collapsed span has a text, or prompts show it. */
         CollapseEvent: {
-            /** @description A collapsed span has a text, or prompts show it. */
-            data: {
-                /**
-                 * Format: uuid
-                 * @description The ID.
-                 */
-                id: string;
-                covers: components["schemas"]["Covers"];
-                state: components["schemas"]["CollapseState"];
-            };
+            data: components["schemas"]["CollapseEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "collapse";
+        };
+        /** @description A collapsed span has a text, or prompts show it. */
+        CollapseEventData: {
+            /**
+             * Format: uuid
+             * @description The ID.
+             */
+            id: string;
+            covers: components["schemas"]["Covers"];
+            state: components["schemas"]["CollapseState"];
         };
         /**
          * @description Whether prompts show a collapse.
@@ -1289,40 +1290,41 @@ export interface components {
         };
         /** @description The session was compacted, or a compaction was undone. */
         CompactionEvent: {
-            /** @description The session was compacted, or a compaction was undone. */
-            data: {
-                /**
-                 * Format: uuid
-                 * @description The ID.
-                 */
-                id: string;
-                trigger: components["schemas"]["CompactionTrigger"];
-                level: components["schemas"]["CompactionLevel"];
-                /**
-                 * Format: int64
-                 * @description Tokens of the prompt before.
-                 */
-                tokens_before: number;
-                /**
-                 * Format: int64
-                 * @description Tokens of the prompt afterwards.
-                 */
-                tokens_after: number;
-                /**
-                 * Format: double
-                 * @description Share, from 0 to 1, of the names still needed that the new prompt contains.
-                 */
-                fidelity: number;
-                /** @description What a person should know. */
-                warning?: string | null;
-                /** @description Whether it was undone. */
-                undone: boolean;
-            };
+            data: components["schemas"]["CompactionEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "compaction";
+        };
+        /** @description The session was compacted, or a compaction was undone. */
+        CompactionEventData: {
+            /**
+             * Format: uuid
+             * @description The ID.
+             */
+            id: string;
+            trigger: components["schemas"]["CompactionTrigger"];
+            level: components["schemas"]["CompactionLevel"];
+            /**
+             * Format: int64
+             * @description Tokens of the prompt before.
+             */
+            tokens_before: number;
+            /**
+             * Format: int64
+             * @description Tokens of the prompt afterwards.
+             */
+            tokens_after: number;
+            /**
+             * Format: double
+             * @description Share, from 0 to 1, of the names still needed that the new prompt contains.
+             */
+            fidelity: number;
+            /** @description What a person should know. */
+            warning?: string | null;
+            /** @description Whether it was undone. */
+            undone: boolean;
         };
         /**
          * @description How the summary of a compaction was written.
@@ -1342,31 +1344,32 @@ export interface components {
         ContentBlock: components["schemas"]["KnownBlock"] | components["schemas"]["OtherBlock"];
         /** @description A prompt was built. `tokens` is how much of the window it fills. */
         ContextEvent: {
-            /** @description A prompt was built. `tokens` is how much of the window it fills. */
-            data: {
-                /**
-                 * Format: int64
-                 * @description Number of tokens.
-                 */
-                tokens: number;
-                level: components["schemas"]["FillLevel"];
-                /**
-                 * Format: int64
-                 * @description Tokens left until a compaction is due.
-                 */
-                remaining: number;
-                /**
-                 * Format: int64
-                 * @description Size of the context window in tokens.
-                 */
-                window: number;
-                parts: components["schemas"]["PartTokens"];
-            };
+            data: components["schemas"]["ContextEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "context";
+        };
+        /** @description A prompt was built. `tokens` is how much of the window it fills. */
+        ContextEventData: {
+            /**
+             * Format: int64
+             * @description Number of tokens.
+             */
+            tokens: number;
+            level: components["schemas"]["FillLevel"];
+            /**
+             * Format: int64
+             * @description Tokens left until a compaction is due.
+             */
+            remaining: number;
+            /**
+             * Format: int64
+             * @description Size of the context window in tokens.
+             */
+            window: number;
+            parts: components["schemas"]["PartTokens"];
         };
         /** @description How full the context window is, in brief. */
         ContextLevel: {
@@ -1688,20 +1691,21 @@ export interface components {
         FillLevel: "comfortable" | "degrading" | "warning" | "auto" | "blocking";
         /** @description The user asked to forget something that no memory file contains. */
         ForgetAskedEvent: {
-            /** @description The user asked to forget something that no memory file contains. */
-            data: {
-                outcome: components["schemas"]["ForgetOutcome"];
-                by: components["schemas"]["MemoryAuthor"];
-                /** @description What the user asked to forget. */
-                words: string;
-                /** @description What to do. */
-                hint: string;
-            };
+            data: components["schemas"]["ForgetAskedEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "memory";
+        };
+        /** @description The user asked to forget something that no memory file contains. */
+        ForgetAskedEventData: {
+            outcome: components["schemas"]["ForgetOutcome"];
+            by: components["schemas"]["MemoryAuthor"];
+            /** @description What the user asked to forget. */
+            words: string;
+            /** @description What to do. */
+            hint: string;
         };
         /**
          * @description What distinguishes `ForgetAsked` from other events about memory.
@@ -1977,22 +1981,23 @@ export interface components {
         };
         /** @description A job changed its state. */
         JobEvent: {
-            /** @description A job changed its state. */
-            data: {
-                /**
-                 * Format: uuid
-                 * @description The ID.
-                 */
-                id: string;
-                /** @description What kind it is. */
-                kind: string;
-                state: components["schemas"]["JobState"];
-            };
+            data: components["schemas"]["JobEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "job";
+        };
+        /** @description A job changed its state. */
+        JobEventData: {
+            /**
+             * Format: uuid
+             * @description The ID.
+             */
+            id: string;
+            /** @description What kind it is. */
+            kind: string;
+            state: components["schemas"]["JobState"];
         };
         /** @description How far a job is. */
         JobProgress: {
@@ -2125,21 +2130,22 @@ export interface components {
         MemoryAuthor: "person" | "agent" | "extraction" | "dream" | "sync" | "restore" | "found";
         /** @description A memory file changed. */
         MemoryEvent: {
-            /** @description A memory file changed. */
-            data: {
-                /** @description Name of the project's memory. */
-                project: string;
-                scope: components["schemas"]["MemoryScope"];
-                /** @description Name of the file. */
-                file: string;
-                outcome: components["schemas"]["MemoryOutcome"];
-                by: components["schemas"]["MemoryAuthor"];
-            };
+            data: components["schemas"]["MemoryEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "memory";
+        };
+        /** @description A memory file changed. */
+        MemoryEventData: {
+            /** @description Name of the project's memory. */
+            project: string;
+            scope: components["schemas"]["MemoryScope"];
+            /** @description Name of the file. */
+            file: string;
+            outcome: components["schemas"]["MemoryOutcome"];
+            by: components["schemas"]["MemoryAuthor"];
         };
         /** @description One problem in a memory directory. */
         MemoryFinding: {
@@ -2360,22 +2366,23 @@ export interface components {
         MessageContent: string | components["schemas"]["ContentBlock"][];
         /** @description A message was appended. */
         MessageEvent: {
-            /** @description A message was appended. */
-            data: {
-                /**
-                 * Format: int64
-                 * @description Position of the message in its session.
-                 */
-                seq: number;
-                /** @description The ID. */
-                id: string;
-                role: components["schemas"]["Role"];
-            };
+            data: components["schemas"]["MessageEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "message";
+        };
+        /** @description A message was appended. */
+        MessageEventData: {
+            /**
+             * Format: int64
+             * @description Position of the message in its session.
+             */
+            seq: number;
+            /** @description The ID. */
+            id: string;
+            role: components["schemas"]["Role"];
         };
         /** @description A page of history, oldest message first. */
         MessagesPage: {
@@ -2599,20 +2606,21 @@ export interface components {
         NotesAuthor: "embedded" | "model" | "person";
         /** @description The notes were written. */
         NotesEvent: {
-            /** @description The notes were written. */
-            data: {
-                /**
-                 * Format: int64
-                 * @description The newest message that the notes cover.
-                 */
-                through_seq: number;
-                by: components["schemas"]["NotesAuthor"];
-            };
+            data: components["schemas"]["NotesEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "notes";
+        };
+        /** @description The notes were written. */
+        NotesEventData: {
+            /**
+             * Format: int64
+             * @description The newest message that the notes cover.
+             */
+            through_seq: number;
+            by: components["schemas"]["NotesAuthor"];
         };
         /** @description What an update wrote to the notes. */
         NotesUpdate: {
@@ -2838,24 +2846,25 @@ export interface components {
         ProposalAuthor: "agent" | "extraction" | "dream";
         /** @description A proposal was made or decided. */
         ProposalEvent: {
-            /** @description A proposal was made or decided. */
-            data: {
-                /**
-                 * Format: uuid
-                 * @description The ID.
-                 */
-                id: string;
-                /** @description The name. */
-                name: string;
-                state: components["schemas"]["ProposalState"];
-                /** @description Any directory of the project. */
-                project_dir: string;
-            };
+            data: components["schemas"]["ProposalEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "proposal";
+        };
+        /** @description A proposal was made or decided. */
+        ProposalEventData: {
+            /**
+             * Format: uuid
+             * @description The ID.
+             */
+            id: string;
+            /** @description The name. */
+            name: string;
+            state: components["schemas"]["ProposalState"];
+            /** @description Any directory of the project. */
+            project_dir: string;
         };
         /**
          * @description The state of a proposal.
@@ -2903,21 +2912,22 @@ export interface components {
         };
         /** @description Memories were added to a prompt. */
         RecallEvent: {
-            /** @description Memories were added to a prompt. */
-            data: {
-                /**
-                 * Format: int64
-                 * @description The message after which the memories were added.
-                 */
-                after_seq: number;
-                strategy: components["schemas"]["Strategy"];
-                memories: components["schemas"]["RecalledTopic"][];
-            };
+            data: components["schemas"]["RecallEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "recall";
+        };
+        /** @description Memories were added to a prompt. */
+        RecallEventData: {
+            /**
+             * Format: int64
+             * @description The message after which the memories were added.
+             */
+            after_seq: number;
+            strategy: components["schemas"]["Strategy"];
+            memories: components["schemas"]["RecalledTopic"][];
         };
         /** @description What to recall memories for. */
         RecallRequest: {
@@ -3060,30 +3070,31 @@ export interface components {
         };
         /** @description A refused prompt was handled. */
         RecoveryEvent: {
-            /** @description A refused prompt was handled. */
-            data: {
-                class: components["schemas"]["ErrorClass"];
-                step: components["schemas"]["RecoveryStep"];
-                /** @description An explanation for a person. */
-                detail: string;
-                /**
-                 * Format: int64
-                 * @description How long to wait first, in milliseconds.
-                 */
-                wait_ms?: number | null;
-                /**
-                 * Format: int64
-                 * @description The `max_tokens` for the next call.
-                 */
-                max_tokens?: number | null;
-                /** @description ID of the compaction that was made. */
-                compaction?: string | null;
-            };
+            data: components["schemas"]["RecoveryEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "recovery";
+        };
+        /** @description A refused prompt was handled. */
+        RecoveryEventData: {
+            class: components["schemas"]["ErrorClass"];
+            step: components["schemas"]["RecoveryStep"];
+            /** @description An explanation for a person. */
+            detail: string;
+            /**
+             * Format: int64
+             * @description How long to wait first, in milliseconds.
+             */
+            wait_ms?: number | null;
+            /**
+             * Format: int64
+             * @description The `max_tokens` for the next call.
+             */
+            max_tokens?: number | null;
+            /** @description ID of the compaction that was made. */
+            compaction?: string | null;
         };
         /**
          * @description What was done about a provider error.
@@ -3110,14 +3121,15 @@ export interface components {
         };
         /** @description The reader missed more events than are stored, so it has to read everything again. */
         ResetEvent: {
-            /** @description The reader missed more events than are stored, so it has to read everything again. */
-            data: Record<string, unknown>;
+            data: components["schemas"]["ResetEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "reset";
         };
+        /** @description The reader missed more events than are stored, so it has to read everything again. */
+        ResetEventData: Record<string, unknown>;
         /** @description Which version to restore. */
         RestoreMemory: {
             /**
@@ -3227,15 +3239,16 @@ export interface components {
         };
         /** @description A session was created, changed or deleted. */
         SessionEvent: {
-            /** @description A session was created, changed or deleted. */
-            data: {
-                change: components["schemas"]["SessionLifecycle"];
-            };
+            data: components["schemas"]["SessionEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "session";
+        };
+        /** @description A session was created, changed or deleted. */
+        SessionEventData: {
+            change: components["schemas"]["SessionLifecycle"];
         };
         /**
          * @description What happened to a session as a whole.
@@ -3502,16 +3515,17 @@ export interface components {
         };
         /** @description The todo list changed. */
         TodosEvent: {
-            /** @description The todo list changed. */
-            data: {
-                /** @description Number of todos. */
-                items: number;
-            };
+            data: components["schemas"]["TodosEventData"];
             /**
              * @description The kind of event.
              * @enum {string}
              */
             event: "todos";
+        };
+        /** @description The todo list changed. */
+        TodosEventData: {
+            /** @description Number of todos. */
+            items: number;
         };
         /** @description How good the token estimate is in this session, measured against the usage that the provider reported. */
         TokenEstimate: {
@@ -3685,16 +3699,19 @@ export type CacheFall = components['schemas']['CacheFall'];
 export type CacheReport = components['schemas']['CacheReport'];
 export type Collapse = components['schemas']['Collapse'];
 export type CollapseEvent = components['schemas']['CollapseEvent'];
+export type CollapseEventData = components['schemas']['CollapseEventData'];
 export type CollapseState = components['schemas']['CollapseState'];
 export type Collapses = components['schemas']['Collapses'];
 export type CompactRequest = components['schemas']['CompactRequest'];
 export type Compaction = components['schemas']['Compaction'];
 export type CompactionEvent = components['schemas']['CompactionEvent'];
+export type CompactionEventData = components['schemas']['CompactionEventData'];
 export type CompactionLevel = components['schemas']['CompactionLevel'];
 export type CompactionTrigger = components['schemas']['CompactionTrigger'];
 export type Compactions = components['schemas']['Compactions'];
 export type ContentBlock = components['schemas']['ContentBlock'];
 export type ContextEvent = components['schemas']['ContextEvent'];
+export type ContextEventData = components['schemas']['ContextEventData'];
 export type ContextLevel = components['schemas']['ContextLevel'];
 export type ContextReport = components['schemas']['ContextReport'];
 export type ContextRequest = components['schemas']['ContextRequest'];
@@ -3722,6 +3739,7 @@ export type FileRead = components['schemas']['FileRead'];
 export type Files = components['schemas']['Files'];
 export type FillLevel = components['schemas']['FillLevel'];
 export type ForgetAskedEvent = components['schemas']['ForgetAskedEvent'];
+export type ForgetAskedEventData = components['schemas']['ForgetAskedEventData'];
 export type ForgetOutcome = components['schemas']['ForgetOutcome'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgotten = components['schemas']['Forgotten'];
@@ -3745,6 +3763,7 @@ export type InstructionKind = components['schemas']['InstructionKind'];
 export type Instructions = components['schemas']['Instructions'];
 export type Job = components['schemas']['Job'];
 export type JobEvent = components['schemas']['JobEvent'];
+export type JobEventData = components['schemas']['JobEventData'];
 export type JobProgress = components['schemas']['JobProgress'];
 export type JobState = components['schemas']['JobState'];
 export type Jobs = components['schemas']['Jobs'];
@@ -3759,6 +3778,7 @@ export type MemoriesPage = components['schemas']['MemoriesPage'];
 export type Memory = components['schemas']['Memory'];
 export type MemoryAuthor = components['schemas']['MemoryAuthor'];
 export type MemoryEvent = components['schemas']['MemoryEvent'];
+export type MemoryEventData = components['schemas']['MemoryEventData'];
 export type MemoryFinding = components['schemas']['MemoryFinding'];
 export type MemoryHistory = components['schemas']['MemoryHistory'];
 export type MemoryIndex = components['schemas']['MemoryIndex'];
@@ -3778,6 +3798,7 @@ export type MemoryWritten = components['schemas']['MemoryWritten'];
 export type Message = components['schemas']['Message'];
 export type MessageContent = components['schemas']['MessageContent'];
 export type MessageEvent = components['schemas']['MessageEvent'];
+export type MessageEventData = components['schemas']['MessageEventData'];
 export type MessagesPage = components['schemas']['MessagesPage'];
 export type ModelAgain = components['schemas']['ModelAgain'];
 export type ModelAnswered = components['schemas']['ModelAnswered'];
@@ -3797,6 +3818,7 @@ export type ModelState = components['schemas']['ModelState'];
 export type ModelStep = components['schemas']['ModelStep'];
 export type NotesAuthor = components['schemas']['NotesAuthor'];
 export type NotesEvent = components['schemas']['NotesEvent'];
+export type NotesEventData = components['schemas']['NotesEventData'];
 export type NotesUpdate = components['schemas']['NotesUpdate'];
 export type OtherBlock = components['schemas']['OtherBlock'];
 export type PartTokens = components['schemas']['PartTokens'];
@@ -3814,6 +3836,7 @@ export type PromptStage = components['schemas']['PromptStage'];
 export type Proposal = components['schemas']['Proposal'];
 export type ProposalAuthor = components['schemas']['ProposalAuthor'];
 export type ProposalEvent = components['schemas']['ProposalEvent'];
+export type ProposalEventData = components['schemas']['ProposalEventData'];
 export type ProposalState = components['schemas']['ProposalState'];
 export type Proposals = components['schemas']['Proposals'];
 export type Propose = components['schemas']['Propose'];
@@ -3821,6 +3844,7 @@ export type Purpose = components['schemas']['Purpose'];
 export type RebuildMemory = components['schemas']['RebuildMemory'];
 export type RecallAnswer = components['schemas']['RecallAnswer'];
 export type RecallEvent = components['schemas']['RecallEvent'];
+export type RecallEventData = components['schemas']['RecallEventData'];
 export type RecallRequest = components['schemas']['RecallRequest'];
 export type RecallTerm = components['schemas']['RecallTerm'];
 export type RecallWhy = components['schemas']['RecallWhy'];
@@ -3829,9 +3853,11 @@ export type RecalledTopic = components['schemas']['RecalledTopic'];
 export type RecoverRequest = components['schemas']['RecoverRequest'];
 export type Recovered = components['schemas']['Recovered'];
 export type RecoveryEvent = components['schemas']['RecoveryEvent'];
+export type RecoveryEventData = components['schemas']['RecoveryEventData'];
 export type RecoveryStep = components['schemas']['RecoveryStep'];
 export type Remember = components['schemas']['Remember'];
 export type ResetEvent = components['schemas']['ResetEvent'];
+export type ResetEventData = components['schemas']['ResetEventData'];
 export type RestoreMemory = components['schemas']['RestoreMemory'];
 export type RestoredItem = components['schemas']['RestoredItem'];
 export type RestoredKind = components['schemas']['RestoredKind'];
@@ -3840,6 +3866,7 @@ export type SearchHit = components['schemas']['SearchHit'];
 export type SearchHits = components['schemas']['SearchHits'];
 export type Session = components['schemas']['Session'];
 export type SessionEvent = components['schemas']['SessionEvent'];
+export type SessionEventData = components['schemas']['SessionEventData'];
 export type SessionLifecycle = components['schemas']['SessionLifecycle'];
 export type SessionState = components['schemas']['SessionState'];
 export type SessionsPage = components['schemas']['SessionsPage'];
@@ -3869,6 +3896,7 @@ export type TodoPriority = components['schemas']['TodoPriority'];
 export type TodoStatus = components['schemas']['TodoStatus'];
 export type Todos = components['schemas']['Todos'];
 export type TodosEvent = components['schemas']['TodosEvent'];
+export type TodosEventData = components['schemas']['TodosEventData'];
 export type TokenEstimate = components['schemas']['TokenEstimate'];
 export type TokenSource = components['schemas']['TokenSource'];
 export type Tools = components['schemas']['Tools'];
@@ -4581,7 +4609,10 @@ export interface operations {
                 /** @description Any directory of the project */
                 project_dir: string;
             };
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 /** @description Whose memory */
                 scope: components["schemas"]["MemoryScope"];
@@ -4744,7 +4775,10 @@ export interface operations {
     proposal_approve: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -4772,7 +4806,10 @@ export interface operations {
     proposal_reject: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -4950,7 +4987,10 @@ export interface operations {
     session_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -4972,7 +5012,10 @@ export interface operations {
     session_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -5056,7 +5099,10 @@ export interface operations {
     compaction_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -5140,7 +5186,10 @@ export interface operations {
     compaction_undo: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
                 cid: string;
@@ -5350,7 +5399,10 @@ export interface operations {
     session_fork: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -5411,7 +5463,10 @@ export interface operations {
     message_append: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -5491,7 +5546,10 @@ export interface operations {
     notes_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -5515,7 +5573,10 @@ export interface operations {
     context_recover: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -5634,7 +5695,10 @@ export interface operations {
     state_put: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
                 kind: components["schemas"]["StateKind"];
@@ -5687,7 +5751,10 @@ export interface operations {
     todos_put: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
