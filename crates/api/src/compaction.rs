@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::message::HistoryMessage;
 use crate::model::Strategy;
 
-/// How a summary is written, cheapest first.
+/// How a summary is written. The cheapest way comes first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -80,7 +80,7 @@ pub struct CompactRequest {
     /// The cheapest level that works if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<SummaryLevel>,
-    /// Maximum size of the summary, counted as 4 bytes a token.
+    /// Maximum size of the summary in tokens of 4 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
 }
@@ -111,16 +111,16 @@ pub struct RestoredItem {
     pub kind: RestoredKind,
     pub name: String,
     pub tokens: u64,
-    /// Only its name was restored, because its content was over its budget.
+    /// Only the name was restored, because the content exceeded its budget.
     pub truncated: bool,
 }
 
 /// What the fidelity score is based on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct FidelityDetail {
-    /// Names that the summarized messages used more than once.
+    /// Number of names that the summarized messages used more than once.
     pub names: u64,
-    /// Those that the new prompt still contains.
+    /// Number of these names that the new prompt still contains.
     pub kept: u64,
     /// The most important names that the new prompt no longer contains.
     pub lost: Vec<String>,
@@ -129,17 +129,17 @@ pub struct FidelityDetail {
     pub hindsight: Option<Hindsight>,
 }
 
-/// Of the names that were used both before a compaction and in the 40 messages after it, those that the prompt right
-/// after it contained.
+/// How many of the names that were used both before a compaction and in the 40 messages after it were in the prompt
+/// right after it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Hindsight {
-    /// Share, from 0 to 1.
+    /// Share of these names that the prompt contained, from 0 to 1.
     pub score: f64,
-    /// All of these names.
+    /// Number of these names.
     pub names: u64,
-    /// Those that the prompt contained.
+    /// Number of these names that the prompt contained.
     pub kept: u64,
-    /// Those that it did not contain.
+    /// The names that it did not contain.
     pub lost: Vec<String>,
 }
 
@@ -163,12 +163,12 @@ pub struct Compaction {
     /// Share, from 0 to 1, of the names still needed that the new prompt contains.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
-    /// Set if fidelity is low or has fallen: why.
+    /// Why the fidelity is low or has fallen; absent if neither is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// What was added after the summary.
     pub restored: Vec<RestoredItem>,
-    /// What was tried first and why it was rejected, including a model's failures.
+    /// Levels that were tried first, and why each was rejected, such as a failure of the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<String>,
     pub created_at: String,
@@ -183,18 +183,18 @@ pub struct Compactions {
     pub compactions: Vec<Compaction>,
 }
 
-/// The messages that a summary replaces, or those that one line of it is about.
+/// The messages that a summary replaces, or only those that one line of it is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {
     pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
 }
 
-/// Which of the messages that a summary or a collapsed span replaces to show.
+/// Which messages behind a summary or a collapsed span to return.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {
-    /// A line of the summary or the text; all messages if absent
+    /// A line of the summary or text: return only the messages that it is about
     pub q: Option<String>,
     /// Maximum number of entries
     #[param(value_type = Option<u64>)]
@@ -203,7 +203,7 @@ pub struct ExpandQuery {
     pub cursor: Option<String>,
 }
 
-/// A span of messages, and the short text that replaces it in prompts or is ready to.
+/// A span of messages, and the short text that replaces it in prompts, now or when the window fills up.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Collapse {
     pub id: Uuid,
@@ -228,9 +228,9 @@ pub struct Collapse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CollapseState {
-    /// The text is ready.
+    /// The text is ready, but prompts still show the messages.
     Staged,
-    /// Prompts show it.
+    /// Prompts show the text.
     Committed,
 }
 

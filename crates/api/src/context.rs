@@ -34,7 +34,7 @@ fn part_name() -> Object {
     name.description(Some("Name of the part.")).build()
 }
 
-/// How much bethink adds to a prompt.
+/// What bethink adds to a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Inject {
@@ -65,13 +65,13 @@ pub struct ContextRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Option<Box<RawValue>>,
-    /// What to recall memories for; the newest user message if absent.
+    /// The question to recall memories for; by default the newest user message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// Names of tools used recently: memories that only explain them are not recalled.
+    /// Names of tools used recently. Memories that only explain these tools are not recalled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent_tools: Option<Vec<String>>,
-    /// Files that the agent has touched; rules for them are loaded.
+    /// Files that the agent has read or changed. The instruction files for them are loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_paths: Option<Vec<String>>,
     /// What bethink adds to the prompt; `full` by default.
@@ -164,30 +164,30 @@ pub struct LastCompaction {
     pub id: String,
     pub level: CompactionLevel,
     pub fidelity: f64,
-    /// Set if fidelity is low or has fallen: why.
+    /// Why the fidelity is low or has fallen; absent if neither is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     pub at: String,
 }
 
-/// How good the token estimate is in this session, measured against the usage that the provider reported.
+/// Accuracy of the token estimate in this session, compared with the usage that the provider reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct TokenEstimate {
     /// Tokens that the provider reported.
     pub reported: u64,
     /// Learned factor applied to the estimate; 1 until usage is reported.
     pub scale: f64,
-    /// Number of turns it was learned from.
+    /// Number of turns that the factor was learned from.
     pub turns: u64,
-    /// Mean relative error of the estimated growth per turn, over the last turns.
+    /// Mean relative error of the estimated growth per turn, in the last turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }
 
-/// The provider's prompt cache, judged by the usage it has reported since the session was loaded.
+/// How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheReport {
-    /// Prompts whose cached prefix was not read again, although no compaction explains it.
+    /// Number of prompts whose cached prefix was not read again, without those after a compaction.
     pub breaks: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CacheFall>,
@@ -225,7 +225,7 @@ pub struct CacheFall {
     /// Tokens read from it by this prompt.
     pub read_now: u64,
     pub at: String,
-    /// Expected, because of a compaction.
+    /// Whether a compaction explains it.
     pub expected: bool,
 }
 
@@ -256,28 +256,27 @@ pub struct ContextReport {
     pub level: FillLevel,
     /// What shortened the prompt, in order.
     pub stages: Vec<StageReport>,
-    /// Index of the first message that differs from the previous prompt; absent if that prompt is a prefix of
-    /// this one.
+    /// Index of the first message that differs from the previous prompt; absent if this prompt begins with that one.
     pub first_changed: Option<u64>,
-    /// Index of the first message that no longer appears as it was first shown; thinking blocks after it were
-    /// written for another prompt. Absent if nothing was edited.
+    /// Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
+    /// blocks after it were written for another prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_edited: Option<u64>,
     /// Why this prompt diverges from the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<PromptChange>,
-    /// Share of the tokens that are in the stable prefix, from 0 to 1.
+    /// Share of the tokens that are in the unchanged beginning of the prompt, from 0 to 1.
     pub predicted_cache_hit: f64,
     #[serde(default)]
     pub cache: CacheReport,
     pub tokens_from: TokenSource,
-    /// How good the estimated share of `tokens` is.
+    /// Accuracy of the estimated part of `tokens`.
     #[serde(default)]
     pub estimate: TokenEstimate,
-    /// What was repaired so that the prompt is valid, in words.
+    /// Descriptions of what was repaired to make the prompt valid.
     pub repairs: Vec<String>,
     pub last_compaction: Option<LastCompaction>,
-    /// ID of the compaction that this call made.
+    /// ID of the compaction that was made for this prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<String>,
     /// What a person should know, such as an open breaker or several todos in progress.
@@ -294,8 +293,8 @@ pub struct PromptCount {
     pub model: String,
 }
 
-/// How prompts differ from the history, oldest decision first. Compactions and collapsed spans have routes of their
-/// own.
+/// How prompts differ from the history, oldest decision first, without compactions and collapsed spans, which have
+/// their own routes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DecisionList {
     pub decisions: Vec<DecidedView>,
@@ -339,7 +338,7 @@ pub struct DecidedView {
     pub at: String,
 }
 
-/// What the provider answered when it refused the session's last prompt.
+/// The provider's answer when it refused the session's last prompt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RecoverRequest {
     /// HTTP status; absent for an error inside a stream.
@@ -353,7 +352,7 @@ pub struct RecoverRequest {
     /// The `retry-after` header of the answer, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<f64>,
-    /// Attempts with this prompt so far, including this one. If absent, the daemon counts the reports it received.
+    /// Number of attempts with this prompt, including this one. By default, the daemon counts the reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// Part of the answer was already shown, so the call must not be repeated silently.
@@ -450,10 +449,10 @@ pub struct Recovered {
     pub step: RecoveryStep,
     /// An explanation for a person.
     pub detail: String,
-    /// Ask for the prompt again and send it. It differs from the refused one unless `step` is `wait`, or
+    /// Whether to ask for the prompt again and send it. It differs from the refused one unless `step` is `wait` or
     /// `shrink_output`, which only changes `max_tokens`.
     pub retry: bool,
-    /// Wait this many milliseconds first.
+    /// How long to wait before that, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
     /// The `max_tokens` for the next call.

@@ -4,7 +4,7 @@ use utoipa::{IntoParams, ToSchema};
 /// The instruction files that apply to a working directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct InstructionChain {
-    /// `false` if the configuration keeps them out of prompts.
+    /// Whether prompts include them, according to the configuration.
     pub enabled: bool,
     /// The root of the working tree, or the directory itself.
     pub root: String,
@@ -46,7 +46,8 @@ pub struct InstructionFile {
     pub kind: InstructionKind,
     /// The reason, in words.
     pub why: String,
-    /// It was loaded because a file was touched. It is at the end of the prompt, until the next compaction.
+    /// It was loaded because the agent touched a file that it is about. It appears at the end of the prompt until the
+    /// next compaction.
     #[serde(default)]
     pub touched: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,17 +103,17 @@ pub struct SkippedInstruction {
     pub reason: SkipKind,
     /// The reason, in words.
     pub why: String,
-    /// Nothing is missing because of it.
+    /// The prompt loses nothing because of it.
     #[serde(default)]
     pub harmless: bool,
-    /// `POST /v1/instructions/approve` would allow it.
+    /// `POST /v1/instructions/approve` can allow it.
     #[serde(default)]
     pub approve: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<String>,
 }
 
-/// A file to approve for a project, or whose approval to revoke.
+/// A file, to approve it for a project or to revoke its approval.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ApproveImport {
     pub project_dir: String,

@@ -2,12 +2,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct JobProgress {
-    /// Units that are done.
+    /// Number of units that are done.
     pub done: u64,
-    /// Units in all.
+    /// Number of units in total.
     pub total: u64,
     /// `bytes`, `messages`, …
     pub unit: String,
@@ -54,7 +54,7 @@ pub struct ImportRequest {
     pub project_dir: Option<String>,
 }
 
-/// A line that was kept but is not part of the conversation.
+/// A line of a session file that is stored but is not part of the conversation.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SkippedLine {
     /// Line number, from 1.
@@ -72,9 +72,9 @@ pub struct ImportFile {
     pub messages: u64,
     /// Sessions created from side conversations.
     pub children: Vec<Uuid>,
-    /// Lines that are kept unchanged but are not part of the conversation.
+    /// Lines that are stored unchanged but are not part of the conversation.
     pub skipped: Vec<SkippedLine>,
-    /// The same file was imported before, so nothing was added.
+    /// Nothing was added, because the same file was imported before.
     #[serde(default)]
     pub already_imported: bool,
 }

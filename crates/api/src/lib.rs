@@ -1,7 +1,7 @@
 //! The wire types of the HTTP surface, shared by the daemon and every client.
 //!
-//! It owns only the JSON shapes: no behaviour, no transport. Field names are the public contract: fields may be
-//! added, but none is renamed.
+//! It only describes JSON, without behaviour or transport. Field names are a public contract: fields may be added, but
+//! none is renamed.
 //!
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
@@ -131,7 +131,7 @@ pub struct Health {
     /// What is wrong, if the status is `degraded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Broken settings for which the default is used instead.
+    /// Invalid settings, for which the default is used instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -141,7 +141,7 @@ pub struct Health {
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
     Ok,
-    /// `detail` says why.
+    /// `detail` describes the problem.
     Degraded,
 }
 

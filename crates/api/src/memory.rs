@@ -86,14 +86,14 @@ impl TryFrom<String> for MemoryKind {
 pub enum MemoryOutcome {
     Created,
     Changed,
-    /// It already says that.
+    /// It already contained that text.
     Same,
     Removed,
-    /// Waits for a person to approve it for the team.
+    /// It waits for a person to approve it for the team.
     Proposed,
     /// Restored to its state before the session changed it.
     Restored,
-    /// The lines that a session added were removed.
+    /// Only the lines that a session added were removed.
     Cut,
 }
 
@@ -182,16 +182,16 @@ pub struct MemoryIndex {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_by: Option<IndexLimit>,
     pub warnings: Vec<String>,
-    /// Topics in the directory, including those that the index does not list.
+    /// Number of topics in the directory, including those that the index does not list.
     #[serde(default)]
     pub topics: u64,
-    /// Files that look like topics but are not, and why.
+    /// Files that look like topics but are not, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strange: Vec<String>,
     /// Why the directory cannot be read. The other fields are then out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// The directory is checked every few seconds, because the system has no file watches left.
+    /// Whether the directory is checked every few seconds, because the system has no file watches left.
     #[serde(default)]
     pub polled: bool,
 }
@@ -231,7 +231,7 @@ pub struct MemoryWritten {
     /// For `If-Match`; empty if the file was removed.
     pub etag: String,
     pub outcome: MemoryOutcome,
-    /// Limits that were exceeded, and anything else that the writer should know.
+    /// Limits that were exceeded, and other warnings.
     pub warnings: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::memory::{IndexLimit, MemoryKind, MemoryOutcome, MemoryScope};
 use crate::model::Strategy;
 
-/// What to recall memories for.
+/// The question to recall memories for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallRequest {
     pub project_dir: String,
@@ -17,10 +17,10 @@ pub struct RecallRequest {
     /// Memories that this session has received since its last compaction are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// Names of tools used recently: memories that only explain them are left out. Taken from the session if absent.
+    /// Names of tools used recently. Memories that only explain these tools are left out. By default, the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent_tools: Option<Vec<String>>,
-    /// The maximum number of memories; at most 5.
+    /// Maximum number of memories, up to 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
@@ -65,11 +65,11 @@ pub struct RecalledMemory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallWhy {
     pub by: Strategy,
-    /// Words of the query, in index form, that the topic contains; most significant first.
+    /// Words of the query that the topic contains, in index form, most significant first.
     pub terms: Vec<RecallTerm>,
     /// Score from matching words only.
     pub score: f64,
-    /// Its rank in the model's choice, from 1.
+    /// Its rank among those that the model chose, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
 }
@@ -115,21 +115,21 @@ pub struct Extracted {
     pub through_seq: u64,
     /// Number of the user's statements that were processed.
     pub statements: u64,
-    /// Statements skipped because the agent wrote memory itself in that turn.
+    /// Number of statements that were skipped because the agent itself wrote to memory in that turn.
     pub by_agent: u64,
     /// Memories that were written, or would be.
-    pub memories: Vec<LearntMemory>,
+    pub memories: Vec<LearnedMemory>,
     /// Statements worth remembering that were not written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedStatement>,
-    /// The user's requests to forget something. A person has to decide which topics they mean.
+    /// The user's requests to forget something. A person has to decide which topics are meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forget: Vec<String>,
 }
 
 /// A memory that was written, or would be.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct LearntMemory {
+pub struct LearnedMemory {
     pub scope: MemoryScope,
     pub name: String,
     /// `created`, `changed`, or `proposed` for the team.
@@ -183,8 +183,8 @@ pub struct Forgotten {
 pub struct ForgottenMemory {
     pub scope: MemoryScope,
     pub name: String,
-    /// `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the
-    /// session were removed).
+    /// `removed` if it contained nothing else, `restored` to its state before the session, or `cut` if only the lines
+    /// of the session were removed.
     pub outcome: MemoryOutcome,
     /// The lines that are removed.
     pub lines: Vec<String>,
@@ -320,12 +320,12 @@ pub struct DreamRequest {
     /// Show what would change, but change nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// Undo what the last consolidation changed, except where it has been changed since.
+    /// Undo the changes of the last consolidation, except in topics that were changed since.
     #[serde(default)]
     pub undo: bool,
 }
 
-/// What a consolidation found, changed and left alone.
+/// What a consolidation found, changed and did not change.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamResult {
     pub project_dir: String,
@@ -337,9 +337,9 @@ pub struct DreamResult {
     pub strategy: Strategy,
     /// In the order of the phases.
     pub steps: Vec<DreamStep>,
-    /// What it noticed and leaves to a person.
+    /// Findings that a person has to decide.
     pub notes: Vec<DreamNote>,
-    /// Lines and sentences that no file contains any more; earlier versions have them.
+    /// Lines and sentences that were removed from the memory. Earlier versions still contain them.
     pub dropped: Vec<DreamDropped>,
     /// All changes, as a unified diff.
     pub diff: String,
@@ -360,9 +360,9 @@ pub struct DreamResult {
 pub enum DreamPhase {
     /// Look at what exists.
     Orient,
-    /// Find what sessions taught that no topic contains.
+    /// Find what sessions taught and no topic contains.
     Gather,
-    /// Merge what belongs together, mark what is outdated, remove what is said twice.
+    /// Merge related topics, mark outdated statements, remove duplicates.
     Consolidate,
     /// Update the index and remove what is empty.
     Prune,
@@ -378,7 +378,7 @@ pub struct DreamStep {
     pub why: String,
 }
 
-/// What a consolidation noticed and leaves to a person.
+/// A finding of a consolidation that a person has to decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamNote {
     pub phase: DreamPhase,
@@ -393,7 +393,7 @@ pub struct DreamDropped {
     pub why: String,
 }
 
-/// A file that a consolidation left alone.
+/// A file that a consolidation did not change, although it should have.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamLeft {
     pub file: String,

@@ -53,7 +53,7 @@ pub enum ModelReadiness {
     Broken,
 }
 
-/// Whether a model or the built-in algorithm does something.
+/// Whether a model or the built-in algorithm does the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -101,13 +101,13 @@ pub struct Usage {
     /// One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
     /// session.
     pub rows: Vec<UsageRow>,
-    /// There are more rows than are listed; the totals include them all.
+    /// There are more rows than these. The totals include all rows.
     pub more: bool,
     pub totals: UsageSums,
     pub today: UsageToday,
 }
 
-/// The calls for one purpose of one model.
+/// Calls of one model for one purpose.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UsageRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]

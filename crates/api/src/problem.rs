@@ -1,19 +1,19 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `application/problem+json` (RFC 9457): what was wrong, where, what is allowed and what to do.
+/// An error as `application/problem+json` (RFC 9457).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// The kind of problem.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in words.
+    /// A title for this kind of problem.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What was wrong this time, and what is allowed.
+    /// What is wrong, and what is allowed.
     pub detail: String,
-    /// The field, parameter or header that was wrong.
+    /// The field, parameter or header that is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// The limit that was exceeded.

@@ -20,10 +20,10 @@ pub struct SearchQuery {
     pub tool: Option<String>,
     /// Only calls about this path or a part of it
     pub path: Option<String>,
-    /// From this time on, RFC 3339. Without it, or over more than 100 days, only the best-matching messages are
-    /// searched
+    /// Only messages from this time on, RFC 3339. Without it, or for more than 100 days, only the best-matching
+    /// messages are searched
     pub after: Option<String>,
-    /// Before this time, RFC 3339
+    /// Only messages before this time, RFC 3339
     pub before: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct AnsweredCall {
 pub struct SearchHits {
     /// Best first; empty if nothing matches well.
     pub hits: Vec<SearchHit>,
-    /// Everything was searched. `false` while an index is still being built; then search again later.
+    /// Whether everything was searched. While an index is being built, this is `false`: search again later.
     #[serde(default = "whole")]
     pub complete: bool,
 }

@@ -14,7 +14,7 @@ pub struct ModelSpec {
     /// Maximum output tokens of one call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// The provider checks thinking blocks against the prompt for which they were written.
+    /// Whether the provider rejects thinking blocks that were written for another prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preserved_thinking: Option<bool>,
 }
@@ -28,7 +28,7 @@ pub struct CreateSession {
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The session for which this one explores something.
+    /// The main session, if this one belongs to a subagent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Session {
     pub project_dir: String,
     pub title: Option<String>,
     pub tags: Vec<String>,
-    /// The session that this one was forked from, or explores for.
+    /// The session that this one was forked from, or the main session if this one belongs to a subagent.
     pub parent: Option<Uuid>,
     /// For a fork, the last message that it shares with its parent.
     pub forked_at_seq: Option<u64>,
@@ -155,13 +155,13 @@ pub struct NotesUpdate {
     pub updated_at: String,
 }
 
-/// Which agent reports a hook event.
+/// Which agent reports a hook event, and under which ID.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HookQuery {
     /// `claude-code` (the default), `codex`, `gemini` or `cursor`
     pub client: Option<String>,
-    /// ID of the event; an event that is sent twice counts once
+    /// ID of the event. An event with the same ID counts once
     #[serde(default, deserialize_with = "crate::query::given")]
     pub id: Option<Uuid>,
 }

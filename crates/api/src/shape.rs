@@ -1,6 +1,6 @@
 //! Shapes of JSON that Rust keeps as text, described for OpenAPI only.
 //!
-//! All of them are open: the daemon keeps fields that it does not know, and providers add some.
+//! All of them allow more fields: the daemon stores fields that it does not know, because providers add some.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,16 +13,17 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::{ContextReport, Role};
 
-/// A message as the Anthropic Messages API has it. bethink keeps the object exactly as it was sent, with fields that
-/// it does not know.
+/// A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
+/// that it does not know.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
 pub struct MessageShape {
-    /// An ID of the client's, unique in the session. A message that is sent again with the same ID is stored once.
+    /// An ID that the client chooses, unique in the session. A message that is sent again with the same ID is stored
+    /// once.
     pub id: Option<String>,
     pub role: Role,
     pub content: MessageContentShape,
-    /// The provider's ID of an assistant message, a string. Messages that share it are parts of one reply.
+    /// The provider's ID of an assistant message, a string. Messages with the same ID are parts of one reply.
     #[schema(value_type = Value, required = false)]
     pub assistant_message_id: Option<Value>,
     /// The model that wrote an assistant message.
@@ -53,7 +54,7 @@ impl PartialSchema for ContentBlockShape {
     fn schema() -> RefOr<Schema> {
         let any = AnyOfBuilder::new().item(Ref::from_schema_name("KnownBlock"));
         let any = any.item(Ref::from_schema_name("OtherBlock"));
-        any.description(Some("A content block. It is kept exactly as it was sent.")).into()
+        any.description(Some("A content block. It is stored exactly as it was sent.")).into()
     }
 }
 
@@ -69,7 +70,7 @@ impl ToSchema for ContentBlockShape {
     }
 }
 
-/// A content block of the Messages API. `type` says which of the other fields it has.
+/// A content block of the Messages API. Its `type` determines its other fields.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = KnownBlock)]
 pub struct KnownBlockShape {

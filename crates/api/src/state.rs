@@ -24,7 +24,7 @@ pub enum TodoPriority {
 /// One item of a todo list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Todo {
-    /// An ID of the client's, unique in the list.
+    /// An ID that the client chooses, unique in the list.
     #[serde(default)]
     pub id: String,
     /// What to do.
@@ -95,13 +95,13 @@ pub struct Skills {
 /// A sub-agent of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Agent {
-    /// An ID of the client's.
+    /// An ID that the client chooses.
     pub id: String,
     #[serde(default)]
     pub name: String,
-    /// `running`, `finished`, `failed`, or the client's own word.
+    /// `running`, `finished`, `failed`, or another word of the client.
     pub status: String,
-    /// What it answered.
+    /// Its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The main conversation has seen the result.
@@ -126,7 +126,7 @@ pub struct Tools {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileRead {
     pub path: String,
-    /// RFC 3339. If absent, the order of the list counts, newest last.
+    /// When it was read, as RFC 3339. By default, the files are in order, newest last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at: Option<String>,
 }

@@ -8,8 +8,8 @@ use crate::MemorySource;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamInit {
     pub project_dir: String,
-    /// A repository that everybody can reach: https, ssh, file, or an absolute path. If absent, the one in
-    /// `[team]`, otherwise a new local repository.
+    /// A repository that everybody can reach: https, ssh, file, or an absolute path. By default the one in the `[team]`
+    /// settings, else a new local repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
     /// A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute.
@@ -29,7 +29,7 @@ pub struct TeamStatus {
     /// The commit to which the directory was last updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// Whether the remote answers; absent if it was not asked.
+    /// Whether the remote can be reached; absent if this was not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reachable: Option<bool>,
     /// What is wrong, in words.
@@ -60,7 +60,7 @@ pub enum TeamMemoryKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamSyncRequest {
     pub project_dir: String,
-    /// Adopt the remote's history although it was rewritten. Local changes are kept.
+    /// Accept that the remote's history was rewritten. Local changes are kept.
     #[serde(default)]
     pub accept_rewrite: bool,
 }
@@ -93,15 +93,15 @@ pub struct TeamSync {
 /// A topic that two people changed. Both versions are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamConflict {
-    /// Now contains their version.
+    /// Name of the topic, which now contains the other version.
     pub name: String,
-    /// Contains our version.
+    /// Name of the topic that contains your version.
     pub kept_as: String,
-    /// Who made their version.
+    /// Who made the other version.
     pub theirs_by: String,
 }
 
-/// A file that must not be shared in its current state. Names the finding, but never contains the value.
+/// A file that must not be shared in its current state. The reasons never quote a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamBlocked {
     pub file: String,
@@ -113,7 +113,7 @@ pub struct TeamBlocked {
     pub by: Option<String>,
 }
 
-/// Where a file was stopped.
+/// Where a file was blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockedWay {
@@ -121,7 +121,7 @@ pub enum BlockedWay {
     Here,
     /// It was not copied into the directory.
     Incoming,
-    /// A commit that is not pushed yet contains it, so nothing is pushed.
+    /// A commit that has not been pushed contains it, so nothing is pushed.
     History,
 }
 
@@ -206,7 +206,7 @@ pub struct DecidedProposal {
 pub struct TeamQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// `true`: check whether the remote answers
+    /// `true`: check whether the remote can be reached
     #[serde(default)]
     #[param(value_type = Option<bool>)]
     pub ask: bool,

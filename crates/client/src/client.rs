@@ -12,13 +12,15 @@ use crate::error::{ClientError, problem};
 use crate::places::DaemonPlaces;
 use crate::start::Starter;
 
-/// A local daemon accepts at once or not at all; a remote one may take a little longer.
+/// Time limit to connect. A local daemon accepts at once or not at all.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// A daemon whose health check takes longer counts as unreachable.
 const HEALTH_WITHIN: Duration = Duration::from_secs(2);
-/// Longest plain request: a compaction by a slow model, whose own deadline is ten minutes. Streams have no such limit.
+/// Time limit of a request. The longest is a compaction by a slow model, whose deadline is ten minutes. Streams have no
+/// limit.
 const ANSWER_WITHIN: Duration = Duration::from_secs(660);
-/// Shorter than the daemon keeps idle connections, so that a closing one is not reused.
+/// How long an idle connection is kept: less than in the daemon, so that no connection is reused that the daemon
+/// closes.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 
 /// A daemon to talk to. Cheap to clone.
@@ -29,8 +31,8 @@ pub struct Client {
     token: Option<String>,
 }
 
-/// For connections without encryption. If another crate in the build enables TLS, a client would otherwise panic
-/// without a provider, and read the system's certificates.
+/// A TLS configuration that trusts nobody, because connections are not encrypted. Without it, if another crate in the
+/// build enables TLS, a client panics for lack of a provider or reads the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(rustls::ClientConfig::builder_with_provider(provider)
@@ -57,7 +59,7 @@ impl Client {
         Ok(Self { http, base, token })
     }
 
-    /// The running daemon; does not start one.
+    /// Connects to the running daemon. Does not start one.
     pub async fn find(places: &DaemonPlaces) -> Result<Self, ClientError> {
         let Some(url) = places.address() else {
             return Err(ClientError::NotRunning { home: places.home.path().display().to_string() });
@@ -67,7 +69,7 @@ impl Client {
         Ok(client)
     }
 
-    /// The running daemon, else a new one. A daemon named by `BETHINK_URL` is never started from here.
+    /// Connects to the running daemon, or starts one. A daemon named by `BETHINK_URL` is never started.
     pub async fn find_or_start(
         places: &DaemonPlaces,
         starter: &Starter,
@@ -90,7 +92,7 @@ impl Client {
         self.json("GET /health", request.timeout(HEALTH_WITHIN)).await
     }
 
-    /// The address of a route; every segment is percent-encoded.
+    /// Returns the address of a route. Every segment is percent-encoded.
     pub(crate) fn at(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -99,7 +101,7 @@ impl Client {
         url
     }
 
-    /// With the parameters that have a value.
+    /// `GET` with the query parameters that have a value.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -124,7 +126,7 @@ impl Client {
         self.json(&format!("POST /{path}"), self.request(Method::POST, self.at(path))).await
     }
 
-    /// A request with a complete answer.
+    /// A request with a time limit for the whole answer.
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.stream(method, url).timeout(ANSWER_WITHIN)
     }
@@ -179,7 +181,7 @@ pub(crate) fn garbled(what: &str, error: &dyn std::error::Error) -> ClientError 
     ClientError::Garbled { what: what.to_owned(), reason: error.to_string() }
 }
 
-/// The innermost cause: the outer ones say "error sending request" and repeat the address.
+/// Returns the innermost cause. The outer ones are "error sending request" with the address.
 fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

@@ -1,4 +1,4 @@
-//! Why a request failed: no daemon, a refusal, or an answer that could not be read.
+//! Errors of requests: no daemon, a problem, or an answer that could not be read.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use bethink_api::Problem;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// No daemon is listening there, or the connection broke.
@@ -60,7 +61,7 @@ pub enum StartError {
     Late { log: PathBuf },
 }
 
-/// The problem in an answer's body, or one made from the status if the body has none.
+/// Reads the problem in an answer's body, or makes one from the status if the body has none.
 pub(crate) fn problem(status: u16, body: &[u8]) -> Problem {
     let told = serde_json::from_slice::<Problem>(body).ok();
     told.unwrap_or_else(|| Problem {

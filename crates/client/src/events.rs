@@ -9,13 +9,13 @@ use uuid::Uuid;
 use crate::client::{Client, garbled};
 use crate::error::ClientError;
 
-/// Largest event taken in, in bytes; the daemon's own are far smaller.
+/// Maximum size of an event, in bytes. The daemon's events are far smaller.
 const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// An open event stream; dropping it closes it.
 #[derive(Debug)]
 pub struct EventSubscription {
-    /// The request, for an error.
+    /// Names the request in errors.
     what: &'static str,
     client: Client,
     response: Response,
@@ -24,12 +24,12 @@ pub struct EventSubscription {
 }
 
 impl EventSubscription {
-    /// An answer that is a stream of events of at most so many bytes each.
+    /// Reads an answer as a stream of events of at most `most` bytes each.
     pub(crate) fn of(client: Client, response: Response, what: &'static str, most: usize) -> Self {
         Self { what, client, response, decoder: Decoder::new(most), ready: VecDeque::new() }
     }
 
-    /// The next event; `None` when the daemon ended the stream. Waits as long as it takes.
+    /// Waits for the next event. Returns `None` when the daemon ends the stream.
     pub async fn next(&mut self) -> Result<Option<SseEvent>, ClientError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -46,7 +46,7 @@ impl EventSubscription {
 }
 
 impl Client {
-    /// `GET /v1/sessions/{id}/events`, after the event `last_id` when there is one to resume from.
+    /// `GET /v1/sessions/{id}/events`, from now on or after the event `last_id`.
     pub async fn events(
         &self,
         id: Uuid,

@@ -1,4 +1,4 @@
-//! Sends MCP messages to the daemon's endpoint one by one, for a program that bridges another transport.
+//! Sends MCP messages to the daemon one by one, for a program that bridges another transport.
 
 use std::path::Path;
 
@@ -17,9 +17,9 @@ const SESSION: HeaderName = HeaderName::from_static("x-bethink-session");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// Where a request of the protocol without sessions names its version.
+/// The member of `_meta` with the protocol version, in versions of the protocol without sessions.
 const OWN_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// Largest message in a stream, in bytes; the daemon's own are far smaller.
+/// Maximum size of a message in a stream, in bytes. The daemon's messages are far smaller.
 const MAX_MESSAGE: usize = 32 << 20;
 
 /// The project and session of calls that do not name one.
@@ -27,8 +27,8 @@ const MAX_MESSAGE: usize = 32 << 20;
 pub struct McpOrigin(HeaderMap);
 
 impl McpOrigin {
-    /// The directory that the client works in, and its session: an id, or `last`. `None` where the directory's name
-    /// has a control character, which no header carries.
+    /// The directory that the client works in, and its session: an id, or `last`. Returns `None` if the directory's
+    /// name has a control character, which a header cannot contain.
     pub fn new(project: &Path, session: Option<&str>) -> Option<Self> {
         let mut headers = HeaderMap::new();
         let project = HeaderValue::from_bytes(project.as_os_str().as_encoded_bytes()).ok()?;
@@ -40,18 +40,18 @@ impl McpOrigin {
     }
 }
 
-/// What came back for a message.
+/// The answer to a message.
 #[derive(Debug)]
 pub enum McpAnswer {
-    /// It was taken, and has no answer.
+    /// The message was accepted. It is of a kind that has no answer.
     Nothing,
     /// One JSON-RPC message; errors are messages too.
     Message(Vec<u8>),
-    /// Several, as they come.
+    /// Several messages, as they arrive.
     Stream(Box<McpStream>),
 }
 
-/// Why nothing came back.
+/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the daemon did not answer a message")]
 pub struct McpFailure {
@@ -61,16 +61,16 @@ pub struct McpFailure {
     pub begun: bool,
 }
 
-/// Messages of one answer.
+/// The messages of an answer, as they arrive.
 #[derive(Debug)]
 pub struct McpStream(EventSubscription);
 
-/// The headers that say of a message what its body says; `negotiated` is the version of a session that began with
-/// `initialize`.
+/// Returns the headers that repeat parts of a message. `negotiated` is the protocol version of a session that began
+/// with `initialize`.
 fn headers_of(message: &Value, negotiated: Option<&str>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut put = |name: HeaderName, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(&carried(value)) {
+        if let Ok(value) = HeaderValue::from_str(&header_value(value)) {
             headers.insert(name, value);
         }
     };
@@ -94,8 +94,8 @@ fn headers_of(message: &Value, negotiated: Option<&str>) -> HeaderMap {
     headers
 }
 
-/// A header's value as the protocol writes it where it can't stand as it is.
-fn carried(value: &str) -> String {
+/// Returns the value of a header, encoded as the protocol requires if a header cannot contain it.
+fn header_value(value: &str) -> String {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~');
     let looks_coded = value.starts_with("=?base64?") && value.ends_with("?=");
     let is_bare = value.bytes().all(is_plain) && value.trim() == value && !looks_coded;
@@ -106,7 +106,7 @@ fn carried(value: &str) -> String {
 }
 
 impl Client {
-    /// `POST /mcp` with one message: `bytes`, which read as `message`.
+    /// `POST /mcp` with one message: its `bytes`, which have been parsed as `message`.
     pub async fn mcp(
         &self,
         bytes: Vec<u8>,
@@ -140,16 +140,16 @@ impl Client {
         if status.is_success() {
             return Ok(McpAnswer::Nothing);
         }
-        // At the door: another daemon's token, or a daemon that stops.
-        let at_the_door =
+        // The daemon did not read the message: it has another token, or it is shutting down.
+        let is_unread =
             matches!(status, StatusCode::UNAUTHORIZED | StatusCode::SERVICE_UNAVAILABLE);
         let refused = ClientError::Refused(Box::new(problem(status.as_u16(), &body)));
-        Err(McpFailure { begun: !at_the_door, error: refused })
+        Err(McpFailure { begun: !is_unread, error: refused })
     }
 }
 
 impl McpStream {
-    /// The next message; `None` when the daemon ended the answer.
+    /// Waits for the next message. Returns `None` at the end of the answer.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         while let Some(event) = self.0.next().await? {
             // Events without data keep the connection open.
@@ -229,9 +229,9 @@ mod tests {
     #[test]
     fn nothing_leaves_its_header() {
         for value in ["a\r\nx-evil: 1", " a", "=?base64?YQ==?=", "\u{0}", "ü"] {
-            let carried = carried(value);
+            let carried = header_value(value);
             assert!(carried.starts_with("=?base64?") && HeaderValue::from_str(&carried).is_ok());
         }
-        assert_eq!(carried("plain name"), "plain name");
+        assert_eq!(header_value("plain name"), "plain name");
     }
 }

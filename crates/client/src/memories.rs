@@ -1,4 +1,4 @@
-//! The memory of a project: topics as text with a tag, and their versions.
+//! Requests about a project's memory: topics as text with an ETag, and their versions.
 
 use bethink_api as api;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
@@ -10,7 +10,7 @@ use crate::error::ClientError;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-/// A topic of a project, as the path of a request names it.
+/// The address of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicRef {
     pub project_dir: String,
@@ -18,7 +18,7 @@ pub struct TopicRef {
     pub name: String,
 }
 
-/// A topic as it was read.
+/// The text of a topic, with its ETag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedText {
     pub text: String,
@@ -26,12 +26,14 @@ pub struct TaggedText {
     pub etag: String,
 }
 
-/// What a write may replace.
+/// The condition of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
+    /// Writes in any case.
     Anything,
+    /// Only if the topic does not exist.
     Nothing,
-    /// The text that was read with this tag.
+    /// Only the text that was read with this ETag.
     Tag(String),
 }
 
@@ -46,7 +48,7 @@ impl Over {
 }
 
 impl Client {
-    /// One page; in order of scope and name.
+    /// One page, in order of scope and name.
     pub async fn memories(&self, query: &api::MemoryQuery) -> Result<api::MemoriesPage> {
         self.get("v1/memories", query).await
     }
@@ -55,7 +57,7 @@ impl Client {
         self.send(Method::POST, "v1/memories", what).await
     }
 
-    /// Memories that fit a question.
+    /// The memories that are relevant to a question.
     pub async fn recall(&self, what: &api::RecallRequest) -> Result<api::RecallAnswer> {
         self.send(Method::POST, "v1/recall", what).await
     }

@@ -1,4 +1,4 @@
-//! Notes of a session, with a tag that shows whether they have changed.
+//! Requests about a session's notes: a text with an ETag.
 
 use bethink_api as api;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH};
@@ -10,12 +10,12 @@ use crate::error::ClientError;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-/// The notes as they were read.
+/// The text of the notes, with its ETag.
 #[derive(Clone, Debug)]
 pub struct NotesText {
     pub text: String,
     pub etag: String,
-    /// Newest message that the daemon's own lines cover; 0 before the first update.
+    /// Position of the newest message that the daemon's own lines cover; 0 before the first update.
     pub through_seq: u64,
     /// Errors in the user's own template or instruction.
     pub faults: Vec<String>,

@@ -1,4 +1,4 @@
-//! Where the daemon's home is, and how a client finds the daemon in it.
+//! The daemon's home, and how a client finds the daemon in it.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl DaemonPlaces {
         self.home.path().join("start.lock")
     }
 
-    /// What the daemon wrote about itself; it may no longer be running.
+    /// Reads `daemon.json`. Its daemon may no longer be running.
     pub fn daemon(&self) -> Option<DaemonFile> {
         serde_json::from_slice(&std::fs::read(self.home.daemon_file()).ok()?).ok()
     }
@@ -50,8 +50,8 @@ impl DaemonPlaces {
         self.token.clone().or_else(|| read_token(&self.home.token()))
     }
 
-    /// The address to try. The default one only if this home has a token: otherwise a daemon that answers there belongs
-    /// to another home.
+    /// The address to try. The default address only if this home has a token: otherwise, the daemon there belongs to
+    /// another home.
     pub fn address(&self) -> Option<String> {
         self.url
             .clone()

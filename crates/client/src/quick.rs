@@ -6,19 +6,21 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::places::DaemonPlaces;
 
-/// The request is written even after the deadline: a daemon that hangs reads it from its socket later, and then checks
-/// the spool.
+/// Time to write a request after the deadline. A daemon that hangs reads it from its socket later, and then checks the
+/// spool.
 const LAST_TRY: Duration = Duration::from_millis(1);
 
-/// Largest answer: several times the longest text of a hook, escaped.
+/// Maximum size of an answer, in bytes: several times the longest text of a hook, escaped.
 const MOST_ANSWER_BYTES: u64 = 256 << 10;
 
 /// The daemon's answer.
@@ -41,7 +43,7 @@ pub enum QuickError {
     Garbled,
 }
 
-/// Posts JSON, and waits at most `patience` for the whole answer.
+/// Posts JSON and waits at most `patience` for the whole answer.
 pub fn post(
     places: &DaemonPlaces,
     path: &str,
@@ -64,26 +66,20 @@ pub fn post(
 }
 
 /// A stream with timeouts.
-trait Timed: Read + Write {
-    fn wait_at_most(&self, wait: Duration) -> io::Result<()>;
-}
-
-impl Timed for UnixStream {
+trait Timed: Read + Write + AsFd {
     fn wait_at_most(&self, wait: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(wait)).and_then(|()| self.set_write_timeout(Some(wait)))
+        set_socket_timeout(self, Timeout::Recv, Some(wait))?;
+        Ok(set_socket_timeout(self, Timeout::Send, Some(wait))?)
     }
 }
 
-impl Timed for TcpStream {
-    fn wait_at_most(&self, wait: Duration) -> io::Result<()> {
-        self.set_read_timeout(Some(wait)).and_then(|()| self.set_write_timeout(Some(wait)))
-    }
-}
+impl Timed for UnixStream {}
+impl Timed for TcpStream {}
 
 type Connected = (Box<dyn Timed>, String, Option<String>);
 
-/// Connects through the socket, which only our own user can serve; through TCP if `BETHINK_URL` is set or the home has
-/// no socket.
+/// Connects through the socket, which only a process of this user can serve, or through TCP if `BETHINK_URL` is set or
+/// the home has no socket.
 fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
     if places.url.is_none() {
         match unix(&places.home.socket()) {
@@ -106,7 +102,7 @@ fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
     Ok((Box::new(stream), host, places.token()))
 }
 
-/// Does not block: the connection queue of a suspended daemon fills up, and connecting would then hang forever.
+/// Connects without blocking: if the daemon is suspended, its connection queue fills up, and `connect` would hang.
 fn unix(path: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -118,7 +114,7 @@ fn unix(path: &Path) -> io::Result<UnixStream> {
 
 fn left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
-    // A timeout of zero would mean none.
+    // A timeout of zero means no timeout.
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
@@ -181,7 +177,7 @@ fn length(head: &str) -> Option<usize> {
     length.trim().parse().ok()
 }
 
-/// Our daemon announces the length of every answer that is not a stream.
+/// Parses an answer. The daemon sends the length of every answer that is not a stream.
 fn parse(answer: &[u8]) -> Option<HookResponse> {
     let (head, body) = split(answer)?;
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;

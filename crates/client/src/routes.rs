@@ -11,7 +11,7 @@ use crate::error::ClientError;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-/// `POST …/context`: the body of the next model call, and what it was made of.
+/// The answer of `POST …/context`: the body of the next model call, and a report of what it contains.
 #[derive(Debug, Deserialize)]
 pub struct Context {
     pub system: Option<Box<RawValue>>,
@@ -21,12 +21,12 @@ pub struct Context {
 }
 
 impl Client {
-    /// An address that logs one browser in.
+    /// A URL that logs in one browser.
     pub async fn launch_dashboard(&self) -> Result<api::Launch> {
         self.post("v1/dashboard/launch").await
     }
 
-    /// Where a provider's client is pointed to.
+    /// Base URLs for clients of a provider.
     pub async fn gateway(&self) -> Result<api::GatewayAddresses> {
         self.get("v1/gateway", &()).await
     }
@@ -64,7 +64,7 @@ impl Client {
 
     // messages
 
-    /// Durable when this returns.
+    /// The messages are on disk when this returns.
     pub async fn append(&self, id: Uuid, messages: &api::AppendRequest) -> Result<api::Appended> {
         self.send(Method::POST, &format!("v1/sessions/{id}/messages"), messages).await
     }
@@ -73,12 +73,12 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/messages"), query).await
     }
 
-    /// All history of a session.
+    /// Searches the history of a session.
     pub async fn search(&self, id: Uuid, query: &api::SearchQuery) -> Result<api::SearchHits> {
         self.get(&format!("v1/sessions/{id}/search"), query).await
     }
 
-    /// All history of a project's sessions.
+    /// Searches the history of a project's sessions.
     pub async fn search_project(
         &self,
         project_dir: &str,
@@ -100,7 +100,7 @@ impl Client {
         self.send(Method::POST, &format!("v1/sessions/{id}/context"), request).await
     }
 
-    /// Changes nothing.
+    /// What fills the context window. Changes nothing.
     pub async fn report(&self, id: Uuid) -> Result<api::ContextReport> {
         self.get(&format!("v1/sessions/{id}/context/report"), &()).await
     }
@@ -127,7 +127,7 @@ impl Client {
         self.post(&format!("v1/sessions/{id}/compactions/{compaction}/undo")).await
     }
 
-    /// The messages behind a summary; with `q` those that it is about.
+    /// The messages behind a summary, or only those that its line `q` is about.
     pub async fn expand(
         &self,
         id: Uuid,
@@ -143,7 +143,7 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/collapses"), &()).await
     }
 
-    /// The messages behind a collapsed span; with `q` those that it is about.
+    /// The messages behind a collapsed span, or only those that its line `q` is about.
     pub async fn expand_collapse(
         &self,
         id: Uuid,
@@ -176,7 +176,7 @@ impl Client {
         Ok(Bytes { client: self.clone(), response })
     }
 
-    /// The job's result is a [`api::DreamResult`].
+    /// Starts a job whose result is an [`api::DreamResult`].
     pub async fn dream(&self, request: &api::DreamRequest) -> Result<api::Job> {
         self.send(Method::POST, "v1/dream", request).await
     }
@@ -201,7 +201,7 @@ impl Client {
         self.send(Method::POST, "v1/team/sync", sync).await
     }
 
-    /// The waiting ones, or all.
+    /// The open proposals, or all.
     pub async fn proposals(&self, project_dir: &str, all: bool) -> Result<api::Proposals> {
         let query = api::ProposalQuery { project_dir: Some(project_dir.to_owned()), all };
         self.get("v1/proposals", &query).await

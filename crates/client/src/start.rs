@@ -1,5 +1,4 @@
-//! Starts the daemon from a client: only one even if many clients try, and in its own session, so that it survives the
-//! terminal.
+//! Starts the daemon from a client. Only one is started even if many clients try, and it outlives their terminals.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -17,7 +16,7 @@ use crate::client::Client;
 use crate::error::{SERVES_WITHIN, StartError};
 use crate::places::DaemonPlaces;
 
-/// How often to check; a healthy daemon starts within some tens of milliseconds.
+/// Interval of checks. A healthy daemon starts within some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes of the log that are shown if a daemon stops at once.
 const LOG_GLIMPSE: u64 = 2_000;
@@ -108,9 +107,9 @@ impl Starter {
 }
 
 /// Becomes the daemon: leaves the terminal's session and replaces this process. Returns only on failure. Without unsafe
-/// code a process can only leave a session by itself, so the client launches itself first.
+/// code, a process cannot start a child in another session, so the client launches itself first.
 pub fn detach(daemon: &OsStr, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Error {
-    // fails only for a process that leads a group already; being in another session is then given
+    // Fails only if this process leads a group, and then it already has a session of its own.
     let _session = rustix::process::setsid();
     Command::new(daemon).args(arguments).exec()
 }

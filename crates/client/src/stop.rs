@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::error::ClientError;
 use crate::places::DaemonPlaces;
 
-/// Longer than the daemon's own deadline for unfinished work.
+/// How long to wait for the end of the daemon: longer than its own deadline for unfinished work.
 const GONE_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -21,16 +21,16 @@ pub enum StopError {
     #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error(
-        "the daemon at {url} is managed elsewhere: BETHINK_URL is set; unset it to stop the one of this home"
+        "the daemon at {url} is managed elsewhere, because `BETHINK_URL` is set; unset it to stop the daemon of this home"
     )]
     NotOurs { url: String },
     #[error(
-        "what answers at {url} does not accept this home's token, so process {pid} was not stopped"
+        "the program at {url} does not accept this home's token, so process {pid} was not stopped"
     )]
     Stranger { url: String, pid: u32, source: Box<ClientError> },
     #[error("could not stop process {pid}")]
     Signal { pid: u32, source: io::Error },
-    #[error("process {pid} is still running {} s after it was told to stop", GONE_WITHIN.as_secs())]
+    #[error("process {pid} is still running {} s after it was asked to stop", GONE_WITHIN.as_secs())]
     Late { pid: u32 },
 }
 

@@ -1,7 +1,7 @@
-//! Keeps what the `metrics` macros count in this process, and writes it as Prometheus text (version 0.0.4).
+//! Stores what the `metrics` macros count in this process, and writes it as Prometheus text (version 0.0.4).
 //!
-//! Counters and gauges are one number a series; a histogram is a summary: count, sum, and quantiles over its
-//! newest samples, so that a series takes the same few kilobytes however long the daemon runs.
+//! A counter or gauge has one number per series. A histogram is written as a summary: count, sum, and quantiles of its
+//! newest samples, so that a series takes a few kilobytes however long the daemon runs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use metrics::{
     Unit,
 };
 
-/// Samples that quantiles are taken of.
+/// Number of newest samples from which quantiles are calculated.
 const MOST_SAMPLES: usize = 512;
 const QUANTILES: [f64; 7] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0];
 
-/// Every series that was counted so far.
+/// All series of this process.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsRegistry(Arc<Tables>);
 
@@ -33,20 +33,19 @@ struct Tables {
 struct Series<T>(Mutex<HashMap<Key, Arc<T>>>);
 
 impl MetricsRegistry {
-    /// The registry that the macros count in. A second caller in the process (tests boot several daemons) shares
-    /// the first one's.
+    /// The registry that the macros use. There is one per process, even if tests boot several daemons.
     pub fn global() -> Self {
         static GLOBAL: OnceLock<MetricsRegistry> = OnceLock::new();
         let install = || {
             let registry = Self::default();
-            // Where another recorder is installed already, ours stays empty and nothing breaks.
+            // If another recorder is already installed, this registry stays empty.
             drop(metrics::set_global_recorder(registry.clone()));
             registry
         };
         GLOBAL.get_or_init(install).clone()
     }
 
-    /// Prometheus text: series of a name together, names in order.
+    /// Writes Prometheus text, in order of names and series.
     pub fn render(&self) -> String {
         let mut out = String::new();
         self.0.counters.render("counter", &mut out, |out, key, counter| {

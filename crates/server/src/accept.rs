@@ -1,7 +1,7 @@
 //! The accept loops: every connection is counted, timed and drained.
 //!
-//! axum's own loop is not enough: it sets no timer, so half-sent request heads stay forever; it has no connection limit;
-//! and at shutdown it waits for streams without end.
+//! axum's own loop is not enough: it sets no timer, so half-sent request heads stay forever; it has no connection
+//! limit; and at shutdown it waits for endless streams.
 
 use std::io;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::guard::Listener;
 use crate::listen::is_own_user;
 use crate::problem::{HttpFailure, ProblemSort};
 
-/// Pause after an accept failed for lack of descriptors or memory: long enough not to spin, short enough not to be
-/// noticed.
+/// Pause after `accept` failed, such as for lack of file descriptors. It prevents a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How many connections over the limit get an error answer at a time; further ones are closed without one.
+/// Maximum number of connections over the limit that are answered at the same time. Further ones are closed without an
+/// answer.
 const MAX_TURNED_AWAY: usize = 32;
 
-/// Time that such a connection has to take the answer.
+/// Time limit for that answer.
 const TURN_AWAY: Duration = Duration::from_secs(1);
 
-/// Dropping a connection takes no time. This only limits a handler that does not yield.
+/// How long to wait for dropped connections to end. Only a handler that does not yield takes that long.
 const AFTER_DEADLINE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -44,9 +44,9 @@ pub(crate) struct Connections {
     free: Arc<Semaphore>,
     turned_away: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// No new connections, and no new requests on old ones.
+    /// After this, no connection and no further request is accepted.
     stop: CancellationToken,
-    /// Drops what remains.
+    /// After this, the remaining connections are dropped.
     kill: CancellationToken,
     drain: Duration,
 }
@@ -94,7 +94,7 @@ impl Connections {
         }
     }
 
-    /// Accepts connections of the daemon's own user until the stop.
+    /// Accepts connections of the daemon's own user until the server is stopped.
     pub(crate) async fn accept_unix(&self, listener: UnixListener) {
         loop {
             let accepted = tokio::select! {
@@ -105,7 +105,7 @@ impl Connections {
                 Ok((stream, _)) if is_own_user(&stream) => {
                     self.take(stream, Listener::Socket);
                 }
-                Ok(_) => tracing::warn!("refused a connection of another user at the socket"),
+                Ok(_) => tracing::warn!("refused a connection of another user to the socket"),
                 Err(error) => self.pause_after(&error).await,
             }
         }
@@ -151,8 +151,8 @@ impl Connections {
         });
     }
 
-    /// Answers why, and reads what was already sent: closing with unread bytes would reset the connection and lose the
-    /// answer.
+    /// Answers with an error, and reads what the client has already sent. Otherwise closing would reset the connection,
+    /// and the client would not receive the answer.
     fn turn_away<S>(&self, mut stream: S)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -169,7 +169,7 @@ impl Connections {
             };
             // Best effort: a client that does not read is closed.
             if let Ok(Err(error)) = tokio::time::timeout(TURN_AWAY, farewell).await {
-                tracing::debug!(%error, "a client over the cap did not take its answer");
+                tracing::debug!(%error, "could not send an error to a client over the connection limit");
             }
             drop(place);
         });
@@ -188,7 +188,7 @@ impl Connections {
     }
 }
 
-/// The answer over the limit, as bytes: it is written before any request is read.
+/// The answer to a connection over the limit, as bytes, because it is written before any request is read.
 async fn busy() -> Vec<u8> {
     let failure =
         HttpFailure::new(ProblemSort::Busy, "all connections are taken; try again in a moment");

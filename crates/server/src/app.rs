@@ -17,19 +17,19 @@ use crate::pages::Pages;
 pub(crate) struct ServerState {
     pub(crate) daemon: Daemon,
     pub(crate) limits: Limits,
-    /// Cancelled when the daemon stops, so that endless streams end.
+    /// Cancelled when the daemon stops, to end event streams.
     pub(crate) stopping: CancellationToken,
     pub(crate) running_keys: RunningKeys,
     /// Logins of the dashboard.
     pub(crate) pages: Arc<Pages>,
-    /// The daemon's address, and the capability in the gateway addresses.
+    /// The daemon's TCP address.
     pub(crate) address: SocketAddr,
     pub(crate) capability: Capability,
-    /// Connections and running work; a stop waits for them.
+    /// Connections and running work, which a shutdown waits for.
     pub(crate) tasks: TaskTracker,
 }
 
-/// Never printed.
+/// The secret in the gateway addresses. It is never printed.
 #[derive(Clone)]
 pub(crate) struct Capability(pub(crate) String);
 

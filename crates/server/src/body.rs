@@ -19,7 +19,7 @@ use crate::problem::{HttpFailure, ProblemSort};
 const FEWER_MESSAGES: &str =
     "send fewer messages at a time, or raise the limit in the [daemon] section";
 
-/// The body of a change, within its limits, valid UTF-8 and not too deep; with its idempotency key.
+/// The body of a request: within its limits, valid UTF-8 and not nested too deeply; with its idempotency key.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) key: Option<Receipt>,
@@ -27,7 +27,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// The JSON text as it was sent, after a syntax check.
+    /// Checks the syntax, and returns the JSON text as it was sent.
     pub(crate) fn text(&self) -> Result<Bytes, HttpFailure> {
         object::<IgnoredAny>(&self.body)?;
         Ok(self.body.clone())
@@ -60,7 +60,8 @@ where
     }
 }
 
-/// The body of a change, within its size limit, with its idempotency key. The service checks it while parsing it.
+/// The body of a request within its size limit, with its idempotency key. The service checks the text while it parses
+/// it.
 #[derive(Debug)]
 pub(crate) struct UncheckedBody {
     pub(crate) key: Option<Receipt>,
@@ -87,13 +88,13 @@ where
     }
 }
 
-/// Valid UTF-8, nested at most `depth` deep, and a JSON object.
+/// Checks that a body is a JSON object in valid UTF-8, nested at most `depth` levels deep.
 pub(crate) fn check_object(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     check_text(body, depth)?;
     object::<IgnoredAny>(body).map(drop)
 }
 
-/// The whole body. It is refused as soon as it is known to exceed `limit` bytes; `smaller` is the hint for that.
+/// Reads the whole body, and refuses it as soon as it exceeds `limit` bytes; `smaller` is the hint for that.
 pub(crate) async fn read(
     body: Body,
     headers: &HeaderMap,
@@ -116,7 +117,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     media_type(headers).is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"))
 }
 
-/// Valid UTF-8, nested at most `depth` deep.
+/// Checks that a body is valid UTF-8, nested at most `depth` levels deep.
 pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     if let Err(error) = std::str::from_utf8(body) {
         let offset = error.valid_up_to();
@@ -134,7 +135,7 @@ pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     Ok(())
 }
 
-/// Every request body is an object. serde would also accept an array for a struct, with its members by position.
+/// Parses a body, which must be an object. Without this check, serde would also accept an array for a struct.
 pub(crate) fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
     if body.trim_ascii_start().first() == Some(&b'{') {
         return parse(body);
@@ -143,7 +144,7 @@ pub(crate) fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure>
     Err(HttpFailure::field("body", "the body must be a JSON object"))
 }
 
-/// Invalid JSON is a 400; a value of the wrong type is a 422 that names its field.
+/// Answers 400 for invalid JSON, and 422 with the name of the field for a value of the wrong type.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {

@@ -14,7 +14,7 @@ use crate::body::Sent;
 use crate::idempotency::once;
 use crate::problem::HttpFailure;
 
-/// What was sent, and the daemon to apply it to.
+/// The body of a request, and the daemon to apply it to.
 #[derive(Debug)]
 pub(crate) struct Change {
     app: ServerState,
@@ -60,12 +60,12 @@ impl Change {
         T: Serialize,
         F: Future<Output = Result<T, ServiceError>> + Send + 'static,
     {
-        // On the heap: a handler holds several layers of it.
+        // On the heap, because the futures of a handler would become too large.
         let work = Box::pin(work(self.app.daemon.clone()));
         once(&self.app, self.sent.key, async move { HttpAnswer::with(status, &work.await?) }).await
     }
 
-    /// For an answer that is not the JSON of a value.
+    /// Runs `work`, which builds the answer itself.
     pub(crate) async fn answered<F>(self, work: impl FnOnce(Daemon) -> F) -> Reply
     where
         F: Future<Output = Reply> + Send + 'static,

@@ -1,4 +1,4 @@
-//! One connection, from its first request until it or the daemon ends.
+//! Serves one connection until it is closed or the daemon stops.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,8 +19,8 @@ use tower::ServiceExt;
 
 use crate::guard::Listener;
 
-/// After a stop, a connection without a request waits this long for one that is on its way. Without a limit, a head that
-/// never ends would delay the stop.
+/// How long a connection without a request waits, after a stop, for a request that is on its way. Without a limit, a
+/// head that never ends would delay the stop.
 const IDLE_CLOSE: Duration = Duration::from_millis(250);
 
 /// Serves until the client disconnects. After `stop` it accepts no further request; at `kill` it drops running ones.
@@ -56,24 +56,24 @@ pub(crate) async fn serve_connection<S>(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke off");
+        tracing::debug!(%error, "a connection was broken");
     }
 }
 
-/// Held by every request of a connection until its answer is sent, beside the two that wait.
+/// Every request of a connection has a clone until its answer is sent. Two more clones exist as long as the connection.
 type Busy = Arc<()>;
 
 async fn idle(busy: &Busy) {
-    let waiting = 2;
+    let of_connection = 2;
     loop {
         tokio::time::sleep(IDLE_CLOSE).await;
-        if Arc::strong_count(busy) <= waiting {
+        if Arc::strong_count(busy) <= of_connection {
             return;
         }
     }
 }
 
-/// A body that marks its connection as busy until it is sent.
+/// An answer's body, which marks its connection as busy until it is sent.
 struct BusyBody {
     body: Body,
     _mark: Busy,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many wrong tokens in one window are answered with a plain 401.
+/// Number of wrong tokens per window that are answered with 401. Further ones are answered with 429.
 pub(crate) const MAX_FAILURES: u32 = 20;
 
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);

@@ -1,8 +1,8 @@
 //! Checks Host, Origin and bearer token, before routing and before the body is read.
 //!
-//! A web page can reach a loopback port in two ways: through a host name that resolves to 127.0.0.1 (stopped by the list
-//! of hosts), or with a plain cross-site request (stopped by the list of origins). A browser cannot reach the Unix socket,
-//! and the user of its peer is checked, so it needs neither Host nor token.
+//! A web page can send requests to a loopback port in two ways: through a host name that resolves to 127.0.0.1 (stopped
+//! by the list of hosts), or with a plain cross-site request (stopped by the list of origins). A browser cannot reach
+//! the Unix socket, and the user of its peer is checked, so it needs neither Host nor token.
 //!
 //! Over TCP a request needs one of three things: the token; a capability in the path, for gateway clients whose only
 //! credential is the provider's; or a login, for the daemon's own page. The token is removed from the request after the
@@ -143,7 +143,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether the request has the right token.
+    /// Removes the token from a request. Returns whether it had the right one.
     fn take_token(&self, request: &mut Request) -> bool {
         let below = request.uri().path().starts_with(KEY_HEADER_BELOW);
         let headers = request.headers_mut();
@@ -159,7 +159,7 @@ impl Guard {
         found
     }
 
-    /// Counts a request without valid credentials.
+    /// Counts a request without valid credentials, and returns its error.
     fn turned_away(&self, now: Instant) -> HttpFailure {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wait) = failures.count(now) {

@@ -12,10 +12,10 @@ use crate::problem::HttpFailure;
 
 const HEADER: &str = "idempotency-key";
 
-/// Longest key; a UUID or a hash fits several times.
+/// Maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 255;
 
-/// The key of a request, if it has one.
+/// Returns the key of a request, if it has one.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -64,7 +64,7 @@ where
         }
         let answer = work.await?;
         if let Err(error) = daemon.cx.keep_answer(key, answer.to_kept()).await {
-            // The work is done and durable; only a repetition is no longer recognized.
+            // The work is done and stored, but a repetition will not be recognized.
             tracing::warn!(%error, "could not store an answer for its idempotency key");
         }
         Ok(answer)
@@ -72,8 +72,8 @@ where
     .await
 }
 
-/// Runs `work` to its end even if the client disconnects, which drops the handler. Otherwise half of it could be stored
-/// without a record, and the client will come back for the answer.
+/// Runs `work` to its end even if the client disconnects, which drops the handler. Otherwise part of it could be stored
+/// without an answer for the client's next attempt.
 pub(crate) async fn to_the_end<F>(app: &ServerState, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,

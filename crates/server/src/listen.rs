@@ -13,13 +13,13 @@ pub enum ListenError {
     #[error("`{0}` is not a valid address to listen on: use IP:PORT or localhost:PORT")]
     NotAnAddress(String),
     #[error(
-        "{0} is not a loopback address: sessions hold whatever the agent read, so that only \
-         127.0.0.1, [::1] and localhost are served"
+        "{0} is not a loopback address: use 127.0.0.1, [::1] or localhost, because sessions contain \
+         whatever the agent has read"
     )]
     NotLoopback(SocketAddr),
     #[error(
-        "could not listen on {address}; is another program there? `--listen 127.0.0.1:0` takes a \
-         free port"
+        "could not listen on {address}; if another program uses the port, choose a free one with \
+         `--listen 127.0.0.1:0`"
     )]
     Bind {
         address: SocketAddr,
@@ -36,7 +36,8 @@ pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), Liste
     Ok((listener, bound))
 }
 
-/// The daemon already holds the lock of the home, so an existing socket belongs to a dead daemon.
+/// Replaces an existing socket. This daemon holds the lock of the home, so the socket belongs to a daemon that has
+/// ended.
 pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
@@ -49,7 +50,7 @@ pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Whether the user at the other end also runs this daemon.
+/// Whether the process at the other end belongs to the daemon's own user.
 pub(crate) fn is_own_user(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)

@@ -1,4 +1,4 @@
-//! Around every route: metrics of requests, and the headers of every answer.
+//! Middleware for every route: metrics of requests, and headers of answers.
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::problem::HttpFailure;
 
-/// Counts and times a request by its route, not by its path: IDs would create a series for every request.
+/// Counts and times a request by its route. With its path, the IDs would create a series for every request.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = match request.extensions().get::<MatchedPath>() {
         Some(path) => path.as_str().to_owned(),
@@ -33,8 +33,8 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Answers contain private sessions: they must not be sniffed, or cached unless a route allows it.
-pub(crate) async fn dress(request: Request, next: Next) -> Response {
+/// Adds headers that forbid content sniffing, and caching unless a route allows it: answers contain private sessions.
+pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -53,7 +53,7 @@ pub(crate) fn panicked(cause: Box<dyn std::any::Any + Send>) -> Response {
     HttpFailure::internal(&text).into_response()
 }
 
-/// Clients may invent methods, so series are only created for known ones.
+/// The label of a method. Clients can send any word, so all unknown ones share a series.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

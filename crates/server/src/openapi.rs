@@ -9,7 +9,8 @@ use utoipa::{IntoParams, Modify, OpenApi, PartialSchema, ToSchema};
 
 use crate::problem::ProblemSort;
 
-/// What no single handler says: the title, the token, the tags, and shapes that no handler names.
+/// The parts of the document that belong to no handler: the title, the token, the tags, and types that no handler
+/// names.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -69,7 +70,8 @@ pub(crate) struct Contract;
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "it describes a header to OpenAPI")]
 pub(crate) struct Key {
-    /// 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer
+    /// A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+    /// gets the answer of the first one
     #[param(rename = "Idempotency-Key")]
     idempotency_key: Option<String>,
 }
@@ -137,7 +139,7 @@ impl PartialSchema for SessionState {
 
 impl ToSchema for SessionState {}
 
-/// Says once what holds for all operations and all schemas.
+/// Adds what is the same for all operations and schemas.
 pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     let components = openapi.components.get_or_insert_default();
     components.responses.insert("Problem".to_owned(), problem().into());
@@ -166,16 +168,16 @@ pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi
     openapi
 }
 
-/// Any operation may answer with it.
+/// The response of every operation that fails.
 fn problem() -> Response {
     let schema = Some(Ref::from_schema_name("Problem"));
     ResponseBuilder::new()
-        .description("What was wrong, where, what is allowed and what to do")
+        .description("An error: what is wrong, and what to do")
         .content("application/problem+json", ContentBuilder::new().schema(schema).build())
         .build()
 }
 
-/// A response without a description of its own is described by its schema.
+/// Describes a response without a description by its schema.
 fn describe_response(response: &mut Response, components: &Components) {
     if !response.description.is_empty() {
         return;
@@ -259,13 +261,13 @@ fn constant(schema: Option<&RefOr<Schema>>) -> &str {
     object.enum_values.iter().flatten().next().and_then(|value| value.as_str()).unwrap_or("unknown")
 }
 
-/// Descriptions of fields that mean the same in every schema.
+/// Descriptions of fields that have the same meaning in every schema.
 const FIELDS: &[(&str, &str)] = &[
     ("after_seq", "The message after which the memories were added."),
     ("at", "When it happened, as RFC 3339."),
     ("attempt", "Number of the attempt, from 1."),
     ("branch", "Branch of the repository."),
-    ("by", "Who or what did it."),
+    ("by", "Who or what caused it."),
     ("bytes", "Size in bytes."),
     ("cache_read_tokens", "Tokens read from a cache."),
     ("calls", "Number of calls."),
@@ -308,13 +310,13 @@ const FIELDS: &[(&str, &str)] = &[
     ("session_id", "The session."),
     ("status", "The HTTP status."),
     ("step", "The step."),
-    ("tags", "Labels for finding it."),
+    ("tags", "Labels for searching."),
     ("text", "The text."),
     ("through_seq", "The newest message that the notes cover."),
     ("title", "The title."),
     ("tokens", "Number of tokens."),
-    ("tokens_after", "Tokens of the prompt afterwards."),
-    ("tokens_before", "Tokens of the prompt before."),
+    ("tokens_after", "Tokens of the prompt after it."),
+    ("tokens_before", "Tokens of the prompt before it."),
     ("tool", "Name of the tool."),
     ("topics", "Number of topics."),
     ("undone", "Whether it was undone."),

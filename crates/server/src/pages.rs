@@ -1,7 +1,8 @@
-//! The dashboard login: a launch token that works once, and the secrets that a page has afterwards.
+//! The dashboard login: launch tokens, which work once, and the secrets of logged-in pages.
 //!
-//! A browser sends a cookie to every port of a host, and other programs may serve other ports, so a cookie is not enough.
-//! A page also sends a value that it received at its login. Only pages of the daemon's own origin can read it again.
+//! A browser sends a cookie to every port of a host, and other programs may serve other ports, so a cookie is not
+//! enough. A page also sends a value that it received at its login. Only pages of the daemon's own origin can read that
+//! value.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -51,7 +52,7 @@ pub(crate) struct Admitted {
 }
 
 impl Pages {
-    /// A token for one login.
+    /// Creates a token for one login.
     pub(crate) fn launch(&self, now: Instant) -> String {
         let (secret, text) = Secret::new();
         let mut known = self.lock();
@@ -100,7 +101,7 @@ impl Pages {
     }
 }
 
-/// All ports of a host share cookies, so each daemon uses a name of its own.
+/// The name of the login cookie. All ports of a host share cookies, so each daemon uses its own name.
 pub(crate) fn cookie_name(port: u16) -> String {
     format!("bethink-{port}")
 }

@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHE
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-/// Seconds after which a retry can succeed, because another daemon has taken over the home or a connection is free.
+/// Seconds to wait before a retry, when another daemon may have taken over the home or a connection may be free.
 const RETRY_SECONDS: u64 = 1;
 
 /// An error to send: the problem, and headers that belong to it.
@@ -19,7 +19,7 @@ pub(crate) struct HttpFailure {
     headers: HeaderMap,
 }
 
-/// What kind of error it is: a service's, or one of HTTP itself.
+/// The kind of an error: one of HTTP, or one of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProblemSort {
@@ -164,7 +164,7 @@ impl HttpFailure {
         self
     }
 
-    /// An internal error: the cause goes to the log, never to the caller.
+    /// An internal error. The cause is logged, but not sent to the client.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request failed with an internal error");
         Self::new(ErrorKind::Internal, "internal error in the daemon; see its log for the cause")

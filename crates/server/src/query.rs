@@ -1,5 +1,5 @@
-//! Parses the query string into a type of `bethink-api`, with errors that name the parameter. If a name is repeated, the
-//! last value counts; an empty value counts as absent.
+//! Parses the query string into a type of `bethink-api`, with errors that name the parameter. If a name is repeated,
+//! the last value counts; an empty value counts as absent.
 
 use std::fmt;
 
@@ -50,7 +50,7 @@ impl<'a> Parameter<'a> {
         self.values.last().copied().unwrap_or_default()
     }
 
-    /// An error that names the value and what is allowed.
+    /// An error that quotes the value and names what is allowed.
     fn is_not(&self, allowed: &str) -> Wrong {
         let shown: String = self.value().chars().take(64).collect();
         let detail = format!("`{}` is {shown:?}; {allowed}", self.name);
@@ -134,7 +134,7 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
     }
 }
 
-/// An error, in the form in which serde passes it on.
+/// A failure as the error type of a deserializer.
 #[derive(Debug)]
 struct Wrong(HttpFailure);
 

@@ -14,7 +14,7 @@ use utoipa::openapi::extensions::Extensions;
 
 use crate::app::ServerState;
 use crate::guard::{Guard, guard};
-use crate::observe::{dress, observe, panicked};
+use crate::observe::{add_headers, observe, panicked};
 use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
@@ -34,7 +34,7 @@ pub(crate) fn router(app: ServerState, entrances: Vec<Router>, guard_state: Arc<
         .fallback_service(inner)
         .layer(from_fn_with_state(guard_state, guard))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(dress))
+        .layer(from_fn(add_headers))
 }
 
 /// The only list of routes: the router serves it, and the OpenAPI document describes its handlers.
@@ -113,8 +113,8 @@ routes! {
     "/v1/usage" => get usage::usage;
 }
 
-/// The OpenAPI document, which is committed as `openapi.json`. Other entrances serve formats that are defined elsewhere,
-/// so only their routes are listed.
+/// The OpenAPI document, which is committed as `openapi.json`. Other entrances serve formats that are defined
+/// elsewhere, so only their routes are listed.
 pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<String> {
     let mut openapi = Contract::openapi();
     openapi.merge(Handlers::openapi());

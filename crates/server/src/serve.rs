@@ -38,8 +38,9 @@ pub enum ServeError {
 ///
 /// The daemon itself is left running: the caller shuts it down afterwards.
 ///
-/// `entrances` are the routes of the gateway, MCP and the dashboard, without fallbacks: there is one for all. The guard
-/// checks their requests like all others, and removes the daemon's token, so no entrance ever sees it.
+/// `entrances` are the routes of the gateway, MCP and the dashboard. They must not have fallbacks, because the server
+/// has one for all routes. The guard checks their requests, too, and removes the daemon's token, so that no entrance
+/// sees it.
 pub async fn serve(
     daemon: Daemon,
     settings: &Settings,
@@ -78,7 +79,7 @@ pub async fn serve(
         }
     };
     tokio::join!(connections.accept_tcp(tcp), accept_unix);
-    // Removed before the drain: a client that looks now should start another daemon, not wait for this one.
+    // Removed before the drain, so that a client starts another daemon instead of waiting for this one.
     drop(announcement);
     tracing::info!("stopping");
     models.close_models();
@@ -86,8 +87,8 @@ pub async fn serve(
     Ok(())
 }
 
-/// The socket is optional. If it cannot be created (a path over 107 bytes, or a file system without sockets), the daemon
-/// serves only TCP.
+/// The socket is optional. If it cannot be created (a path over 107 bytes, or a file system without sockets), the
+/// daemon serves only TCP.
 fn unix_listener(home: &Home) -> Option<UnixListener> {
     let path = home.socket();
     match listen::unix(&path) {

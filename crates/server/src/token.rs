@@ -10,14 +10,14 @@ use rustix::fs::OFlags;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-/// Shortest accepted token; generated ones have 64 hexadecimal digits.
+/// Minimum length of a token, in bytes. Generated ones have 64.
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4_096;
 
 /// Context of the derived key. Changing it would invalidate every gateway address that clients use.
 const CAPABILITY: &str = "bethink 2026-11-22 capability of the gateway";
 
-/// Never printed.
+/// The token of a home. It is never printed.
 pub(crate) struct ServerToken(Vec<u8>);
 
 impl std::fmt::Debug for ServerToken {
@@ -44,7 +44,7 @@ impl ServerToken {
         Self(text.as_bytes().to_vec())
     }
 
-    /// Takes constant time, wherever the first difference is.
+    /// Compares in constant time.
     pub(crate) fn is(&self, given: &[u8]) -> bool {
         self.0.ct_eq(given).into()
     }
@@ -59,7 +59,7 @@ impl ServerToken {
         self.capability().as_bytes().ct_eq(given).into()
     }
 
-    /// The token of this home; created if there is none.
+    /// Reads the token of a home, or creates it.
     pub(crate) fn of(home: &Home) -> Result<Self, TokenError> {
         make_private(home.path())?;
         let path = home.token();
@@ -76,11 +76,11 @@ impl ServerToken {
 /// Creates the home if it is missing, and makes it private.
 fn make_private(home: &Path) -> Result<(), TokenError> {
     let failed = |what| move |source| TokenError::File { what, path: home.to_path_buf(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed("make"))?;
-    let mode = fs::metadata(home).map_err(failed("look at"))?.permissions().mode();
+    DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed("create"))?;
+    let mode = fs::metadata(home).map_err(failed("read the permissions of"))?.permissions().mode();
     if mode & 0o077 != 0 {
         fs::set_permissions(home, Permissions::from_mode(0o700))
-            .map_err(failed("close to others"))?;
+            .map_err(failed("restrict the permissions of"))?;
     }
     Ok(())
 }
@@ -107,15 +107,15 @@ fn read(path: &Path) -> Result<ServerToken, TokenError> {
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(failed)?;
     let token = text.trim();
     if token.len() < MIN_BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return untrusted("does not hold a token");
+        return untrusted("does not contain a token");
     }
     Ok(ServerToken::new(token))
 }
 
-/// Written to a temporary file and then linked: a killed start leaves no half token, and a token that another start
-/// created meanwhile is not replaced.
+/// Writes a temporary file and links it. A daemon that is killed meanwhile leaves no partial token, and a token that
+/// another daemon creates meanwhile is not replaced.
 fn create(home: &Home, path: &Path) -> Result<(), TokenError> {
-    let failed = |source| TokenError::File { what: "make", path: path.to_path_buf(), source };
+    let failed = |source| TokenError::File { what: "create", path: path.to_path_buf(), source };
     // Two random UUIDs have 244 random bits.
     let text = format!("{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let draft = path.with_extension(Uuid::new_v4().simple().to_string());

@@ -1,31 +1,31 @@
-//! Server-sent events from bytes, however the network cuts them.
+//! Decodes server-sent events from bytes that arrive in any pieces.
 //!
-//! Our own decoder because the public ones buffer an event of any size. It follows the standard's rules
-//! for `event`, `data` and `id`; nobody here waits as long as `retry` asks.
+//! The public decoders buffer an event of any size; this one has a limit. It follows the standard's rules for `event`,
+//! `data` and `id`, and ignores `retry`.
 
 /// One event that was completed by a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The last id seen, to resume after.
+    /// The last id in the stream, to resume after it.
     pub id: String,
-    /// Empty where the stream names none.
+    /// Empty if the event has no name.
     pub kind: String,
-    /// Lines of data joined by line feeds; bytes that are no UTF-8 are replaced.
+    /// Lines of data, joined by line feeds. Invalid UTF-8 is replaced.
     pub data: String,
 }
 
-/// An event has more bytes than are taken.
+/// An event is larger than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event has more than {0} bytes")]
 pub struct TooLarge(pub usize);
 
-/// Takes bytes in, gives events out. What follows the last blank line is never handed out, as the standard
-/// has it: it may be cut anywhere.
+/// Decodes bytes into events. As the standard requires, an event without its final blank line is never returned,
+/// because it may be incomplete.
 #[derive(Debug)]
 pub struct Decoder {
     most: usize,
     line: Vec<u8>,
-    /// Bytes that the stream may begin with and that mean nothing.
+    /// A mark that the stream may begin with, and that is ignored.
     mark: &'static [u8],
     after_cr: bool,
     id: String,
@@ -37,7 +37,7 @@ pub struct Decoder {
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Decoder {
-    /// Events have at most `most` bytes, their names and frames included.
+    /// Limits events to `most` bytes, including their names and ids.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -51,7 +51,7 @@ impl Decoder {
         }
     }
 
-    /// Takes in what arrived and appends the events it completes.
+    /// Decodes the bytes that arrived, and appends the events that they complete.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLarge> {
         let mut rest = bytes;
         while let Some(at) = rest.iter().position(|b| matches!(b, b'\n' | b'\r')) {
@@ -93,7 +93,7 @@ impl Decoder {
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
-            // One with a NUL is none, by the standard.
+            // The standard ignores ids with a NUL.
             b"id" if !value.contains(&0) => {
                 self.id = String::from_utf8_lossy(value).into_owned();
             }
@@ -104,7 +104,7 @@ impl Decoder {
                 }
                 self.data.extend_from_slice(value);
             }
-            // Comments keep the connection alive.
+            // Comments, which keep the connection open, and unknown fields.
             _ => {}
         }
         None

@@ -15,7 +15,7 @@ use crate::service::MemoryService;
 
 #[derive(Debug, Default)]
 pub(super) struct PlanResult {
-    pub(super) done: Vec<api::LearntMemory>,
+    pub(super) done: Vec<api::LearnedMemory>,
     /// Writes that failed, for example because of a concurrent change.
     pub(super) lost: Vec<PlannedWrite>,
 }
@@ -24,9 +24,9 @@ pub(super) fn learned(
     write: &PlannedWrite,
     scope: Scope,
     outcome: MemoryOutcome,
-) -> api::LearntMemory {
+) -> api::LearnedMemory {
     let head = header::read(&write.text).header;
-    api::LearntMemory {
+    api::LearnedMemory {
         scope,
         name: write.name.clone(),
         outcome,

@@ -133,7 +133,7 @@ impl MemoryService {
         session: &SessionRecord,
         statements: &NewStatements,
         plan: &ExtractionPlan,
-    ) -> Result<Vec<api::LearntMemory>> {
+    ) -> Result<Vec<api::LearnedMemory>> {
         let id = session.id;
         if plan.writes.is_empty() && plan.proposals.is_empty() {
             self.cx.store().finish_extraction(id, plan.through).await?;
@@ -178,8 +178,8 @@ impl MemoryService {
     }
 }
 
-fn would_be(plan: &ExtractionPlan) -> Vec<api::LearntMemory> {
-    let shown = |write: &PlannedWrite, scope: Scope, outcome: MemoryOutcome| api::LearntMemory {
+fn would_be(plan: &ExtractionPlan) -> Vec<api::LearnedMemory> {
+    let shown = |write: &PlannedWrite, scope: Scope, outcome: MemoryOutcome| api::LearnedMemory {
         text: Some(write.text.clone()),
         ..learned(write, scope, outcome)
     };

@@ -182,7 +182,7 @@ async fn a_plan_that_was_broken_off_is_finished_without_doubles() {
     say(&memories, id, &[json!(two), json!("Yes.")]).await;
     let dry =
         memories.extract_now(id, api::ExtractRequest { dry_run: true, all: false }).await.unwrap();
-    let write = |memory: &api::LearntMemory| PlannedWrite {
+    let write = |memory: &api::LearnedMemory| PlannedWrite {
         name: memory.name.clone(),
         over: None,
         text: memory.text.clone().unwrap(),

@@ -13,8 +13,7 @@ use crate::path::{Id, SessionPath};
 
 /// Build the prompt for the next model call.
 ///
-/// Without a new message, a second request gets the same prompt. An `Idempotency-Key` is therefore accepted but not
-/// stored.
+/// A second request without a new message gets the same prompt, so an `Idempotency-Key` is accepted but not stored.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/context", tag = "context", operation_id = "context_build",
     params(("id" = uuid::Uuid, Path)),
@@ -35,7 +34,7 @@ pub(crate) async fn context(
     .await
 }
 
-/// Report what fills the context window. Changes nothing.
+/// Get what fills the context window. This changes nothing.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/context/report", tag = "context", operation_id = "context_report",
     params(("id" = uuid::Uuid, Path)),
@@ -55,7 +54,8 @@ pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -
     HttpAnswer::ok(&app.daemon.sessions.count(id).await?)
 }
 
-/// Recover from a refused prompt: send what the provider answered, and learn what was done about it.
+/// Report that the provider refused the prompt. The daemon takes a step that can help, and returns whether to try
+/// again.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/recover", tag = "context", operation_id = "context_recover",
     params(("id" = uuid::Uuid, Path), Key),
@@ -67,7 +67,7 @@ pub(crate) async fn recover(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.recover(id, request).await }).await
 }
 
-/// List what prompts add to the history, such as recalled memories, and what they leave out.
+/// List how prompts differ from the history: what they add, such as recalled memories, and what they leave out.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/decisions", tag = "context", operation_id = "decision_list",
     params(("id" = uuid::Uuid, Path)),

@@ -15,13 +15,13 @@ use crate::app::ServerState;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-/// After this much silence, a comment keeps the connection open. Proxies and clients give up on silent streams
-/// after thirty seconds at the earliest.
+/// Longest silence before a comment keeps the connection open. Proxies and clients close silent streams after thirty
+/// seconds or more.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Sent first: how many milliseconds a client waits before it reconnects.
+/// Sent first. Tells clients to wait 1,000 milliseconds before they reconnect.
 const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
 
 /// Stream the events of a session as server-sent events. `Last-Event-ID` resumes after that event.
@@ -33,7 +33,7 @@ const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
     ),
     responses((
         status = 200,
-        description = "Server-sent events: the field `event` of each, and its `data` as JSON",
+        description = "Server-sent events. The schema describes the fields `event` and `data`; `data` is JSON",
         body = Event, content_type = "text/event-stream"
     ))
 )]
@@ -49,14 +49,14 @@ pub(crate) async fn events(
     Ok(streamed(&app, events))
 }
 
-/// Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID` resumes
-/// after that event. If too many events were missed, a `reset` event says that lists have to be read again.
+/// Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID`
+/// resumes after that event. If too many events were missed, the stream sends a `reset` event: fetch all lists again.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events", operation_id = "event_stream",
     params(("Last-Event-ID" = Option<String>, Header, description = "ID of the last event received")),
     responses((
         status = 200,
-        description = "Server-sent events: the field `event` of each, and its `data` as JSON",
+        description = "Server-sent events. The schema describes the fields `event` and `data`; `data` is JSON",
         body = Event, content_type = "text/event-stream"
     ))
 )]
@@ -71,7 +71,7 @@ pub(crate) async fn all(
     Ok(streamed(&app, events))
 }
 
-/// Ends when the daemon stops.
+/// The stream ends when the daemon stops.
 fn streamed(
     app: &ServerState,
     events: impl Stream<Item = StreamEvent> + Send + 'static,

@@ -58,7 +58,7 @@ fn job(job: &api::Job) -> Reply {
     HttpAnswer::with(StatusCode::ACCEPTED, job)
 }
 
-/// Export a session as a session file. An imported file comes back line for line.
+/// Export a session as a session file. An imported file is returned line by line, unchanged.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/export", tag = "files", operation_id = "session_export",
     params(("id" = uuid::Uuid, Path)),
@@ -72,7 +72,7 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, JSONL)], Body::from_stream(lines)).into_response())
 }
 
-/// Ends at the first error by breaking the connection, so that no client takes half a file for a whole one.
+/// Breaks the connection at the first error, so that no client takes part of a file for the whole.
 fn lines(export: Export) -> impl Stream<Item = Result<Bytes, ServiceError>> {
     stream::unfold(Some(export), |export| async move {
         let mut export = export?;

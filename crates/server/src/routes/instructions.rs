@@ -9,7 +9,7 @@ use crate::change::Change;
 use crate::openapi::Key;
 use crate::query::Asked;
 
-/// List the instruction files in order, why each one is loaded, and which are skipped.
+/// List the instruction files in order, each with the reason why it is loaded or skipped.
 #[utoipa::path(
     get, path = "/v1/instructions", tag = "instructions", operation_id = "instruction_list",
     params(api::InstructionQuery),
@@ -23,8 +23,8 @@ pub(crate) async fn get(
     HttpAnswer::ok(&app.daemon.memories.instructions(&project_dir, cwd, touched).await?)
 }
 
-/// Allow a project to load a file that is outside of it or looks like a secret. Only for people: nothing in a project
-/// can do this.
+/// Allow a project to load an instruction file that is outside the project or looks like a secret. Only people should
+/// do this; no file of a project can.
 #[utoipa::path(
     post, path = "/v1/instructions/approve", tag = "instructions", operation_id = "instruction_approve",
     params(Key),

@@ -8,7 +8,7 @@ use crate::app::ServerState;
 use crate::path::Id;
 use crate::query::Asked;
 
-/// List the newest jobs: those started by requests, and the daemon's own.
+/// List the newest jobs, including those that the daemon started itself.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", operation_id = "job_list",
     params(api::LimitQuery),

@@ -18,7 +18,7 @@ use crate::path::MemoryPath;
 use crate::problem::HttpFailure;
 use crate::query::Asked;
 
-const SHORTER: &str = "split the topic: a prompt includes only 4,096 bytes of it";
+const SHORTER: &str = "split the topic; prompts include only 4,096 bytes of it";
 
 /// List the topics of a project, in order of scope and name.
 #[utoipa::path(
@@ -75,7 +75,7 @@ pub(crate) async fn get(
 }
 
 /// Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-/// conflict (409) is answered with both versions.
+/// conflict (409) returns both versions.
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(
@@ -105,7 +105,7 @@ pub(crate) async fn put(
     Ok((headers, HttpAnswer::ok(&done)?).into_response())
 }
 
-/// Remove a topic. Its versions are kept, and it is not learned again. A conflict (409) is answered with both versions.
+/// Remove a topic. Its versions are kept, and it is not learned again. A conflict (409) returns both versions.
 #[utoipa::path(
     delete, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_delete",
     params(TopicPath, api::ProjectQuery, ("If-Match" = Option<String>, Header)),
@@ -182,7 +182,7 @@ fn headers(etag: &str) -> HeaderMap {
     headers
 }
 
-/// What the file has to contain.
+/// What the file must contain before the write.
 fn expected(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
     let text =
         |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());

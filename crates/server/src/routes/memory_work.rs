@@ -23,7 +23,7 @@ pub(crate) async fn recall(State(app): State<ServerState>, sent: Sent) -> Reply 
     HttpAnswer::ok(&app.daemon.memories.recall(sent.json()?).await?)
 }
 
-/// Extract memories from a session now; by default from what came since the last extraction.
+/// Extract memories from a session now, by default from its messages since the last extraction.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/extract", tag = "memories", operation_id = "session_extract",
     params(("id" = uuid::Uuid, Path), Key),
@@ -35,7 +35,7 @@ pub(crate) async fn extract(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.extract_now(id, request).await }).await
 }
 
-/// Remove what was learned in one session. What others wrote stays, and versions are kept.
+/// Remove the memories that were learned in one session. Text from other sources stays, and earlier versions are kept.
 #[utoipa::path(
     post, path = "/v1/memories/forget", tag = "memories", operation_id = "memory_forget",
     params(Key),
@@ -47,7 +47,7 @@ pub(crate) async fn forget(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.forget_session(request).await }).await
 }
 
-/// Check a project's memory: where it is, how large it is, and what is wrong with it. Changes nothing.
+/// Check a project's memory: where it is, how large it is, and what is wrong with it. This changes nothing.
 #[utoipa::path(
     get, path = "/v1/memories/lint", tag = "memories", operation_id = "memory_lint",
     params(api::ScopeQuery),
@@ -60,8 +60,8 @@ pub(crate) async fn lint(
     HttpAnswer::ok(&app.daemon.memories.memory_lint(&asked.project_dir, asked.scope).await?)
 }
 
-/// Bring `MEMORY.md` up to date with the topics: lines of removed topics are removed, missing ones are added, and
-/// everything else stays.
+/// Update `MEMORY.md` to match the topics: lines of removed topics are removed, missing lines are added, and everything
+/// else stays.
 #[utoipa::path(
     post, path = "/v1/memories/rebuild", tag = "memories", operation_id = "memory_rebuild",
     params(Key),
@@ -86,7 +86,7 @@ pub(crate) async fn dream(change: Change) -> Reply {
     change.done_as(StatusCode::ACCEPTED, work).await
 }
 
-/// Call the memory tool `memory_20250818` on a project's memory. Errors that the model can correct are answers with
+/// Call the memory tool `memory_20250818` on a project's memory. An error that the model can correct has status 200 and
 /// `is_error`.
 #[utoipa::path(
     post, path = "/v1/memory-tool", tag = "memories", operation_id = "memory_tool_call",

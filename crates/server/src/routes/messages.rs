@@ -29,13 +29,13 @@ pub(crate) async fn append(
 ) -> Reply {
     let appended = app.daemon.sessions.append(id, body.clone(), key).await;
     if appended.as_ref().is_err_and(|refusal| refusal.kind == ErrorKind::Invalid) {
-        // Report an error in the text itself first.
+        // An error in the JSON text is reported before an error in the messages.
         check_object(&body, app.limits.depth)?;
     }
     HttpAnswer::ok(&appended?)
 }
 
-/// Get the history as it was appended, unaffected by compactions.
+/// Get the history as it was appended. Compactions do not change it.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_list",
     params(("id" = uuid::Uuid, Path), api::MessageQuery),

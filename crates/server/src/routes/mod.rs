@@ -1,4 +1,4 @@
-//! One file a resource; every handler extracts, calls the daemon and converts.
+//! One file per resource. A handler extracts its arguments, calls the daemon and converts the result.
 
 pub(crate) mod compactions;
 pub(crate) mod context;

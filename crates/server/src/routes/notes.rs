@@ -20,7 +20,7 @@ const THROUGH: HeaderName = HeaderName::from_static("bethink-notes-through");
 /// What is wrong with the user's template or instruction.
 const FAULT: HeaderName = HeaderName::from_static("bethink-notes-fault");
 
-const SHORTER_NOTES: &str = "shorten the notes: a prompt includes only a small part of them";
+const SHORTER_NOTES: &str = "shorten the notes; prompts include only a small part of them";
 
 /// Get the notes, or the empty template if there are none yet.
 #[utoipa::path(
@@ -36,8 +36,8 @@ pub(crate) async fn get(
     Ok((headers(&notes), notes.text).into_response())
 }
 
-/// Replace the notes with a person's text, which later updates keep. With `If-Match`, only if they have not changed
-/// (otherwise 412).
+/// Replace the notes. Later updates keep this text. With `If-Match`, the request fails with 412 if the notes have
+/// changed.
 #[utoipa::path(
     put, path = "/v1/sessions/{id}/notes", tag = "notes", operation_id = "notes_put",
     params(("id" = uuid::Uuid, Path), ("If-Match" = Option<String>, Header)),

@@ -39,8 +39,8 @@ pub(crate) async fn init(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.team.team_init(request).await }).await
 }
 
-/// Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are neither
-/// pulled nor pushed. An unreachable remote is answered with 502.
+/// Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are
+/// neither pulled nor pushed. An unreachable remote is answered with 502.
 #[utoipa::path(
     post, path = "/v1/team/sync", tag = "team", operation_id = "team_sync",
     params(Key),

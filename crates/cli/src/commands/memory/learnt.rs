@@ -1,6 +1,8 @@
 //! Extracts memories from a session, and removes those that were learned from one.
 
-use bethink_api::{ExtractRequest, Extracted, ForgetRequest, Forgotten, LearntMemory, MemoryScope};
+use bethink_api::{
+    ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory, MemoryScope,
+};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone};
@@ -27,7 +29,7 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
     Ok(screen.hint(sum(&done, all))?)
 }
 
-fn memory_line(memory: &LearntMemory) -> StyledText {
+fn memory_line(memory: &LearnedMemory) -> StyledText {
     let kind = memory.kind.as_ref().map(|kind| format!(" [{kind}]")).unwrap_or_default();
     let team = if memory.scope == MemoryScope::Team { "team/" } else { "" };
     let said = memory.statement.as_ref().or(memory.description.as_ref());
