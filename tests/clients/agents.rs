@@ -44,6 +44,13 @@ fn types_for_python_are_those_of_the_document() {
 }
 
 #[test]
+fn the_python_client_has_the_version_of_the_daemon() {
+    let package = fs::read_to_string(client_dir().join("pyproject.toml")).unwrap();
+    let version = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(package.lines().any(|line| line == version), "{version} in pyproject.toml");
+}
+
+#[test]
 fn the_python_client_and_its_example_are_typed() {
     let Some(kit) = kit(Kit::Python) else { return };
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mypy");

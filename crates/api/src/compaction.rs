@@ -1,14 +1,11 @@
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::message::HistoryMessage;
 use crate::model::Strategy;
 
 /// How a summary is written. The cheapest way comes first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryLevel {
     /// From the session's notes; no model call.
@@ -181,26 +178,6 @@ pub struct Compaction {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Compactions {
     pub compactions: Vec<Compaction>,
-}
-
-/// The messages that a summary replaces, or only those that one line of it is about.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Expanded {
-    pub messages: Vec<HistoryMessage>,
-    pub next_cursor: Option<String>,
-}
-
-/// Which messages behind a summary or a collapsed span to return.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct ExpandQuery {
-    /// A line of the summary or text: return only the messages that it is about
-    pub q: Option<String>,
-    /// Maximum number of entries
-    #[param(value_type = Option<u64>)]
-    pub limit: Option<usize>,
-    /// `next_cursor` of the previous page
-    pub cursor: Option<String>,
 }
 
 /// A span of messages, and the short text that replaces it in prompts, now or when the window fills up.

@@ -79,42 +79,13 @@ macro_rules! printed_as_in_json {
     )*};
 }
 
-printed_as_in_json!(
-    BlockedWay,
-    CollapseState,
-    CompactionLevel,
-    CompactionTrigger,
-    DreamPhase,
-    ErrorClass,
-    FillLevel,
-    HealthStatus,
-    IndexLimit,
-    Inject,
-    InstructionKind,
-    JobState,
-    MemoryAuthor,
-    MemoryKind,
-    MemoryLayout,
-    MemoryOutcome,
-    MemoryScope,
-    ModelProvider,
-    ModelReadiness,
-    PromptChange,
-    PromptStage,
-    ProposalAuthor,
-    ProposalState,
-    Purpose,
-    RecoveryStep,
-    RestoredKind,
-    Role,
-    Severity,
-    SkipKind,
-    StateKind,
-    Strategy,
-    SummaryLevel,
-    TeamMemoryKind,
-    TopicField,
-);
+printed_as_in_json! {
+    BlockedWay, CollapseState, CompactionLevel, CompactionTrigger, DreamPhase, ErrorClass,
+    FillLevel, HealthStatus, IndexLimit, Inject, InstructionKind, JobState, MemoryAuthor,
+    MemoryKind, MemoryLayout, MemoryOutcome, MemoryScope, ModelProvider, ModelReadiness,
+    PromptChange, PromptStage, ProposalAuthor, ProposalState, Purpose, RecoveryStep, RestoredKind,
+    Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
+}
 
 /// Parses a value of a closed set from its name in JSON.
 pub fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {

@@ -32,9 +32,7 @@ impl MemoryScope {
 }
 
 /// What a memory is about.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", try_from = "String")]
 pub enum MemoryKind {
     User,
@@ -129,7 +127,7 @@ pub struct Memory {
     /// When the file was last written, as RFC 3339.
     pub modified: String,
     pub bytes: u64,
-    /// For `If-Match`.
+    /// ETag of the file, for the header `If-Match` of the next write.
     #[serde(default)]
     pub etag: String,
     /// Where it was learned.
@@ -144,9 +142,9 @@ pub struct MemorySource {
     pub session: String,
     /// Message positions, such as `12` or `12-14`.
     pub messages: Vec<String>,
-    /// `embedded`, `model`, `agent` or `person`.
+    /// How it was learned: `embedded`, `model`, `agent` or `person`.
     pub strategy: String,
-    /// RFC 3339.
+    /// When it was learned, as RFC 3339.
     pub time: String,
 }
 
@@ -228,7 +226,7 @@ pub struct MemoryWritten {
     pub kind: Option<MemoryKind>,
     /// Path of the file.
     pub path: String,
-    /// For `If-Match`; empty if the file was removed.
+    /// ETag of the file, for the header `If-Match` of the next write; empty if the file was removed.
     pub etag: String,
     pub outcome: MemoryOutcome,
     /// Limits that were exceeded, and other warnings.
@@ -291,7 +289,7 @@ pub struct BothVersions {
 pub struct MemoryQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// Both by default
+    /// Only topics of this scope
     pub scope: Option<MemoryScope>,
     /// Maximum number of entries
     #[param(value_type = Option<u64>)]
@@ -306,7 +304,7 @@ pub struct MemoryQuery {
 pub struct ScopeQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// Whose memory: for the index `private` by default, for findings both
+    /// Which memory directory: by default `private` for the index, and both for findings
     pub scope: Option<MemoryScope>,
 }
 

@@ -59,7 +59,7 @@ pub struct HistoryMessage {
     /// ID of the message, unique in its session.
     pub id: String,
     pub role: Role,
-    /// RFC 3339.
+    /// When it was written, as RFC 3339.
     pub created_at: String,
     /// The message object exactly as it was appended.
     #[schema(value_type = MessageShape)]
@@ -71,6 +71,26 @@ pub struct HistoryMessage {
 pub struct MessagesPage {
     pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
+}
+
+/// The messages that a summary replaces, or only those that one line of it is about.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Expanded {
+    pub messages: Vec<HistoryMessage>,
+    pub next_cursor: Option<String>,
+}
+
+/// Which messages behind a summary or a collapsed span to return.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExpandQuery {
+    /// A line of the summary or text: return only the messages that it is about
+    pub q: Option<String>,
+    /// Maximum number of entries
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+    /// `next_cursor` of the previous page
+    pub cursor: Option<String>,
 }
 
 /// Which messages of a session to read.

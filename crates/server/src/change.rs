@@ -3,10 +3,8 @@
 use axum::extract::{FromRequest, Request};
 use bethink_daemon::Daemon;
 use bethink_service::ServiceError;
-use bytes::Bytes;
 use http::StatusCode;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
@@ -18,7 +16,7 @@ use crate::problem::HttpFailure;
 #[derive(Debug)]
 pub(crate) struct Change {
     app: ServerState,
-    sent: Sent,
+    pub(crate) sent: Sent,
 }
 
 impl FromRequest<ServerState> for Change {
@@ -30,18 +28,6 @@ impl FromRequest<ServerState> for Change {
 }
 
 impl Change {
-    pub(crate) fn text(&self) -> Result<Bytes, HttpFailure> {
-        self.sent.text()
-    }
-
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, HttpFailure> {
-        self.sent.json()
-    }
-
-    pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, HttpFailure> {
-        self.sent.json_or_default()
-    }
-
     /// Runs `work` and answers with its result.
     pub(crate) async fn done<T, F>(self, work: impl FnOnce(Daemon) -> F) -> Reply
     where

@@ -32,7 +32,8 @@ const PAGE_FILES: &str = "/assets/";
 /// Its body contains a secret of its own.
 const LOGIN: &str = "/v1/dashboard/login";
 
-/// The header in which a provider's client may send the token instead of `Authorization`, and below which path.
+/// The header in which clients of a provider may send the token instead of in `Authorization`, for paths below this
+/// one.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 const KEY_HEADER_BELOW: &str = "/anthropic/";
 
@@ -87,7 +88,7 @@ impl Guard {
 
     /// Checks a request and removes its token.
     fn admit(&self, request: &mut Request, now: Instant) -> Result<(), HttpFailure> {
-        // A request without the mark came from no known listener, so the stricter rules apply.
+        // If the listener is unknown, the stricter rules apply.
         let door = request.extensions().get().copied().unwrap_or(Listener::Tcp);
         let headers = request.headers();
         if door == Listener::Tcp {
@@ -222,7 +223,7 @@ fn capability(path: &str) -> Option<&str> {
     rest.split('/').next()
 }
 
-/// The path without its capability, valid or not.
+/// The path for the log, without a capability.
 fn told(path: &str) -> &str {
     match CAPABILITY_BELOW.iter().find(|below| path.starts_with(**below)) {
         Some(below) => below,

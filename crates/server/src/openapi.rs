@@ -5,7 +5,7 @@ use bethink_service::Event;
 use utoipa::openapi::schema::{AnyOfBuilder, Components, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
-use utoipa::{IntoParams, Modify, OpenApi, PartialSchema, ToSchema};
+use utoipa::{IntoParams, OpenApi, PartialSchema, ToSchema};
 
 use crate::problem::ProblemSort;
 
@@ -60,7 +60,6 @@ use crate::problem::ProblemSort;
         api::DreamResult,
         api::StateKind,
     )),
-    modifiers(&TokenScheme),
     security(("token" = []))
 )]
 pub(crate) struct Contract;
@@ -85,19 +84,6 @@ pub(crate) struct TopicPath {
     scope: api::MemoryScope,
     /// The file name without `.md`. Encode a slash as %2F
     name: String,
-}
-
-struct TokenScheme;
-
-impl Modify for TokenScheme {
-    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
-        let scheme = HttpBuilder::new()
-            .scheme(HttpAuthScheme::Bearer)
-            .description(Some("The content of `$BETHINK_HOME/token`."))
-            .build();
-        let components = openapi.components.get_or_insert_default();
-        components.add_security_scheme("token", SecurityScheme::Http(scheme));
-    }
 }
 
 /// The kinds of problem, with their status and title.
@@ -132,8 +118,10 @@ impl PartialSchema for SessionState {
         let any = kinds
             .into_iter()
             .fold(AnyOfBuilder::new(), |any, kind| any.item(Ref::from_schema_name(kind)));
-        any.description(Some("The schema that is named like `kind`; for `hooks`, `Instructions`."))
-            .into()
+        any.description(Some(
+            "The schema with the name of the `kind`; for `hooks`, `Instructions`.",
+        ))
+        .into()
     }
 }
 
@@ -142,6 +130,10 @@ impl ToSchema for SessionState {}
 /// Adds what is the same for all operations and schemas.
 pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     let components = openapi.components.get_or_insert_default();
+    let token = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The content of `$BETHINK_HOME/token`."));
+    components.add_security_scheme("token", SecurityScheme::Http(token.build()));
     components.responses.insert("Problem".to_owned(), problem().into());
     if let Some(RefOr::T(Schema::Object(problem))) = components.schemas.get_mut("Problem") {
         problem.properties.insert("type".to_owned(), Ref::from_schema_name("ProblemType").into());

@@ -62,7 +62,12 @@ pub enum Event {
     /// The user asked to forget something that no memory file contains.
     #[serde(rename = "memory")]
     #[schema(title = "ForgetAskedEvent")]
-    ForgetAsked { outcome: ForgetOutcome, by: api::MemoryAuthor, words: String, hint: &'static str },
+    ForgetAsked {
+        outcome: ForgetEventOutcome,
+        by: api::MemoryAuthor,
+        words: String,
+        hint: &'static str,
+    },
     /// A proposal was made or decided.
     Proposal { id: Uuid, name: String, state: api::ProposalState, project_dir: String },
     /// Memories were added to a prompt.
@@ -99,7 +104,7 @@ pub enum Event {
 /// What distinguishes `ForgetAsked` from other events about memory.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ForgetOutcome {
+pub enum ForgetEventOutcome {
     AskedToForget,
 }
 

@@ -22,7 +22,7 @@ pub use bethink_store::Receipt;
 pub use clock::{Clock, SystemClock, parse_rfc3339, rfc3339};
 pub use context::ServiceContext;
 pub use error::{ErrorKind, Result, ServiceError, if_found, key_reused};
-pub use event::{Event, ForgetOutcome, ModelStep, RecalledTopic};
+pub use event::{Event, ForgetEventOutcome, ModelStep, RecalledTopic};
 pub use hub::{AllEvents, EventHub, SessionSubscription, StreamEvent};
 pub use jobs::{JobQueue, job_payload, job_session, new_job_id};
 pub use locked::locked;

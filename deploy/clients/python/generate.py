@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes `src/bethink/types.py` from `openapi.json`: `python generate.py [FILE]`.
 
-It runs `datamodel-codegen`, whose version is in `tests/clients/requirements.txt`, and then makes its output work without
-other packages.
+It runs `datamodel-codegen`, whose version is in `tests/clients/requirements.txt`, and makes its output work without other
+packages.
 """
 
 import subprocess

@@ -135,7 +135,7 @@ def next_message(events: Iterator[tuple[str, Any]]) -> int:
 
 def unknown_events_pass_and_silence_ends_a_connection() -> None:
     streams = [
-        b": hello\n\nid: 7\nevent: brand_new\ndata: {\"a\":\ndata: 1}\n\nid: 8\nevent: cut_off\ndata: {",
+        b': hello\n\nid: 7\nevent: brand_new\ndata: {"a":\ndata: 1}\n\nid: 8\nevent: cut_off\ndata: {',
         b"id: 9\r\nevent: reset\r\ndata: {}\r\n\r\n:\n\n",
         b"",
     ]

@@ -5,8 +5,8 @@ use bethink_api::MemoryOutcome;
 use bethink_extractor::embedded::{self, DropReason, Extraction, No};
 use bethink_memdir::Scope;
 use bethink_service::{
-    ErrorKind, Event, ForgetOutcome, JobHandler, JobOutput, JobRunner, JobStart, Result, if_found,
-    job_session,
+    ErrorKind, Event, ForgetEventOutcome, JobHandler, JobOutput, JobRunner, JobStart, Result,
+    if_found, job_session,
 };
 use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord};
 use bethink_transcript::{Seq, SessionId};
@@ -168,7 +168,7 @@ impl MemoryService {
         for words in forget {
             let hint = "`bethink memory ls` lists memories, `bethink memory rm` removes one";
             let event = Event::ForgetAsked {
-                outcome: ForgetOutcome::AskedToForget,
+                outcome: ForgetEventOutcome::AskedToForget,
                 by: api::MemoryAuthor::Extraction,
                 words: words.clone(),
                 hint,

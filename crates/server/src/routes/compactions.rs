@@ -19,7 +19,7 @@ use crate::query::Asked;
     responses((status = 200, body = api::Compaction))
 )]
 pub(crate) async fn compact(Id(id): SessionPath, change: Change) -> Reply {
-    let request = change.json_or_default()?;
+    let request = change.sent.json_or_default()?;
     change.done(|daemon| async move { daemon.sessions.compact(id, request).await }).await
 }
 

@@ -63,7 +63,7 @@ pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -
     responses((status = 200, body = api::Recovered))
 )]
 pub(crate) async fn recover(Id(id): SessionPath, change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.sessions.recover(id, request).await }).await
 }
 

@@ -15,8 +15,8 @@ use crate::app::ServerState;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-/// Longest silence before a comment keeps the connection open. Proxies and clients close silent streams after thirty
-/// seconds or more.
+/// A comment is sent after this much silence, because proxies and clients close silent streams after thirty seconds or
+/// more.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

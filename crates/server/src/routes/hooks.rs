@@ -53,7 +53,7 @@ pub(crate) async fn hook(
     Asked(asked): Asked<HookQuery>,
     request: Request,
 ) -> Reply {
-    // Before anything else: the hook may disconnect before its body is read.
+    // This comes first, because the hook may disconnect before its body is read.
     app.daemon.hooks.expect_hook();
     let (parts, body) = request.into_parts();
     let client = client(asked.client.as_deref())?;

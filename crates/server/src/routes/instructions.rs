@@ -32,7 +32,7 @@ pub(crate) async fn get(
     responses((status = 200, body = api::ImportApproval))
 )]
 pub(crate) async fn approve(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.memories.approve_import(request).await }).await
 }
 
@@ -44,6 +44,6 @@ pub(crate) async fn approve(change: Change) -> Reply {
     responses((status = 200, body = api::ImportApproval))
 )]
 pub(crate) async fn revoke(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.memories.revoke_import(request).await }).await
 }

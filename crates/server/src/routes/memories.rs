@@ -42,7 +42,7 @@ pub(crate) async fn list(
     responses((status = 201, body = api::MemoryWritten))
 )]
 pub(crate) async fn remember(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     let work = |daemon: Daemon| async move { daemon.memories.remember(request).await };
     change.done_as(StatusCode::CREATED, work).await
 }
@@ -162,7 +162,7 @@ pub(crate) async fn restore(
     Asked(api::ProjectQuery { project_dir }): Asked<api::ProjectQuery>,
     change: Change,
 ) -> Reply {
-    let api::RestoreMemory { version } = change.json_or_default()?;
+    let api::RestoreMemory { version } = change.sent.json_or_default()?;
     change
         .done(|daemon| async move {
             daemon.memories.restore_memory(&project_dir, scope, &name, version).await

@@ -31,7 +31,7 @@ pub(crate) async fn recall(State(app): State<ServerState>, sent: Sent) -> Reply 
     responses((status = 200, body = api::Extracted))
 )]
 pub(crate) async fn extract(Id(id): SessionPath, change: Change) -> Reply {
-    let request: api::ExtractRequest = change.json_or_default()?;
+    let request: api::ExtractRequest = change.sent.json_or_default()?;
     change.done(|daemon| async move { daemon.memories.extract_now(id, request).await }).await
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn extract(Id(id): SessionPath, change: Change) -> Reply {
     responses((status = 200, body = api::Forgotten))
 )]
 pub(crate) async fn forget(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.memories.forget_session(request).await }).await
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn lint(
     responses((status = 200, body = api::MemoryRebuilt))
 )]
 pub(crate) async fn rebuild(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.memories.rebuild_memory(request).await }).await
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn rebuild(change: Change) -> Reply {
     responses((status = 202, description = "The job; its result is a `DreamResult`", body = api::Job))
 )]
 pub(crate) async fn dream(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     let work = |daemon: Daemon| async move { daemon.memories.dream(request).await };
     change.done_as(StatusCode::ACCEPTED, work).await
 }
@@ -95,6 +95,6 @@ pub(crate) async fn dream(change: Change) -> Reply {
     responses((status = 200, body = api::MemoryToolResult))
 )]
 pub(crate) async fn call_tool(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.memories.memory_tool(request).await }).await
 }

@@ -65,7 +65,7 @@ pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> 
     responses((status = 200, body = api::Session))
 )]
 pub(crate) async fn patch(Id(id): SessionPath, change: Change) -> Reply {
-    let request = change.json_or_default()?;
+    let request = change.sent.json_or_default()?;
     change.done(|daemon| async move { daemon.sessions.patch_session(id, request).await }).await
 }
 
@@ -91,7 +91,7 @@ pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
     responses((status = 201, body = api::Session))
 )]
 pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
-    let request = change.json_or_default()?;
+    let request = change.sent.json_or_default()?;
     let work = |daemon: Daemon| async move { daemon.sessions.fork(id, request).await };
     change.done_as(StatusCode::CREATED, work).await
 }

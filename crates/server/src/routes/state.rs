@@ -11,6 +11,7 @@ use serde::de::IgnoredAny;
 
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
+use crate::body::Sent;
 use crate::change::Change;
 use crate::openapi::{Key, SessionState};
 use crate::path::{Id, SessionPath, segment, segments};
@@ -54,7 +55,7 @@ pub(crate) async fn todos(State(app): State<ServerState>, Id(id): SessionPath) -
     responses((status = 200, body = api::Todos))
 )]
 pub(crate) async fn put_todos(Id(id): SessionPath, change: Change) -> Reply {
-    let todos = change.json()?;
+    let todos = change.sent.json()?;
     change.done(|daemon| async move { daemon.sessions.put_todos(id, todos).await }).await
 }
 
@@ -72,7 +73,7 @@ pub(crate) async fn get(
     Ok(HttpAnswer::text(app.daemon.sessions.state(id, kind).await?))
 }
 
-/// Replace the state of one kind. The body has the schema that is named like the kind.
+/// Replace the state of one kind. The body has the schema with the name of the kind.
 #[utoipa::path(
     put, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_put",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path), Key),
@@ -80,7 +81,7 @@ pub(crate) async fn get(
     responses((status = 200, body = SessionState))
 )]
 pub(crate) async fn put(Id(id): SessionPath, KindPath(kind): KindPath, change: Change) -> Reply {
-    let body = checked(kind, &change)?;
+    let body = checked(kind, &change.sent)?;
     let work = |daemon: bethink_daemon::Daemon| async move {
         Ok(HttpAnswer::text(daemon.sessions.put_state(id, kind, body).await?))
     };
@@ -91,7 +92,7 @@ const PLAN_MEMBERS: [&str; 3] = ["path", "content", "active"];
 
 /// The body as it was sent, after a check that it has the shape of its kind: an error names the wrong field, as for
 /// every other body.
-fn checked(kind: StateKind, sent: &Change) -> Result<bytes::Bytes, HttpFailure> {
+fn checked(kind: StateKind, sent: &Sent) -> Result<bytes::Bytes, HttpFailure> {
     match kind {
         StateKind::Plan => {
             drop(sent.json::<api::Plan>()?);

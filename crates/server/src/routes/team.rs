@@ -35,7 +35,7 @@ pub(crate) async fn status(
     responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn init(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     change.done(|daemon| async move { daemon.team.team_init(request).await }).await
 }
 
@@ -48,7 +48,7 @@ pub(crate) async fn init(change: Change) -> Reply {
     responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn sync(change: Change) -> Reply {
-    let api::TeamSyncRequest { project_dir, accept_rewrite } = change.json()?;
+    let api::TeamSyncRequest { project_dir, accept_rewrite } = change.sent.json()?;
     change
         .done(|daemon| async move { daemon.team.team_sync(&project_dir, accept_rewrite).await })
         .await
@@ -75,7 +75,7 @@ pub(crate) async fn proposals(
     responses((status = 201, body = api::DecidedProposal))
 )]
 pub(crate) async fn propose(change: Change) -> Reply {
-    let request = change.json()?;
+    let request = change.sent.json()?;
     let work = |daemon: Daemon| async move { daemon.memories.propose_memory(request).await };
     change.done_as(StatusCode::CREATED, work).await
 }
@@ -88,7 +88,7 @@ pub(crate) async fn propose(change: Change) -> Reply {
     responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
-    let api::Approval { replace } = change.json_or_default()?;
+    let api::Approval { replace } = change.sent.json_or_default()?;
     change.done(|daemon| async move { daemon.memories.approve_proposal(id, replace).await }).await
 }
 

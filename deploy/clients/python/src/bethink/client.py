@@ -76,9 +76,7 @@ class Client:
     def delete(self, path: str, **fields: Any) -> None:
         self.request("DELETE", path, **fields)
 
-    def events(
-        self, session: str | None = None, *, last_id: str | None = None
-    ) -> EventStream:
+    def events(self, session: str | None = None, *, last_id: str | None = None) -> EventStream:
         """Returns the events of a session, or of all sessions, after the event `last_id` or from now on."""
         path = "/v1/events" if session is None else target("/v1/sessions/{id}/events", {"id": session})
         return EventStream(self.home, path, last_id)
@@ -127,9 +125,7 @@ class Client:
 
 def may_pass(error: Exception) -> bool:
     """Whether the request may succeed if it is repeated: the connection was lost, or the first attempt still runs."""
-    return not isinstance(error, Problem) or (
-        error.status == HTTPStatus.CONFLICT and error.retry_after is not None
-    )
+    return not isinstance(error, Problem) or (error.status == HTTPStatus.CONFLICT and error.retry_after is not None)
 
 
 def target(path: str, fields: Mapping[str, Any]) -> str:

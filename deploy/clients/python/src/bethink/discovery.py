@@ -39,9 +39,7 @@ def connect(home: Path, timeout: float) -> tuple[http.client.HTTPConnection, dic
         return connect_over_tcp(home, timeout, error)
 
 
-def connect_over_tcp(
-    home: Path, timeout: float, cause: OSError
-) -> tuple[http.client.HTTPConnection, dict[str, str]]:
+def connect_over_tcp(home: Path, timeout: float, cause: OSError) -> tuple[http.client.HTTPConnection, dict[str, str]]:
     try:
         url = urlsplit(json.loads((home / "daemon.json").read_text())["url"])
         token = (home / "token").read_text().strip()

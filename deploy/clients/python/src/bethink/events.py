@@ -30,7 +30,7 @@ class EventStream:
     """The events of a session, or of all sessions, from the moment at which the stream is created.
 
     Iterating waits for the next event, and ends only after `close`. A lost connection is replaced, and the events in
-    between follow. If they are no longer available, an event of the kind `reset` follows instead: read everything again.
+    between follow. If they are no longer available, an event of the kind `reset` follows: read everything again.
     The kind of an event is `event["event"]`. Ignore kinds that you do not know: a newer daemon may have more.
     """
 
