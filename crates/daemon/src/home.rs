@@ -54,7 +54,7 @@ mod tests {
         let other = home.path().join("other");
         std::fs::write(&other, "of somebody else").unwrap();
         std::os::unix::fs::symlink(&other, home.path().join("lock")).unwrap();
-        assert!(matches!(own_home(home.path()), Err(BootError::Home { .. })));
+        assert!(matches!(lock_home(home.path()), Err(BootError::Home { .. })));
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "of somebody else");
     }
 }

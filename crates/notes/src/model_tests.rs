@@ -79,7 +79,7 @@ async fn notes_are_edited_in_exactly_their_file() {
         Ok(json!("Done.")),
     ]);
     let done = home.notes.update_notes(id).await.unwrap();
-    assert_eq!(done.strategy, api::Strategy::Model);
+    assert_eq!(done.strategy, bethink_api::Strategy::Model);
     assert!(home.notes.notes(id).await.unwrap().text.contains("- The bell is being mended"));
     let asked = model.asked();
     assert_eq!(asked.len(), 2);
