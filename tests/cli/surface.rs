@@ -29,7 +29,7 @@ fn wrong_arguments_are_a_problem_with_json() {
         let ended = terminal.run(words);
         assert_eq!(ended.code, 2, "{ended:?}");
         let problem: Value = serde_json::from_str(&ended.err).unwrap();
-        assert_eq!(problem["type"], "wrong_use", "{ended:?}");
+        assert_eq!(problem["type"], "usage_error", "{ended:?}");
         let detail = problem["detail"].as_str().unwrap();
         assert!(!detail.starts_with("error") && detail != "Create, list and change sessions");
     }

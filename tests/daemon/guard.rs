@@ -168,7 +168,7 @@ fn a_foreign_host_is_told_nothing_that_a_token_would_change() {
     assert_eq!((with.status, with.text()), (without.status, without.text()));
 }
 
-/// A page of another site can make a logged-in browser send requests, but they change nothing.
+/// A page on another site can make a logged-in browser send requests, but they change nothing.
 #[test]
 fn no_form_of_a_foreign_page_changes_anything() {
     let daemon = Daemon::fresh();

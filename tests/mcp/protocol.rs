@@ -118,7 +118,7 @@ fn a_message_has_a_size() {
     let answer = desk.send(&call(2 << 20)).json();
     assert_eq!(answer["result"]["isError"], true);
     let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(told.contains("would have 2097152 bytes"), "{told}");
+    assert!(told.contains("would be 2097152 bytes"), "{told}");
     desk.daemon.is_well();
 }
 

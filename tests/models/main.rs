@@ -61,7 +61,7 @@ fn every_failure_ends_well() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Splits streams at every position, also inside a character, a line end or a separator.
+/// Splits streams at every position, also inside a character, a line ending or a separator.
 #[test]
 fn a_stream_cut_anywhere_is_the_same_answer() {
     for wire in [Wire::Anthropic, Wire::OpenAi] {

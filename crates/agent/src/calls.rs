@@ -139,7 +139,7 @@ fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     } else if !new_id {
         "its id was used before".to_owned()
     } else if call.input.len() > MAX_INPUT {
-        format!("its input has {} bytes, at most {MAX_INPUT} are allowed", call.input.len())
+        format!("its input is {} bytes; at most {MAX_INPUT} are allowed", call.input.len())
     } else if serde_json::from_str::<WithInput>(block.as_str()).is_err() {
         "its input is not a JSON object".to_owned()
     } else {
@@ -211,5 +211,5 @@ fn clipped(text: &str, most: usize) -> String {
     if head.len() == text.len() {
         return text.to_owned();
     }
-    format!("{head}\n[cut here; the whole text has {} bytes]", text.len())
+    format!("{head}\n[cut here; the whole text is {} bytes]", text.len())
 }

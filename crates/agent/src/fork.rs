@@ -36,7 +36,7 @@ pub struct Budget {
     pub cost: u64,
     /// Number of tool calls per answer. Further ones are denied.
     pub calls: usize,
-    /// Maximum output limit for an answer that needs more tokens than the request allows.
+    /// Ceiling for `max_tokens` when it is raised after an answer was cut off.
     pub max_output: u64,
 }
 

@@ -68,18 +68,18 @@ pub struct TeamSyncRequest {
 /// What a sync did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamSync {
-    /// Number of files that changed here.
+    /// Number of local files that the pull updated.
     pub pulled: u64,
-    /// Number of files that changed at the remote.
+    /// Number of files that were pushed to the remote.
     pub pushed: u64,
     /// Topics that both sides changed.
     pub conflicts: Vec<TeamConflict>,
     /// Files that were not shared.
     pub blocked: Vec<TeamBlocked>,
-    /// Files that changed here.
+    /// Local files that the pull updated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pulled_files: Vec<String>,
-    /// Files that changed at the remote.
+    /// Files that were pushed to the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
     /// The commit that both sides are at now.

@@ -28,7 +28,7 @@ SESSION is an id, a unique beginning or end of one, or `last`, which is the
 project's newest session.
 `bethink COMMAND --help` explains a command and shows an example.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the daemon could not be reached.";
+Exit codes: 0 success, 1 failure, 2 usage error, 3 daemon unreachable.";
 
 /// Gives your coding agent a memory
 #[derive(Debug, Parser)]

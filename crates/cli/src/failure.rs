@@ -62,7 +62,7 @@ impl CliFailure {
         Self::Failed { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// Splits clap's message about wrong arguments: the first paragraph is the error, the rest is the hint.
+    /// Splits clap's message about a usage error: the first paragraph is the error, the rest is the hint.
     pub(crate) fn arguments(text: &str) -> Self {
         let (what, hint) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
         let what = what.trim_start_matches("error: ").to_owned();
@@ -134,7 +134,7 @@ impl CliFailure {
             return (**problem).clone();
         }
         let (kind, title) = match self.exit_code() {
-            WRONG_USE => ("wrong_use", "Wrong usage"),
+            WRONG_USE => ("usage_error", "Usage error"),
             UNREACHABLE => ("unreachable", "Daemon unreachable"),
             _ => ("failed", "Failed"),
         };

@@ -21,11 +21,11 @@ pub enum StopError {
     #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error(
-        "the daemon at {url} is managed elsewhere, because `BETHINK_URL` is set; unset it to stop the daemon of this home"
+        "`BETHINK_URL` names the daemon at {url}, which this command does not manage; unset it to stop your own daemon"
     )]
     NotOurs { url: String },
     #[error(
-        "the program at {url} does not accept this home's token, so process {pid} was not stopped"
+        "process {pid} was not stopped: the program at {url} does not accept your token, so it may not be bethink"
     )]
     Stranger { url: String, pid: u32, source: Box<ClientError> },
     #[error("could not stop process {pid}")]

@@ -107,7 +107,7 @@ pub enum CompactionFailure {
     #[error("{NOTHING}")]
     Nothing,
     #[error(
-        "system prompt and tools take {fixed} of the {auto} tokens at which a compaction is due; no compaction can help"
+        "system prompt and tools take {fixed} of the {auto} tokens at which compaction starts, so compacting cannot free enough"
     )]
     NoRoom { fixed: u64, auto: u64 },
     #[error("every attempt was rejected: {}", .0.join("; "))]

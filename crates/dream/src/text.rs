@@ -19,7 +19,7 @@ pub(crate) enum LineKind {
 #[derive(Clone, Debug)]
 pub(crate) struct LineBlock {
     pub(crate) kind: LineKind,
-    /// Whole lines, including line ends.
+    /// Whole lines, including line endings.
     pub(crate) range: Range<usize>,
 }
 

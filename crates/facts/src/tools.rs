@@ -43,7 +43,7 @@ pub struct ToolEdit {
     pub seq: Seq,
     /// Index of the file.
     pub file: usize,
-    /// The new text as a JSON string with quotes, which makes tabs and line ends visible. Cut if it is long.
+    /// The new text as a JSON string with quotes, which makes tabs and line endings visible. Cut if it is long.
     pub code: Box<str>,
 }
 

@@ -10,14 +10,12 @@ use crate::run::{Git, GitCall, settings};
 /// The ref of the last fetched tip.
 const INCOMING: &str = "refs/bethink/incoming";
 
-/// A remote's address that is safe to pass to git.
+/// A remote URL that is safe to pass to git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the remote's address {why}: use https://…, ssh://…, host:path, file://… or an absolute path"
-)]
+#[error("the remote URL {why}: use https://…, ssh://…, host:path, file://… or an absolute path")]
 pub struct BadRemote {
     why: &'static str,
 }

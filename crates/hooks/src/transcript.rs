@@ -37,7 +37,7 @@ pub(crate) enum TranscriptUnreadable {
     Gone(PathBuf),
     #[error("the transcript {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    #[error("the transcript {} has {actual} bytes; at most {most} can be read", path.display())]
+    #[error("the transcript {} is {actual} bytes; at most {most} can be read", path.display())]
     TooLarge { path: PathBuf, most: u64, actual: u64 },
     #[error("could not read the transcript {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },

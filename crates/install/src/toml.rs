@@ -1,6 +1,6 @@
 //! Edits TOML in place.
 //!
-//! `toml_edit` keeps comments and order, but writes every line end as a line feed; the original ones are restored.
+//! `toml_edit` keeps comments and order, but writes every line ending as a line feed; the original ones are restored.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -284,7 +284,7 @@ fn json(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Old lines keep their line ends, new ones get the most common one; a byte order mark is kept.
+/// Old lines keep their line endings, new ones get the most common one; a byte order mark is kept.
 fn with_line_ends(old: &str, new: &str) -> String {
     let plain = old.strip_prefix(BOM).unwrap_or(old);
     let mark = if plain.len() < old.len() { BOM } else { "" };

@@ -128,7 +128,7 @@ pub enum Reason {
     Secret { what: String },
     #[error("is in third-party code: approve it to load it")]
     Foreign,
-    #[error("has {bytes} bytes; at most {MOST_FILE_BYTES} are loaded")]
+    #[error("is {bytes} bytes; at most {MOST_FILE_BYTES} are loaded")]
     TooLarge { bytes: u64 },
     #[error("is not UTF-8 text")]
     NotText,

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Maximum number of characters of a call's input that are shown.
 const INPUT_CHARS: usize = 2_000;
 
-/// Puts a text between tags.
+/// Wraps text in tags, escaped so that the text cannot close them.
 pub(crate) fn fenced(text: &str) -> String {
     format!("<memory>\n{}\n</memory>", guarded(text.trim_end()))
 }

@@ -1,6 +1,6 @@
 //! The index of a directory, `MEMORY.md`: one line per topic, part of every prompt.
 //!
-//! People edit it too, so a change only touches the lines of one topic: prose, headings, order and line ends stay.
+//! People edit it too, so a change only touches the lines of one topic: prose, headings, order and line endings stay.
 //!
 //! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`merge`].
 

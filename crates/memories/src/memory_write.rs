@@ -15,7 +15,7 @@ pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {
     if size <= MAX_MEMORY_BYTES {
         return Ok(());
     }
-    let detail = format!("{file} would have {size} bytes, which is too large");
+    let detail = format!("{file} would be {size} bytes, which is too large");
     Err(ServiceError::new(ErrorKind::TooLarge, detail).bounded(MAX_MEMORY_BYTES, size))
 }
 

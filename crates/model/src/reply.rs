@@ -19,7 +19,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Returns the text blocks, joined by line ends.
+    /// Returns the text blocks, joined by line endings.
     pub fn text(&self) -> String {
         let texts = self.content.iter().filter(|block| block.kind == BlockKind::Text);
         texts.map(|block| block.text().into_owned()).collect::<Vec<_>>().join("\n")

@@ -70,7 +70,8 @@ impl Breaker {
     pub(crate) fn rests(&self) -> Option<String> {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
-        Some(format!("paused for {} s after {}; {}", left.as_secs(), state.why, state.todo))
+        let seconds = left.as_secs() + 1;
+        Some(format!("paused for another {seconds} s after {}; {}", state.why, state.todo))
     }
 
     /// Returns the last failure and what to do about it, if the breaker is still closed.

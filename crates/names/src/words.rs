@@ -115,7 +115,8 @@ pub fn after_escape(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Whether it is encoded data: a long run whose case and digits change at random. Hexadecimal hashes are words.
+/// Whether a word looks like encoded data: very long, or long with case and digits mixed at random. Hexadecimal hashes do
+/// not count.
 pub fn is_blob(word: &[u8]) -> bool {
     if word.len() > MAX_WORD_BYTES {
         return true;

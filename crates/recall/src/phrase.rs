@@ -7,7 +7,7 @@ const PAIR: f32 = 0.9;
 /// Score for each phrase of a question that a message contains verbatim: about that of a rare word.
 const PHRASE: f32 = 4.0;
 
-/// Returns a message's additional score for words that are neighbours as in the question.
+/// Returns a score bonus for words that are adjacent both in the message and in the question.
 pub fn together(text: &str, terms: &[String]) -> f32 {
     let mut found = vec![false; terms.len()];
     let mut before: Option<usize> = None;

@@ -4,6 +4,8 @@ use bethink_terminal::words::count;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
+use crate::facts::made;
+
 /// Returns `None` for events that are not shown.
 pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
     let data: Value = serde_json::from_str(data).ok()?;
@@ -44,8 +46,8 @@ fn compaction(data: &Value) -> (Tone, String) {
         return (Tone::Warn, "undone: the prompt shows the messages again".to_owned());
     }
     let fidelity = data["fidelity"].as_f64().unwrap_or(0.0);
-    let (trigger, level) = (text(data, "trigger"), text(data, "level"));
-    (Tone::Good, format!("{trigger}, {level}: {before} to {after} tokens, fidelity {fidelity:.2}"))
+    let (trigger, level) = (text(data, "trigger"), made(text(data, "level")));
+    (Tone::Good, format!("{trigger}, {level}: {before} → {after} tokens, fidelity {fidelity:.2}"))
 }
 
 fn model(data: &Value) -> Option<(Tone, String)> {

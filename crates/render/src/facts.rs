@@ -45,7 +45,7 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
     let share = format!("{:.1}%", report.predicted_cache_hit * 100.0);
     let Some(at) = report.first_changed else {
         return match report.predicted_cache_hit == 0.0 {
-            true => fact.dim("no prompt was requested yet"),
+            true => fact.dim("no prompt has been built yet"),
             false => fact.plain(share).dim(" of the prompt is the same as last time"),
         };
     };
@@ -114,6 +114,16 @@ pub fn level(level: FillLevel) -> (Tone, String) {
 fn level_and_fidelity(last: &LastCompaction) -> String {
     match last.level {
         CompactionLevel::Recorded => ", recorded by another program".to_owned(),
-        level => format!(", {level}, fidelity {:.2}", last.fidelity),
+        level => format!(", {}, fidelity {:.2}", made(&level.to_string()), last.fidelity),
+    }
+}
+
+/// How a summary was written, from the name of its level.
+pub(crate) fn made(level: &str) -> &str {
+    match level {
+        "session_memory" => "summarized from the notes",
+        "full" => "summarized by a model",
+        "embedded" => "summarized without a model",
+        other => other,
     }
 }

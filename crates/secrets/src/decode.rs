@@ -97,7 +97,7 @@ fn percent(run: &[u8]) -> Option<Vec<u8>> {
 fn is_text(bytes: &[u8]) -> bool {
     let printable =
         bytes.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
-    #[expect(clippy::cast_precision_loss, reason = "counts of bytes of one file")]
+    #[expect(clippy::cast_precision_loss, reason = "byte counts are far below 2^52")]
     let share = printable as f64 / bytes.len().max(1) as f64;
     share >= LEAST_PRINTABLE
 }

@@ -10,7 +10,7 @@ use bethink_invisible_chars::kind as unseen;
 pub(crate) enum Seam {
     /// An invisible character, or a full-width form replaced by the usual one.
     Removed,
-    /// A line end, with the margin and the quotes around it.
+    /// A line ending, with the margin and the quotes around it.
     Line,
 }
 
@@ -56,7 +56,7 @@ impl<'a> SecretView<'a> {
         self.lines.get(after.saturating_sub(1)).map_or(1, |(_, line)| *line)
     }
 
-    /// Returns the seam in a range, if any. Removed characters take precedence over line ends.
+    /// Returns the seam in a range, if any. Removed characters take precedence over line endings.
     pub(crate) fn seam(&self, range: Range<usize>) -> Option<Seam> {
         let mut within = self.within(range).peekable();
         within.peek()?;

@@ -139,7 +139,7 @@ impl Guard {
             .iter()
             .any(|site| site != "same-origin" && site != "none");
         if elsewhere && !trusted {
-            return Err(forbidden("the request comes from a page of another site"));
+            return Err(forbidden("the request comes from a page on another site"));
         }
         Ok(())
     }

@@ -59,13 +59,16 @@ where
     to_the_end(app, async move {
         let _running = running;
         if let Some(kept) = daemon.cx.kept_answer(&key).await? {
-            return HttpAnswer::from_kept(&kept)
-                .ok_or_else(|| HttpFailure::internal(&"could not read a stored answer"));
+            return HttpAnswer::from_kept(&kept).ok_or_else(|| {
+                HttpFailure::internal(
+                    &"could not read the response stored for this Idempotency-Key",
+                )
+            });
         }
         let answer = work.await?;
         if let Err(error) = daemon.cx.keep_answer(key, answer.to_kept()).await {
             // The work is done and stored, but a repetition will not be recognized.
-            tracing::warn!(%error, "could not store an answer for its idempotency key");
+            tracing::warn!(%error, "could not store the response for its idempotency key");
         }
         Ok(answer)
     })

@@ -180,7 +180,7 @@ impl JobRunner {
 
     async fn run(&self, job: JobRecord) {
         let outcome = if job.attempts > MAX_ATTEMPTS {
-            JobOutcome::Failed(format!("given up after {MAX_ATTEMPTS} attempts"))
+            JobOutcome::Failed(format!("gave up after {MAX_ATTEMPTS} attempts"))
         } else if let Some(handler) = self.handlers.get(job.kind.as_str()) {
             match handler.run(&job, self).await {
                 Ok(result) => JobOutcome::Done(result.to_string()),

@@ -28,7 +28,7 @@ impl Ending {
         self.open_line = last.map_or(self.open_line, |byte| *byte != b'\n');
     }
 
-    /// Whether the last line has no line end, so that one must be written before another line.
+    /// Whether the last line has no line ending, so that one must be written before another line.
     pub fn open_line(&self) -> bool {
         self.open_line
     }

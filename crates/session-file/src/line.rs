@@ -12,7 +12,7 @@ pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// Maximum nesting depth that is parsed: the limit of `serde_json`.
 pub const MAX_DEPTH: usize = 128;
 
-/// A line, split around its message: `head + raw + tail` are the bytes of the line, including its line end. Without a
+/// A line, split around its message: `head + raw + tail` are the bytes of the line, including its line ending. Without a
 /// message, `head` is the whole line.
 #[derive(Clone, Debug)]
 pub struct SessionLine {
@@ -107,7 +107,7 @@ pub struct RecordedCompaction {
 /// Why a line is stored as a record without a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineDamage {
-    #[error("the line has {0} bytes; at most {MAX_LINE_BYTES} are read")]
+    #[error("the line is {0} bytes; at most {MAX_LINE_BYTES} are read")]
     TooLong(usize),
     #[error("not UTF-8 from byte {0} on")]
     NotUtf8(usize),

@@ -68,7 +68,7 @@ impl SessionFileReader {
         self.facts.title_so_far(&self.chains)
     }
 
-    /// Passes on the last line if it has no line end, and returns the facts about the whole file.
+    /// Passes on the last line if it has no line ending, and returns the facts about the whole file.
     pub fn finish(mut self, mut each: impl FnMut(SessionLine)) -> SessionFileFacts {
         if !self.rest.is_empty() {
             let whole = self.rest.split().freeze();

@@ -45,7 +45,7 @@ impl RecordWriter {
         self.parent = Some(self.uuid_of(id));
     }
 
-    /// Returns the record of a message that was appended to the session, with its line end.
+    /// Returns the record of a message that was appended to the session, with its line ending.
     pub fn line_for(&mut self, message: &Message) -> Vec<u8> {
         let uuid = self.uuid_of(message.id.as_str());
         let head = format!(r#""parentUuid":{}"#, json!(self.parent));

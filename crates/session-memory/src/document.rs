@@ -7,7 +7,7 @@ use bethink_transcript::text::{closed_fences, heading_level};
 pub struct Document {
     pub preamble: Vec<String>,
     pub parts: Vec<NotesSection>,
-    /// Whether the file has Windows line ends.
+    /// Whether the file has Windows line endings.
     pub crlf: bool,
 }
 
@@ -35,7 +35,7 @@ impl Document {
         let end = if text.contains('\n') { '\n' } else { '\r' };
         let lines: Vec<&str> =
             text.split(end).map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
-        // Blank lines do not show which line ends a person uses.
+        // Blank lines do not show which line endings a person uses.
         let written = lines.iter().filter(|line| !line.trim().is_empty()).count();
         let crlf = written > 0 && text.matches("\r\n").count() * 2 > lines.len();
         let fences = closed_fences(&lines);

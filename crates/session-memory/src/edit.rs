@@ -100,7 +100,7 @@ impl NotesEdit {
         let count = self.text.matches(&old).count();
         if count == 0 {
             return refused(
-                "the old text is not in the notes; it must match character for character, spaces and line ends included",
+                "the old text is not in the notes; it must match exactly, including spaces and line breaks",
             );
         }
         if count > 1 && !replace_all {
@@ -114,7 +114,7 @@ impl NotesEdit {
         let limit = self.before.len() + MAX_ADDED_BYTES;
         if actual > limit {
             return Err(format!(
-                "the notes would have {actual} bytes; at most {limit} are allowed, so write less"
+                "the notes would be {actual} bytes; at most {limit} are allowed, so write less"
             ));
         }
         let edited = self.text.replace(&old, &new);

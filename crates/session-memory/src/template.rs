@@ -66,9 +66,7 @@ impl OutlineFault {
     pub(crate) fn check<'a>(what: &str, bytes: &'a [u8], limit: usize) -> Result<&'a str, Self> {
         let actual = bytes.len();
         if actual > limit {
-            return Err(Self(format!(
-                "the {what} has {actual} bytes; at most {limit} are allowed"
-            )));
+            return Err(Self(format!("the {what} is {actual} bytes; at most {limit} are allowed")));
         }
         std::str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();

@@ -74,7 +74,7 @@ impl SessionEvents {
             let here = here.filter_map(|compaction| match compaction_event(compaction) {
                 Ok(event) => Some(event),
                 Err(error) => {
-                    tracing::warn!(reason = %error.detail, "could not publish a compaction's event");
+                    tracing::warn!(reason = %error.detail, "could not publish a compaction event");
                     None
                 }
             });

@@ -102,7 +102,7 @@ pub fn names(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns the share of all words that both sets contain: 1 if the sets are equal, 0 if they have no word in common.
-#[allow(clippy::cast_precision_loss, reason = "counts of words in a file")]
+#[allow(clippy::cast_precision_loss, reason = "word counts are far below 2^52")]
 pub fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     let common = one.intersection(other).count();
     let all = one.len() + other.len() - common;

@@ -5,7 +5,7 @@ use bethink_transcript::UnixMicros;
 /// How to open a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The current time, for the name of a damaged file's copy.
+    /// The current time. It names the copy of a damaged database and dates recovered sessions.
     pub now: UnixMicros,
     /// Maximum size of the database, in pages of 4096 bytes. Beyond it, writes fail with `Full`.
     pub max_pages: Option<u32>,

@@ -121,12 +121,14 @@ fn outside(path: &Path) -> Result<Option<String>, OpenError> {
     if let Some(was) = files::clean_size(path)
         && was != size
     {
-        return Ok(Some(format!("the file has {size} bytes, but had {was} when last used")));
+        return Ok(Some(format!(
+            "the file is {size} bytes, but was {was} at the last clean shutdown"
+        )));
     }
     // With a WAL, a file may be shorter than its header says: the rest is in the WAL.
     let needed = header.pages * header.page_size;
     let cut_off = wal == 0 && size < needed;
-    Ok(cut_off.then(|| format!("the file has {size} bytes of {needed}")))
+    Ok(cut_off.then(|| format!("the file is {size} bytes, but should be {needed}")))
 }
 
 async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookError> {

@@ -21,7 +21,7 @@ pub trait ImportStore {
 }
 
 /// One line of an imported file, split around its message, so that `head + message.raw + tail` is the line
-/// again, including its line end. A line without a message is all head.
+/// again, including its line ending. A line without a message is all head.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
     /// Line number, from 1.

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use crate::errors::git_error;
 use crate::service::TeamService;
 
-/// The git setting with the remote's address.
+/// The git setting with the remote URL.
 const ORIGIN: &str = "remote.origin.url";
 /// How long to wait for another daemon's sync of the same directory, and how often to try.
 const LOCK_WITHIN: Duration = Duration::from_secs(20);
@@ -131,7 +131,7 @@ impl TeamService {
 /// Checks an address. Rejects a secret in it, because the address is stored in a file that may be copied and shown.
 fn checked(remote: &str) -> Result<Remote> {
     if let Err(error) = bethink_secrets::gate("", remote) {
-        let detail = format!("could not store the remote's address: {error}");
+        let detail = format!("could not store the remote URL: {error}");
         return Err(ServiceError::invalid("remote", detail)
             .hint("leave the secret out: git uses your credential helper or SSH key"));
     }

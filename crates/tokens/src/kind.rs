@@ -60,7 +60,7 @@ kinds! {
     Long "long run" Set 300 "A letter beyond the length of any word.",
     Digits "digits" Usage 850 "The first digit of a run.",
     Digit "digit" Usage 390 "Any other digit of a run.",
-    Line "line" Usage 1_000 "A line end, including blank lines after it.",
+    Line "line" Usage 1_000 "A line ending, including blank lines after it.",
     Indent "indent" Usage 220 "White space after white space.",
     Mark "mark" Usage 1_280 "A mark, such as a bracket or a quote.",
     Marks "marks" Usage 100 "A mark after a mark.",

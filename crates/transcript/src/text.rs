@@ -73,7 +73,7 @@ fn after_string(rest: &str) -> &str {
     without("\u{1b}\\").or(without("\u{7}")).or(without("\u{9c}")).unwrap_or(rest)
 }
 
-/// The first `bytes` of `text`, cut at a line end unless that would lose more than half of them.
+/// The first `bytes` of `text`, cut at a line ending unless that would lose more than half of them.
 pub fn beginning(text: &str, bytes: usize) -> &str {
     let head = &text[..text.floor_char_boundary(bytes)];
     match head.rfind('\n') {

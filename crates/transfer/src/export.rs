@@ -167,7 +167,7 @@ impl Export {
         out
     }
 
-    /// Adds lines, and first ends the last line if it has no line end.
+    /// Adds lines, and first ends the last line if it has no line ending.
     fn push(&mut self, out: &mut Vec<u8>, lines: &[u8]) {
         if lines.is_empty() {
             return;

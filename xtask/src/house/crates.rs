@@ -1,4 +1,4 @@
-//! Finds cycles of dependencies between crates. `[dev-dependencies]` may form cycles and are ignored.
+//! Finds dependency cycles between crates. `[dev-dependencies]` may form cycles and are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ use super::workspace::Workspace;
 
 use anyhow::Result;
 
-/// Number of files in a cycle that is allowed: a type and its parts may be in two files.
+/// Largest import cycle that is allowed, in files: a type may be split over two.
 const ALLOWED: usize = 2;
 
 /// Maximum length of a chain of imports, so that a circle of re-exports ends.

@@ -1,4 +1,4 @@
-//! Arguments of the commands about memory and instruction files.
+//! Arguments of the memory and instruction-file commands.
 
 use std::path::PathBuf;
 

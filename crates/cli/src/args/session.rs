@@ -1,4 +1,4 @@
-//! Arguments of the commands about sessions and their history.
+//! Arguments of the session and history commands.
 
 use clap::{Args, Subcommand};
 

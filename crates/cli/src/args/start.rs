@@ -1,4 +1,4 @@
-//! Arguments of the commands that set bethink up.
+//! Arguments of the setup commands.
 
 use clap::{Args, Subcommand};
 

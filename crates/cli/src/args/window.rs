@@ -1,4 +1,4 @@
-//! Arguments of the commands about the context window.
+//! Arguments of the context-window commands.
 
 use bethink_api::SummaryLevel;
 use clap::Args;

@@ -224,7 +224,7 @@ fn figures(outcome: &ReplayOutcome, window: u64, look: TerminalLook) -> Vec<Styl
         "largest prompt",
         o.max_prompt_tokens,
         Tone::Plain,
-        format!("tokens; the window has {}", count(window)),
+        format!("of {} tokens in the window", count(window)),
     );
     row("over the window", o.overruns, good(o.overruns), String::new());
     row("invalid prompts", o.invalid_prompts, good(o.invalid_prompts), o.first_faults.join("; "));

@@ -92,7 +92,7 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
             let why = "does not answer here; run these commands in a login session:";
             screen.note(StyledText::new().put(Tone::Warn, format!("{} {why}", done.manager)))?;
         }
-        None => screen.hint("and would run:")?,
+        None => screen.hint("these commands would be run:")?,
     }
     done.run.iter().try_for_each(|line| screen.note(format!("  {line}")))
 }

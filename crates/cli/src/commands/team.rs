@@ -169,7 +169,7 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         screen.line(head.put(Tone::Warn, state))?;
         if let Some(source) = &one.source {
             let messages = source.messages.join(", ");
-            let from = format!("learned in session {} from {messages}", source.session);
+            let from = format!("learned in session {}, messages {messages}", source.session);
             screen.line(StyledText::from("  ").dim(from))?;
         }
         let shown = one.text.lines().take(MAX_LINES);
@@ -204,7 +204,7 @@ async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approv
         }
     }
     if approval.is_some() {
-        screen.note("`bethink team sync` shares it")?;
+        screen.note("run `bethink team sync` to share what was approved")?;
     }
     Ok(())
 }

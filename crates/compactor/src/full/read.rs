@@ -14,7 +14,7 @@ pub struct FullText {
 }
 
 impl FullText {
-    /// Returns the lines of a section with their line ends. The text is empty if the section has no content, and for
+    /// Returns the lines of a section with their line endings. The text is empty if the section has no content, and for
     /// the user's messages.
     pub fn section(&self, section: Section) -> &str {
         self.sections.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text)
@@ -28,7 +28,7 @@ impl FullText {
 /// The reason why an answer was rejected. No part of it is used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FullFault {
-    #[error("the answer has {actual} bytes; at most {limit} are allowed")]
+    #[error("the answer is {actual} bytes; at most {limit} are allowed")]
     TooLarge { limit: usize, actual: usize },
     #[error("the answer calls a tool ({markup}), which was forbidden")]
     ToolCall { markup: String },

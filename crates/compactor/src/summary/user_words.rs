@@ -41,7 +41,7 @@ pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> Strin
     if words.is_empty() { NONE.to_owned() } else { words }
 }
 
-/// Whether the newest message is the user's. The next turn is about it.
+/// Whether the newest summarized message is the user's, so that the next turn will answer it.
 pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
     let newest = request.facts.user.last();
     newest.is_some_and(|said| said.seq == request.facts.through && request.is_hidden(said.seq))

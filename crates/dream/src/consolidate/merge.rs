@@ -243,7 +243,7 @@ fn learned(source: &Source) -> String {
     format!("{LEARNED} {}{messages} ({}, {})", source.session, source.strategy, source.time)
 }
 
-/// Appends a paragraph, with the file's line ends.
+/// Appends a paragraph, with the file's line endings.
 fn appended(text: &str, more: &str) -> String {
     if more.is_empty() {
         return text.to_owned();

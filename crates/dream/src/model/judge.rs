@@ -104,7 +104,7 @@ fn one(
 
 fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, String> {
     if text.len() > MODEL_ADDS_BYTES {
-        return Err(format!("has {} bytes; at most {MODEL_ADDS_BYTES} are allowed", text.len()));
+        return Err(format!("is {} bytes; at most {MODEL_ADDS_BYTES} are allowed", text.len()));
     }
     if header::read(text).body.trim().is_empty() {
         return Err("would create an empty topic".to_owned());

@@ -58,7 +58,7 @@ pub enum RefusedWrite {
     #[error("the old text occurs {0} times in the file; include more of the text around it")]
     Repeated(usize),
     #[error(
-        "the topic would have {actual} bytes, more than {MAX_TOPIC_BYTES}; write one fact and its reason"
+        "the topic would be {actual} bytes, more than {MAX_TOPIC_BYTES}; write one fact and its reason"
     )]
     TooBig { actual: usize },
     #[error("the limit of {MAX_TOPICS} topics is reached; no more are accepted this time")]

@@ -17,7 +17,7 @@ const MAX_CHARS: usize = 2_000;
 /// Parses `ls [-flags] [DIR]` or `find DIR [-type f] [-name PATTERN] [-maxdepth N]`.
 pub fn parse(command: &str) -> Result<Listing, String> {
     let why = || {
-        "only the commands `ls DIR` and `find DIR -name PATTERN` are allowed here, with nothing added"
+        "only the commands `ls DIR` and `find DIR -name PATTERN` are allowed, without pipes, redirects or other commands"
             .to_owned()
     };
     if command.chars().count() > MAX_CHARS {

@@ -33,7 +33,7 @@ impl MemorySpot {
         let inner = inner.ok_or_else(outside)?;
         if !inner.chars().all(is_plain) {
             return Err(format!(
-                "a file name may only contain letters, digits, `-`, `_` and `.`, not {:?}",
+                "invalid file name in {:?}: use only letters, digits, `-`, `_` and `.`",
                 shown(path)
             ));
         }

@@ -26,7 +26,7 @@ pub(super) fn stated_dir(system: &str, first: Option<&Bytes>) -> Option<String> 
     stated_in(system).or_else(|| {
         let first = first?;
         let head = first.get(..first.len().min(FIRST_BYTES))?;
-        // The text is JSON, where line ends are escaped.
+        // The text is JSON, where line endings are escaped.
         let text = String::from_utf8_lossy(head).replace("\\n", "\n");
         stated_in(&text).map(|dir| json::decode_string(&format!("\"{dir}\"")).into_owned())
     })

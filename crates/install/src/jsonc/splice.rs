@@ -178,7 +178,7 @@ fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut Strin
     out.push(close);
 }
 
-/// The indentation and line ends of a file.
+/// The indentation and line endings of a file.
 struct JsonStyle {
     unit: String,
     line_end: &'static str,

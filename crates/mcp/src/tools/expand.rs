@@ -90,8 +90,10 @@ async fn newest(client: &McpClient, session: SessionId) -> Result<Uuid, ServiceE
     let made = client.daemon.sessions.compactions(session).await?.compactions;
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
-        ServiceError::not_found("this session has no compaction, so prompts show everything")
-            .hint("use search_history to find its messages")
+        ServiceError::not_found(
+            "this session has no compactions, so the prompt contains every message",
+        )
+        .hint("use search_history to find its messages")
     })
 }
 

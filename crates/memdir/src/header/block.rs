@@ -37,7 +37,7 @@ pub(super) fn find(text: &str) -> Option<FrontMatterBlock> {
     Some(FrontMatterBlock { outer: start..inner.end, readable: inner.clone(), inner, ended: false })
 }
 
-/// Returns the positions of the lines from `start` on, including line ends.
+/// Returns the positions of the lines from `start` on, including line endings.
 pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = start;
     text[start..].split_inclusive('\n').map(move |line| {

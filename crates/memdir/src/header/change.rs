@@ -133,7 +133,7 @@ impl HeaderChange<'_> {
 /// A key with its value, which may span several lines.
 #[derive(Debug)]
 struct HeaderRow {
-    /// All lines of the row, including line ends.
+    /// All lines of the row, including line endings.
     range: Range<usize>,
     indent: Range<usize>,
     key: Range<usize>,
@@ -211,7 +211,7 @@ fn indent_of(text: &str, line: &Range<usize>) -> Range<usize> {
     line.start..line.start + (whole.len() - whole.trim_start_matches([' ', '\t']).len())
 }
 
-/// Returns the line end of the text's first line.
+/// Returns the line ending of the text's first line.
 fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

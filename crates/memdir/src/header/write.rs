@@ -28,7 +28,7 @@ pub fn write(header: &Header, body: &str) -> String {
     out
 }
 
-/// Returns `source:` with its known parts, in this indentation and with this line end.
+/// Returns `source:` with its known parts, in this indentation and with this line ending.
 pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     let mut out = format!("{indent}source:{end}");
     let mut put = |key: &str, is_there: bool, value: String| {
@@ -66,7 +66,7 @@ fn is_plain(text: &str) -> bool {
     starts && !clash && !text.contains(marks) && !means_something_else(text)
 }
 
-/// Whether YAML forbids a character or treats it as a line end.
+/// Whether YAML forbids a character or treats it as a line ending.
 fn is_odd(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }

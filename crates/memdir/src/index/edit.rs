@@ -115,7 +115,7 @@ impl<'a> InsertPoint<'a> {
         }
     }
 
-    /// Inserts new lines. They are separated from the line before if that has no line end or is not part of a list.
+    /// Inserts new lines. They are separated from the line before if that has no line ending or is not part of a list.
     pub(super) fn put(&self, text: &str, new: &str) -> String {
         let (before, after) = text.split_at(self.at);
         let end = line_end(text);

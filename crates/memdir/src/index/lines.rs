@@ -9,9 +9,9 @@ use crate::name::Name;
 pub struct IndexLine<'a> {
     /// The line's number, from 1.
     pub number: usize,
-    /// Position in the index, including the line end.
+    /// Position in the index, including the line ending.
     pub range: Range<usize>,
-    /// The line without its line end.
+    /// The line without its line ending.
     pub text: &'a str,
     /// Spaces and tabs before the first word.
     pub indent: usize,
@@ -28,7 +28,7 @@ pub struct IndexLine<'a> {
 pub struct IndexEntry<'a> {
     pub name: Name,
     pub first: IndexLine<'a>,
-    /// Position in the index: the first line and its continuation lines, including line ends.
+    /// Position in the index: the first line and its continuation lines, including line endings.
     pub range: Range<usize>,
     pub text: &'a str,
 }

@@ -83,7 +83,7 @@ fn in_order(text: &str) -> Vec<(Key, IndexEntry<'_>)> {
     out
 }
 
-/// Removes line ends and trailing spaces, for comparison.
+/// Removes line endings and trailing spaces, for comparison.
 fn plain(text: &str) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }

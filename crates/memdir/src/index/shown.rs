@@ -62,7 +62,7 @@ pub enum IndexWarning {
     )]
     TooManyLines { lines: usize },
     #[error(
-        "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: line {unseen_from} and all \
+        "MEMORY.md is {bytes} bytes long, {} more than the {INDEX_BYTES} that prompts show: line {unseen_from} and all \
          lines after it are left out",
         .bytes - INDEX_BYTES
     )]

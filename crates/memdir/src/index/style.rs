@@ -40,7 +40,7 @@ impl ListStyle {
         }
     }
 
-    /// Returns a whole line, including its line end, of at most 200 characters if the name allows it.
+    /// Returns a whole line, including its line ending, of at most 200 characters if the name allows it.
     pub(super) fn line(&self, name: &Name, title: &str, description: &str) -> String {
         let (title, description) = apart(title, description);
         let link = match self.wiki {
@@ -59,7 +59,7 @@ impl ListStyle {
     }
 }
 
-/// Returns the text's most common line end.
+/// Returns the text's most common line ending.
 pub(super) fn line_end(text: &str) -> &'static str {
     let returns = text.matches("\r\n").count();
     if returns * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }

@@ -3,7 +3,7 @@
 
 use super::MAX_EDITS;
 
-/// Returns the edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. One line end next to each tag is
+/// Returns the edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. One line ending next to each tag is
 /// removed. An incomplete block is skipped and never extends into the next.
 pub fn text_edits(reply: &str) -> Vec<(String, String)> {
     let blocks = reply.split("<edit>").skip(1).filter_map(block);

@@ -24,7 +24,7 @@ export class EventParser {
 
   /** Returns the events that this chunk completes. Throws if an event is too long. */
   push(chunk: string): ServerSentEvent[] {
-    // CR LF is one line end, even if it is split between two chunks.
+    // CR LF is one line ending, even if it is split between two chunks.
     const text = this.#endsWithCr && chunk.startsWith("\n") ? chunk.slice(1) : chunk;
     if (chunk !== "") this.#endsWithCr = chunk.endsWith("\r");
     const lines = (this.#rest + text).split(/\r\n|\r|\n/);

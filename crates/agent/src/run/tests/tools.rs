@@ -69,7 +69,7 @@ fn what_is_not_allowed_is_denied_and_the_model_told_why() {
     A call of "edit file" was left out: a tool's name has 1 to 128 letters, digits, _ or -.
     A call of "edit" was left out: its input is not a JSON object.
     A call of "edit" was left out: its input is not a JSON object.
-    A call of "edit" was left out: its input has 300011 bytes, at most 262144 are allowed.
+    A call of "edit" was left out: its input is 300011 bytes; at most 262144 are allowed.
     "#);
 }
 

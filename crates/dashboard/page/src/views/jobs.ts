@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<string, string>> = {
   dream: "Dream",
   extract: "Extraction",
   collapse: "Collapse",
-  fork_check: "Fork check",
+  fork_check: "Fork cleanup",
 };
 
 export async function jobs(main: HTMLElement, context: Context): Promise<void> {
