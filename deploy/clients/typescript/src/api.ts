@@ -2300,7 +2300,7 @@ export interface components {
         MemoryVersion: {
             /**
              * Format: int64
-             * @description Its number.
+             * @description Counts the topic's versions, from 1.
              */
             version: number;
             /** @description When it happened, as RFC 3339. */
@@ -3183,7 +3183,7 @@ export interface components {
              * @description Higher is better; only comparable within one answer.
              */
             score: number;
-            /** @description The part of the message that matched, on one line. */
+            /** @description The part of the message that matched: up to three lines, separated by line feeds. */
             snippet: string;
             /** @description Positions of query words in the snippet: start and end, in characters. */
             highlights?: number[][];
