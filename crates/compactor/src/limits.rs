@@ -3,11 +3,11 @@
 /// Budgets of a compaction, in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactLimits {
-    /// The kept tail has at least this many tokens …
+    /// Minimum number of tokens in the kept tail.
     pub keep_min_tokens: u64,
-    /// … and this many messages with text …
+    /// Minimum number of messages with text in the kept tail.
     pub keep_min_messages: usize,
-    /// … but is not extended past this many tokens.
+    /// Maximum number of tokens to which the kept tail is extended.
     pub keep_max_tokens: u64,
     pub user_message_tokens: u64,
     pub files: usize,

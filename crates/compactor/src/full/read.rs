@@ -46,8 +46,8 @@ fn named(sections: &[Section]) -> String {
     sections.iter().map(|section| section.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Number of `<summary>` tags that are tried as the beginning, from the last one back, before the first one: a summary
-/// may quote the tag.
+/// Maximum number of `<summary>` tags that are tried as the beginning, because a summary may quote the tag: the last
+/// ones, newest first, then the first one.
 const BEGINNINGS: usize = 8;
 const DRAFT: (&str, &str) = ("<analysis>", "</analysis>");
 const SUMMARY: (&str, &str) = ("<summary>", "</summary>");
