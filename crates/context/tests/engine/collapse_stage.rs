@@ -31,16 +31,16 @@ fn fill(tokens: u64) -> Fill {
     Fill { tokens, estimated: tokens }
 }
 
-fn write(span: OpenSpan) -> StagedSpan {
+fn write(open: OpenSpan) -> StagedSpan {
     let span = Collapsed {
-        id: format!("00000000-0000-7000-8000-{:012}", span.first.0).parse().unwrap(),
-        first: span.first,
-        last: span.last,
-        text: format!("[{}] what was done", span.first),
-        tokens: u32::try_from(span.tokens * 30 / 100).unwrap(),
+        id: format!("00000000-0000-7000-8000-{:012}", open.first.0).parse().unwrap(),
+        first: open.first,
+        last: open.last,
+        text: format!("[{}] what was done", open.first),
+        tokens: u32::try_from(open.tokens * 30 / 100).unwrap(),
         made_after: Seq::ZERO,
     };
-    StagedSpan { tokens_before: u64::from(span.tokens), span }
+    StagedSpan { tokens_before: open.tokens, span }
 }
 
 fn staged(history: &History) -> Vec<StagedSpan> {

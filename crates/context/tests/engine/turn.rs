@@ -140,19 +140,19 @@ fn a_turn_reports_what_it_did() {
 fn staged(state: &SessionState) -> Vec<StagedSpan> {
     let window = state.thresholds.effective;
     let found = open_spans(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
-    let span = |span: &bethink_context::collapse::OpenSpan| {
-        let text = format!("[{}] what was done", span.first);
+    let write = |open: &bethink_context::collapse::OpenSpan| {
+        let text = format!("[{}] what was done", open.first);
         let span = Collapsed {
-            id: format!("00000000-0000-7000-8000-{:012}", span.first.0).parse().unwrap(),
-            first: span.first,
-            last: span.last,
+            id: format!("00000000-0000-7000-8000-{:012}", open.first.0).parse().unwrap(),
+            first: open.first,
+            last: open.last,
             tokens: text_tokens(&text),
             text,
             made_after: Seq::ZERO,
         };
-        StagedSpan { tokens_before: u64::from(span.tokens), span }
+        StagedSpan { tokens_before: open.tokens, span }
     };
-    found.iter().map(span).collect()
+    found.iter().map(write).collect()
 }
 
 fn make(state: &SessionState, now: UnixMicros) -> Turn {
