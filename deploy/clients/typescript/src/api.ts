@@ -114,8 +114,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID` resumes
-         *     after that event. If too many events were missed, a `reset` event says that lists have to be read again.
+         * Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID`
+         *     resumes after that event. If too many events were missed, the stream sends a `reset` event: fetch all lists again.
          */
         get: operations["event_stream"];
         put?: never;
@@ -153,8 +153,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report a hook event. The body is the hook JSON of the agent, and the answer is in the format that the agent reads.
-         *     No answer ever blocks the agent.
+         * Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that
+         *     the agent reads. No answer blocks the agent.
          */
         post: operations["hook_deliver"];
         delete?: never;
@@ -187,7 +187,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the instruction files in order, why each one is loaded, and which are skipped. */
+        /** List the instruction files in order, each with the reason why it is loaded or skipped. */
         get: operations["instruction_list"];
         put?: never;
         post?: never;
@@ -207,8 +207,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Allow a project to load a file that is outside of it or looks like a secret. Only for people: nothing in a project
-         *     can do this.
+         * Allow a project to load an instruction file that is outside the project or looks like a secret. Only people should
+         *     do this; no file of a project can.
          */
         post: operations["instruction_approve"];
         delete?: never;
@@ -241,7 +241,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the newest jobs: those started by requests, and the daemon's own. */
+        /** List the newest jobs, including those that the daemon started itself. */
         get: operations["job_list"];
         put?: never;
         post?: never;
@@ -295,7 +295,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove what was learned in one session. What others wrote stays, and versions are kept. */
+        /** Remove the memories that were learned in one session. Text from other sources stays, and earlier versions are kept. */
         post: operations["memory_forget"];
         delete?: never;
         options?: never;
@@ -327,7 +327,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Check a project's memory: where it is, how large it is, and what is wrong with it. Changes nothing. */
+        /** Check a project's memory: where it is, how large it is, and what is wrong with it. This changes nothing. */
         get: operations["memory_lint"];
         put?: never;
         post?: never;
@@ -347,8 +347,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Bring `MEMORY.md` up to date with the topics: lines of removed topics are removed, missing ones are added, and
-         *     everything else stays.
+         * Update `MEMORY.md` to match the topics: lines of removed topics are removed, missing lines are added, and everything
+         *     else stays.
          */
         post: operations["memory_rebuild"];
         delete?: never;
@@ -368,11 +368,11 @@ export interface paths {
         get: operations["memory_get"];
         /**
          * Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-         *     conflict (409) is answered with both versions.
+         *     conflict (409) returns both versions.
          */
         put: operations["memory_put"];
         post?: never;
-        /** Remove a topic. Its versions are kept, and it is not learned again. A conflict (409) is answered with both versions. */
+        /** Remove a topic. Its versions are kept, and it is not learned again. A conflict (409) returns both versions. */
         delete: operations["memory_delete"];
         options?: never;
         head?: never;
@@ -423,7 +423,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call the memory tool `memory_20250818` on a project's memory. Errors that the model can correct are answers with
+         * Call the memory tool `memory_20250818` on a project's memory. An error that the model can correct has status 200 and
          *     `is_error`.
          */
         post: operations["memory_tool_call"];
@@ -703,8 +703,7 @@ export interface paths {
         put?: never;
         /**
          * Build the prompt for the next model call.
-         * @description Without a new message, a second request gets the same prompt. An `Idempotency-Key` is therefore accepted but not
-         *     stored.
+         * @description A second request without a new message gets the same prompt, so an `Idempotency-Key` is accepted but not stored.
          */
         post: operations["context_build"];
         delete?: never;
@@ -737,7 +736,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Report what fills the context window. Changes nothing. */
+        /** Get what fills the context window. This changes nothing. */
         get: operations["context_report"];
         put?: never;
         post?: never;
@@ -754,7 +753,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what prompts add to the history, such as recalled memories, and what they leave out. */
+        /** List how prompts differ from the history: what they add, such as recalled memories, and what they leave out. */
         get: operations["decision_list"];
         put?: never;
         post?: never;
@@ -788,7 +787,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Export a session as a session file. An imported file comes back line for line. */
+        /** Export a session as a session file. An imported file is returned line by line, unchanged. */
         get: operations["session_export"];
         put?: never;
         post?: never;
@@ -807,7 +806,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Extract memories from a session now; by default from what came since the last extraction. */
+        /** Extract memories from a session now, by default from its messages since the last extraction. */
         post: operations["session_extract"];
         delete?: never;
         options?: never;
@@ -839,7 +838,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the history as it was appended, unaffected by compactions. */
+        /** Get the history as it was appended. Compactions do not change it. */
         get: operations["message_list"];
         put?: never;
         /**
@@ -863,8 +862,8 @@ export interface paths {
         /** Get the notes, or the empty template if there are none yet. */
         get: operations["notes_get"];
         /**
-         * Replace the notes with a person's text, which later updates keep. With `If-Match`, only if they have not changed
-         *     (otherwise 412).
+         * Replace the notes. Later updates keep this text. With `If-Match`, the request fails with 412 if the notes have
+         *     changed.
          */
         put: operations["notes_put"];
         post?: never;
@@ -900,7 +899,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Recover from a refused prompt: send what the provider answered, and learn what was done about it. */
+        /**
+         * Report that the provider refused the prompt. The daemon takes a step that can help, and returns whether to try
+         *     again.
+         */
         post: operations["context_recover"];
         delete?: never;
         options?: never;
@@ -951,7 +953,7 @@ export interface paths {
         };
         /** Get the state of one kind. */
         get: operations["state_get"];
-        /** Replace the state of one kind. The body has the schema that is named like the kind. */
+        /** Replace the state of one kind. The body has the schema with the name of the kind. */
         put: operations["state_put"];
         post?: never;
         delete?: never;
@@ -1025,8 +1027,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are neither
-         *     pulled nor pushed. An unreachable remote is answered with 502.
+         * Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are
+         *     neither pulled nor pushed. An unreachable remote is answered with 502.
          */
         post: operations["team_sync"];
         delete?: never;
@@ -1058,13 +1060,13 @@ export interface components {
     schemas: {
         /** @description A sub-agent of the session. */
         Agent: {
-            /** @description An ID of the client's. */
+            /** @description An ID that the client chooses. */
             id: string;
             /** @description The name. */
             name?: string;
-            /** @description `running`, `finished`, `failed`, or the client's own word. */
+            /** @description `running`, `finished`, `failed`, or another word of the client. */
             status: string;
-            /** @description What it answered. */
+            /** @description Its answer. */
             result?: string | null;
             /** @description The main conversation has seen the result. */
             read?: boolean;
@@ -1114,7 +1116,7 @@ export interface components {
             /** @description Approve even if the topic has changed since the proposal was made. */
             replace?: boolean;
         };
-        /** @description A file to approve for a project, or whose approval to revoke. */
+        /** @description A file, to approve it for a project or to revoke its approval. */
         ApproveImport: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -1122,7 +1124,7 @@ export interface components {
             path: string;
         };
         /**
-         * @description Where a file was stopped.
+         * @description Where a file was blocked.
          * @enum {string}
          */
         BlockedWay: "here" | "incoming" | "history";
@@ -1160,19 +1162,19 @@ export interface components {
             read_now: number;
             /** @description When it happened, as RFC 3339. */
             at: string;
-            /** @description Expected, because of a compaction. */
+            /** @description Whether a compaction explains it. */
             expected: boolean;
         };
-        /** @description The provider's prompt cache, judged by the usage it has reported since the session was loaded. */
+        /** @description How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session. */
         CacheReport: {
             /**
              * Format: int64
-             * @description Prompts whose cached prefix was not read again, although no compaction explains it.
+             * @description Number of prompts whose cached prefix was not read again, without those after a compaction.
              */
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
         };
-        /** @description A span of messages, and the short text that replaces it in prompts or is ready to. */
+        /** @description A span of messages, and the short text that replaces it in prompts, now or when the window fills up. */
         Collapse: {
             /**
              * Format: uuid
@@ -1235,7 +1237,7 @@ export interface components {
             level?: components["schemas"]["SummaryLevel"] | null;
             /**
              * Format: int64
-             * @description Maximum size of the summary, counted as 4 bytes a token.
+             * @description Maximum size of the summary in tokens of 4 bytes.
              */
             summary_tokens?: number | null;
         };
@@ -1277,11 +1279,11 @@ export interface components {
              */
             fidelity: number;
             fidelity_detail: components["schemas"]["FidelityDetail"];
-            /** @description Set if fidelity is low or has fallen: why. */
+            /** @description Why the fidelity is low or has fallen; absent if neither is so. */
             warning?: string | null;
             /** @description What was added after the summary. */
             restored: components["schemas"]["RestoredItem"][];
-            /** @description What was tried first and why it was rejected, including a model's failures. */
+            /** @description Levels that were tried first, and why each was rejected, such as a failure of the model. */
             attempts?: string[];
             /** @description When it was created, as RFC 3339. */
             created_at: string;
@@ -1308,12 +1310,12 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: int64
-             * @description Tokens of the prompt before.
+             * @description Tokens of the prompt before it.
              */
             tokens_before: number;
             /**
              * Format: int64
-             * @description Tokens of the prompt afterwards.
+             * @description Tokens of the prompt after it.
              */
             tokens_after: number;
             /**
@@ -1340,7 +1342,7 @@ export interface components {
         Compactions: {
             compactions: components["schemas"]["Compaction"][];
         };
-        /** @description A content block. It is kept exactly as it was sent. */
+        /** @description A content block. It is stored exactly as it was sent. */
         ContentBlock: components["schemas"]["KnownBlock"] | components["schemas"]["OtherBlock"];
         /** @description A prompt was built. `tokens` is how much of the window it fills. */
         ContextEvent: {
@@ -1414,30 +1416,29 @@ export interface components {
             stages: components["schemas"]["StageReport"][];
             /**
              * Format: int64
-             * @description Index of the first message that differs from the previous prompt; absent if that prompt is a prefix of
-             *     this one.
+             * @description Index of the first message that differs from the previous prompt; absent if this prompt begins with that one.
              */
             first_changed?: number | null;
             /**
              * Format: int64
-             * @description Index of the first message that no longer appears as it was first shown; thinking blocks after it were
-             *     written for another prompt. Absent if nothing was edited.
+             * @description Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
+             *     blocks after it were written for another prompt.
              */
             first_edited?: number | null;
             changed_by?: components["schemas"]["PromptChange"] | null;
             /**
              * Format: double
-             * @description Share of the tokens that are in the stable prefix, from 0 to 1.
+             * @description Share of the tokens that are in the unchanged beginning of the prompt, from 0 to 1.
              */
             predicted_cache_hit: number;
             cache?: components["schemas"]["CacheReport"];
             tokens_from: components["schemas"]["TokenSource"];
-            /** @description How good the estimated share of `tokens` is. */
+            /** @description Accuracy of the estimated part of `tokens`. */
             estimate?: components["schemas"]["TokenEstimate"];
-            /** @description What was repaired so that the prompt is valid, in words. */
+            /** @description Descriptions of what was repaired to make the prompt valid. */
             repairs: string[];
             last_compaction?: components["schemas"]["LastCompaction"] | null;
-            /** @description ID of the compaction that this call made. */
+            /** @description ID of the compaction that was made for this prompt. */
             compacted?: string | null;
             /** @description What a person should know, such as an open breaker or several todos in progress. */
             notices: string[];
@@ -1448,11 +1449,11 @@ export interface components {
             system?: components["schemas"]["SystemPart"][] | null;
             /** @description Tool definitions, passed through byte for byte. */
             tools?: Record<string, unknown>[] | null;
-            /** @description What to recall memories for; the newest user message if absent. */
+            /** @description The question to recall memories for; by default the newest user message. */
             query?: string | null;
-            /** @description Names of tools used recently: memories that only explain them are not recalled. */
+            /** @description Names of tools used recently. Memories that only explain these tools are not recalled. */
             recent_tools?: string[] | null;
-            /** @description Files that the agent has touched; rules for them are loaded. */
+            /** @description Files that the agent has read or changed. The instruction files for them are loaded. */
             touched_paths?: string[] | null;
             inject?: components["schemas"]["Inject"] | null;
             compact?: components["schemas"]["PromptCompaction"] | null;
@@ -1476,11 +1477,11 @@ export interface components {
             project_dir: string;
             /** @description The title. */
             title?: string | null;
-            /** @description Labels for finding it. */
+            /** @description Labels for searching. */
             tags?: string[];
             /**
              * Format: uuid
-             * @description The session for which this one explores something.
+             * @description The main session, if this one belongs to a subagent.
              */
             parent?: string | null;
             model?: components["schemas"]["ModelSpec"] | null;
@@ -1519,8 +1520,8 @@ export interface components {
          */
         DecisionKind: "attached" | "instructed" | "replaced" | "cleared" | "snipped" | "stripped";
         /**
-         * @description How prompts differ from the history, oldest decision first. Compactions and collapsed spans have routes of their
-         *     own.
+         * @description How prompts differ from the history, oldest decision first, without compactions and collapsed spans, which have
+         *     their own routes.
          */
         DecisionList: {
             decisions: components["schemas"]["DecidedView"][];
@@ -1534,14 +1535,14 @@ export interface components {
             /** @description The reason. */
             why: string;
         };
-        /** @description A file that a consolidation left alone. */
+        /** @description A file that a consolidation did not change, although it should have. */
         DreamLeft: {
             /** @description Name of the file. */
             file: string;
             /** @description The reason. */
             why: string;
         };
-        /** @description What a consolidation noticed and leaves to a person. */
+        /** @description A finding of a consolidation that a person has to decide. */
         DreamNote: {
             phase: components["schemas"]["DreamPhase"];
             /** @description The text. */
@@ -1558,10 +1559,10 @@ export interface components {
             project_dir: string;
             /** @description Show what would change, but change nothing. */
             dry_run?: boolean;
-            /** @description Undo what the last consolidation changed, except where it has been changed since. */
+            /** @description Undo the changes of the last consolidation, except in topics that were changed since. */
             undo?: boolean;
         };
-        /** @description What a consolidation found, changed and left alone. */
+        /** @description What a consolidation found, changed and did not change. */
         DreamResult: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -1574,9 +1575,9 @@ export interface components {
             strategy: components["schemas"]["Strategy"];
             /** @description In the order of the phases. */
             steps: components["schemas"]["DreamStep"][];
-            /** @description What it noticed and leaves to a person. */
+            /** @description Findings that a person has to decide. */
             notes: components["schemas"]["DreamNote"][];
-            /** @description Lines and sentences that no file contains any more; earlier versions have them. */
+            /** @description Lines and sentences that were removed from the memory. Earlier versions still contain them. */
             dropped: components["schemas"]["DreamDropped"][];
             /** @description All changes, as a unified diff. */
             diff: string;
@@ -1616,7 +1617,7 @@ export interface components {
         ErrorClass: "overflow" | "output_overflow" | "media_too_large" | "request_too_large" | "thinking_bound" | "history" | "rate_limited" | "overloaded" | "server" | "auth" | "quota" | "not_found" | "invalid" | "unreachable" | "timed_out" | "broken" | "too_much" | "forbidden" | "unknown";
         /** @description One thing that happened, with the data of its kind. */
         Event: components["schemas"]["MessageEvent"] | components["schemas"]["ContextEvent"] | components["schemas"]["CompactionEvent"] | components["schemas"]["CollapseEvent"] | components["schemas"]["CacheEvent"] | components["schemas"]["NotesEvent"] | components["schemas"]["TodosEvent"] | components["schemas"]["MemoryEvent"] | components["schemas"]["ForgetAskedEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["RecallEvent"] | components["schemas"]["ModelEvent"] | components["schemas"]["RecoveryEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["SessionEvent"] | components["schemas"]["ResetEvent"];
-        /** @description The messages that a summary replaces, or those that one line of it is about. */
+        /** @description The messages that a summary replaces, or only those that one line of it is about. */
         Expanded: {
             messages: components["schemas"]["HistoryMessage"][];
             /** @description Cursor of the next page; not set on the last page. */
@@ -1647,26 +1648,26 @@ export interface components {
             statements: number;
             /**
              * Format: int64
-             * @description Statements skipped because the agent wrote memory itself in that turn.
+             * @description Number of statements that were skipped because the agent itself wrote to memory in that turn.
              */
             by_agent: number;
             /** @description Memories that were written, or would be. */
-            memories: components["schemas"]["LearntMemory"][];
+            memories: components["schemas"]["LearnedMemory"][];
             /** @description Statements worth remembering that were not written. */
             dropped?: components["schemas"]["DroppedStatement"][];
-            /** @description The user's requests to forget something. A person has to decide which topics they mean. */
+            /** @description The user's requests to forget something. A person has to decide which topics are meant. */
             forget?: string[];
         };
         /** @description What the fidelity score is based on. */
         FidelityDetail: {
             /**
              * Format: int64
-             * @description Names that the summarized messages used more than once.
+             * @description Number of names that the summarized messages used more than once.
              */
             names: number;
             /**
              * Format: int64
-             * @description Those that the new prompt still contains.
+             * @description Number of these names that the new prompt still contains.
              */
             kept: number;
             /** @description The most important names that the new prompt no longer contains. */
@@ -1677,7 +1678,7 @@ export interface components {
         FileRead: {
             /** @description Path of the file. */
             path: string;
-            /** @description RFC 3339. If absent, the order of the list counts, newest last. */
+            /** @description When it was read, as RFC 3339. By default, the files are in order, newest last. */
             read_at?: string | null;
         };
         /** @description Files that the agent read, newest last. */
@@ -1700,7 +1701,7 @@ export interface components {
         };
         /** @description The user asked to forget something that no memory file contains. */
         ForgetAskedEventData: {
-            outcome: components["schemas"]["ForgetOutcome"];
+            outcome: components["schemas"]["ForgetEventOutcome"];
             by: components["schemas"]["MemoryAuthor"];
             /** @description What the user asked to forget. */
             words: string;
@@ -1711,7 +1712,7 @@ export interface components {
          * @description What distinguishes `ForgetAsked` from other events about memory.
          * @enum {string}
          */
-        ForgetOutcome: "asked_to_forget";
+        ForgetEventOutcome: "asked_to_forget";
         /** @description A session whose memories to remove. */
         ForgetRequest: {
             /** @description Any directory of the project. */
@@ -1742,8 +1743,8 @@ export interface components {
             /** @description The name. */
             name: string;
             /**
-             * @description `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the
-             *     session were removed).
+             * @description `removed` if it contained nothing else, `restored` to its state before the session, or `cut` if only the lines
+             *     of the session were removed.
              */
             outcome: components["schemas"]["MemoryOutcome"];
             /** @description The lines that are removed. */
@@ -1775,7 +1776,7 @@ export interface components {
             version: string;
             /** @description What is wrong, if the status is `degraded`. */
             detail?: string | null;
-            /** @description Broken settings for which the default is used instead. */
+            /** @description Invalid settings, for which the default is used instead. */
             notices?: string[];
         };
         /**
@@ -1784,26 +1785,26 @@ export interface components {
          */
         HealthStatus: "ok" | "degraded";
         /**
-         * @description Of the names that were used both before a compaction and in the 40 messages after it, those that the prompt right
-         *     after it contained.
+         * @description How many of the names that were used both before a compaction and in the 40 messages after it were in the prompt
+         *     right after it.
          */
         Hindsight: {
             /**
              * Format: double
-             * @description Share, from 0 to 1.
+             * @description Share of these names that the prompt contained, from 0 to 1.
              */
             score: number;
             /**
              * Format: int64
-             * @description All of these names.
+             * @description Number of these names.
              */
             names: number;
             /**
              * Format: int64
-             * @description Those that the prompt contained.
+             * @description Number of these names that the prompt contained.
              */
             kept: number;
-            /** @description Those that it did not contain. */
+            /** @description The names that it did not contain. */
             lost: string[];
         };
         /** @description A message of a history, with its position. */
@@ -1816,7 +1817,7 @@ export interface components {
             /** @description ID of the message, unique in its session. */
             id: string;
             role: components["schemas"]["Role"];
-            /** @description RFC 3339. */
+            /** @description When it was written, as RFC 3339. */
             created_at: string;
             /** @description The message object exactly as it was appended. */
             message: components["schemas"]["Message"];
@@ -1844,9 +1845,9 @@ export interface components {
             messages: number;
             /** @description Sessions created from side conversations. */
             children: string[];
-            /** @description Lines that are kept unchanged but are not part of the conversation. */
+            /** @description Lines that are stored unchanged but are not part of the conversation. */
             skipped: components["schemas"]["SkippedLine"][];
-            /** @description The same file was imported before, so nothing was added. */
+            /** @description Nothing was added, because the same file was imported before. */
             already_imported?: boolean;
         };
         /** @description A session file to import from disk. */
@@ -1876,7 +1877,7 @@ export interface components {
             cut_by?: components["schemas"]["IndexLimit"] | null;
         };
         /**
-         * @description How much bethink adds to a prompt.
+         * @description What bethink adds to a prompt.
          * @enum {string}
          */
         Inject: "full" | "recall" | "off";
@@ -1889,7 +1890,7 @@ export interface components {
         };
         /** @description The instruction files that apply to a working directory. */
         InstructionChain: {
-            /** @description `false` if the configuration keeps them out of prompts. */
+            /** @description Whether prompts include them, according to the configuration. */
             enabled: boolean;
             /** @description The root of the working tree, or the directory itself. */
             root: string;
@@ -1916,7 +1917,10 @@ export interface components {
             kind: components["schemas"]["InstructionKind"];
             /** @description The reason, in words. */
             why: string;
-            /** @description It was loaded because a file was touched. It is at the end of the prompt, until the next compaction. */
+            /**
+             * @description It was loaded because the agent touched a file that it is about. It appears at the end of the prompt until the
+             *     next compaction.
+             */
             touched?: boolean;
             /** @description The file that imports it. */
             imported_by?: string | null;
@@ -1999,16 +2003,16 @@ export interface components {
             kind: string;
             state: components["schemas"]["JobState"];
         };
-        /** @description How far a job is. */
+        /** @description Progress of a job. */
         JobProgress: {
             /**
              * Format: int64
-             * @description Units that are done.
+             * @description Number of units that are done.
              */
             done: number;
             /**
              * Format: int64
-             * @description Units in all.
+             * @description Number of units in total.
              */
             total: number;
             /** @description `bytes`, `messages`, … */
@@ -2023,7 +2027,7 @@ export interface components {
         Jobs: {
             jobs: components["schemas"]["Job"][];
         };
-        /** @description A content block of the Messages API. `type` says which of the other fields it has. */
+        /** @description A content block of the Messages API. Its `type` determines its other fields. */
         KnownBlock: {
             type: components["schemas"]["KnownBlockType"];
             /** @description The text of a `text` block. */
@@ -2056,7 +2060,7 @@ export interface components {
              * @description Share, from 0 to 1, of the names still needed that the new prompt contains.
              */
             fidelity: number;
-            /** @description Set if fidelity is low or has fallen: why. */
+            /** @description Why the fidelity is low or has fallen; absent if neither is so. */
             warning?: string | null;
             /** @description When it happened, as RFC 3339. */
             at: string;
@@ -2067,7 +2071,7 @@ export interface components {
             url: string;
         };
         /** @description A memory that was written, or would be. */
-        LearntMemory: {
+        LearnedMemory: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
@@ -2119,7 +2123,7 @@ export interface components {
              * @description Size in bytes.
              */
             bytes: number;
-            /** @description For `If-Match`. */
+            /** @description ETag of the file, for the header `If-Match` of the next write. */
             etag?: string;
             source?: components["schemas"]["MemorySource"] | null;
         };
@@ -2190,14 +2194,14 @@ export interface components {
             warnings: string[];
             /**
              * Format: int64
-             * @description Topics in the directory, including those that the index does not list.
+             * @description Number of topics in the directory, including those that the index does not list.
              */
             topics?: number;
-            /** @description Files that look like topics but are not, and why. */
+            /** @description Files that look like topics but are not, each with the reason. */
             strange?: string[];
             /** @description Why the directory cannot be read. The other fields are then out of date. */
             fault?: string | null;
-            /** @description The directory is checked every few seconds, because the system has no file watches left. */
+            /** @description Whether the directory is checked every few seconds, because the system has no file watches left. */
             polled?: boolean;
         };
         /**
@@ -2272,9 +2276,9 @@ export interface components {
             session: string;
             /** @description Message positions, such as `12` or `12-14`. */
             messages: string[];
-            /** @description `embedded`, `model`, `agent` or `person`. */
+            /** @description How it was learned: `embedded`, `model`, `agent` or `person`. */
             strategy: string;
-            /** @description RFC 3339. */
+            /** @description When it was learned, as RFC 3339. */
             time: string;
         };
         /** @description One call of Anthropic's memory tool, `memory_20250818`. */
@@ -2336,22 +2340,25 @@ export interface components {
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Path of the file. */
             path: string;
-            /** @description For `If-Match`; empty if the file was removed. */
+            /** @description ETag of the file, for the header `If-Match` of the next write; empty if the file was removed. */
             etag: string;
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description Limits that were exceeded, and anything else that the writer should know. */
+            /** @description Limits that were exceeded, and other warnings. */
             warnings: string[];
         };
         /**
-         * @description A message as the Anthropic Messages API has it. bethink keeps the object exactly as it was sent, with fields that
-         *     it does not know.
+         * @description A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
+         *     that it does not know.
          */
         Message: {
-            /** @description An ID of the client's, unique in the session. A message that is sent again with the same ID is stored once. */
+            /**
+             * @description An ID that the client chooses, unique in the session. A message that is sent again with the same ID is stored
+             *     once.
+             */
             id?: string | null;
             role: components["schemas"]["Role"];
             content: components["schemas"]["MessageContent"];
-            /** @description The provider's ID of an assistant message, a string. Messages that share it are parts of one reply. */
+            /** @description The provider's ID of an assistant message, a string. Messages with the same ID are parts of one reply. */
             assistant_message_id?: unknown;
             /** @description The model that wrote an assistant message. */
             model?: string | null;
@@ -2574,7 +2581,7 @@ export interface components {
              * @description Maximum output tokens of one call.
              */
             max_output_tokens?: number | null;
-            /** @description The provider checks thinking blocks against the prompt for which they were written. */
+            /** @description Whether the provider rejects thinking blocks that were written for another prompt. */
             preserved_thinking?: boolean | null;
         };
         /**
@@ -2688,7 +2695,7 @@ export interface components {
         PatchSession: {
             /** @description The title. */
             title?: string | null;
-            /** @description Labels for finding it. */
+            /** @description Labels for searching. */
             tags?: string[] | null;
             model?: components["schemas"]["ModelSpec"] | null;
         };
@@ -2701,19 +2708,19 @@ export interface components {
             /** @description Plan mode is on. */
             active?: boolean;
         };
-        /** @description `application/problem+json` (RFC 9457): what was wrong, where, what is allowed and what to do. */
+        /** @description An error as `application/problem+json` (RFC 9457). */
         Problem: {
             type: components["schemas"]["ProblemType"];
-            /** @description The kind in words. */
+            /** @description A title for this kind of problem. */
             title: string;
             /**
              * Format: int32
              * @description The HTTP status.
              */
             status: number;
-            /** @description What was wrong this time, and what is allowed. */
+            /** @description What is wrong, and what is allowed. */
             detail: string;
-            /** @description The field, parameter or header that was wrong. */
+            /** @description The field, parameter or header that is wrong. */
             field?: string | null;
             /**
              * Format: int64
@@ -2929,7 +2936,7 @@ export interface components {
             strategy: components["schemas"]["Strategy"];
             memories: components["schemas"]["RecalledTopic"][];
         };
-        /** @description What to recall memories for. */
+        /** @description The question to recall memories for. */
         RecallRequest: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -2940,11 +2947,11 @@ export interface components {
              * @description Memories that this session has received since its last compaction are left out.
              */
             session_id?: string | null;
-            /** @description Names of tools used recently: memories that only explain them are left out. Taken from the session if absent. */
+            /** @description Names of tools used recently. Memories that only explain these tools are left out. By default, the session's. */
             recent_tools?: string[] | null;
             /**
              * Format: int64
-             * @description The maximum number of memories; at most 5.
+             * @description Maximum number of memories, up to 5.
              */
             limit?: number | null;
         };
@@ -2957,7 +2964,7 @@ export interface components {
         /** @description Why a memory was chosen. */
         RecallWhy: {
             by: components["schemas"]["Strategy"];
-            /** @description Words of the query, in index form, that the topic contains; most significant first. */
+            /** @description Words of the query that the topic contains, in index form, most significant first. */
             terms: components["schemas"]["RecallTerm"][];
             /**
              * Format: double
@@ -2966,7 +2973,7 @@ export interface components {
             score: number;
             /**
              * Format: int64
-             * @description Its rank in the model's choice, from 1.
+             * @description Its rank among those that the model chose, from 1.
              */
             place?: number | null;
         };
@@ -3002,7 +3009,7 @@ export interface components {
             name: string;
             why: components["schemas"]["RecallWhy"];
         };
-        /** @description What the provider answered when it refused the session's last prompt. */
+        /** @description The provider's answer when it refused the session's last prompt. */
         RecoverRequest: {
             /**
              * Format: int32
@@ -3023,7 +3030,7 @@ export interface components {
             retry_after?: number | null;
             /**
              * Format: int32
-             * @description Attempts with this prompt so far, including this one. If absent, the daemon counts the reports it received.
+             * @description Number of attempts with this prompt, including this one. By default, the daemon counts the reports.
              */
             attempt?: number | null;
             /** @description Part of the answer was already shown, so the call must not be repeated silently. */
@@ -3051,13 +3058,13 @@ export interface components {
             /** @description An explanation for a person. */
             detail: string;
             /**
-             * @description Ask for the prompt again and send it. It differs from the refused one unless `step` is `wait`, or
+             * @description Whether to ask for the prompt again and send it. It differs from the refused one unless `step` is `wait` or
              *     `shrink_output`, which only changes `max_tokens`.
              */
             retry: boolean;
             /**
              * Format: int64
-             * @description Wait this many milliseconds first.
+             * @description How long to wait before that, in milliseconds.
              */
             wait_ms?: number | null;
             /**
@@ -3148,7 +3155,7 @@ export interface components {
              * @description Number of tokens.
              */
             tokens: number;
-            /** @description Only its name was restored, because its content was over its budget. */
+            /** @description Only the name was restored, because the content exceeded its budget. */
             truncated: boolean;
         };
         /**
@@ -3195,7 +3202,7 @@ export interface components {
         SearchHits: {
             /** @description Best first; empty if nothing matches well. */
             hits: components["schemas"]["SearchHit"][];
-            /** @description Everything was searched. `false` while an index is still being built; then search again later. */
+            /** @description Whether everything was searched. While an index is being built, this is `false`: search again later. */
             complete?: boolean;
         };
         /** @description One conversation with an agent. */
@@ -3209,11 +3216,11 @@ export interface components {
             project_dir: string;
             /** @description The title. */
             title?: string | null;
-            /** @description Labels for finding it. */
+            /** @description Labels for searching. */
             tags: string[];
             /**
              * Format: uuid
-             * @description The session that this one was forked from, or explores for.
+             * @description The session that this one was forked from, or the main session if this one belongs to a subagent.
              */
             parent?: string | null;
             /**
@@ -3255,7 +3262,7 @@ export interface components {
          * @enum {string}
          */
         SessionLifecycle: "created" | "changed" | "deleted";
-        /** @description The schema that is named like `kind`; for `hooks`, `Instructions`. */
+        /** @description The schema with the name of the `kind`; for `hooks`, `Instructions`. */
         SessionState: components["schemas"]["Plan"] | components["schemas"]["Skills"] | components["schemas"]["Agents"] | components["schemas"]["Tools"] | components["schemas"]["Files"] | components["schemas"]["Instructions"];
         /** @description Sessions, newest first. */
         SessionsPage: {
@@ -3291,14 +3298,14 @@ export interface components {
             reason: components["schemas"]["SkipKind"];
             /** @description The reason, in words. */
             why: string;
-            /** @description Nothing is missing because of it. */
+            /** @description The prompt loses nothing because of it. */
             harmless?: boolean;
-            /** @description `POST /v1/instructions/approve` would allow it. */
+            /** @description `POST /v1/instructions/approve` can allow it. */
             approve?: boolean;
             /** @description The file that imports it. */
             imported_by?: string | null;
         };
-        /** @description A line that was kept but is not part of the conversation. */
+        /** @description A line of a session file that is stored but is not part of the conversation. */
         SkippedLine: {
             /**
              * Format: int64
@@ -3332,12 +3339,12 @@ export interface components {
          */
         StateKind: "plan" | "skills" | "agents" | "tools" | "files" | "instructions" | "hooks";
         /**
-         * @description Whether a model or the built-in algorithm does something.
+         * @description Whether a model or the built-in algorithm does the work.
          * @enum {string}
          */
         Strategy: "embedded" | "model";
         /**
-         * @description How a summary is written, cheapest first.
+         * @description How a summary is written. The cheapest way comes first.
          * @enum {string}
          */
         SummaryLevel: "session_memory" | "full" | "embedded";
@@ -3364,7 +3371,7 @@ export interface components {
          * @enum {string}
          */
         SystemTextType: "text";
-        /** @description A file that must not be shared in its current state. Names the finding, but never contains the value. */
+        /** @description A file that must not be shared in its current state. The reasons never quote a secret. */
         TeamBlocked: {
             /** @description Name of the file. */
             file: string;
@@ -3376,11 +3383,11 @@ export interface components {
         };
         /** @description A topic that two people changed. Both versions are kept. */
         TeamConflict: {
-            /** @description Now contains their version. */
+            /** @description Name of the topic, which now contains the other version. */
             name: string;
-            /** @description Contains our version. */
+            /** @description Name of the topic that contains your version. */
             kept_as: string;
-            /** @description Who made their version. */
+            /** @description Who made the other version. */
             theirs_by: string;
         };
         /** @description Where to keep a project's team memory. */
@@ -3388,8 +3395,8 @@ export interface components {
             /** @description Any directory of the project. */
             project_dir: string;
             /**
-             * @description A repository that everybody can reach: https, ssh, file, or an absolute path. If absent, the one in
-             *     `[team]`, otherwise a new local repository.
+             * @description A repository that everybody can reach: https, ssh, file, or an absolute path. By default the one in the `[team]`
+             *     settings, else a new local repository.
              */
             remote?: string | null;
             /** @description A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute. */
@@ -3411,7 +3418,7 @@ export interface components {
             branch?: string | null;
             /** @description The commit to which the directory was last updated. */
             head?: string | null;
-            /** @description Whether the remote answers; absent if it was not asked. */
+            /** @description Whether the remote can be reached; absent if this was not checked. */
             reachable?: boolean | null;
             /** @description What is wrong, in words. */
             problems?: string[];
@@ -3459,7 +3466,7 @@ export interface components {
         TeamSyncRequest: {
             /** @description Any directory of the project. */
             project_dir: string;
-            /** @description Adopt the remote's history although it was rewritten. Local changes are kept. */
+            /** @description Accept that the remote's history was rewritten. Local changes are kept. */
             accept_rewrite?: boolean;
         };
         /** @description Token limits that follow from the size of the context window. */
@@ -3492,7 +3499,7 @@ export interface components {
         };
         /** @description One item of a todo list. */
         Todo: {
-            /** @description An ID of the client's, unique in the list. */
+            /** @description An ID that the client chooses, unique in the list. */
             id?: string;
             /** @description What to do. */
             content: string;
@@ -3527,7 +3534,7 @@ export interface components {
             /** @description Number of todos. */
             items: number;
         };
-        /** @description How good the token estimate is in this session, measured against the usage that the provider reported. */
+        /** @description Accuracy of the token estimate in this session, compared with the usage that the provider reported. */
         TokenEstimate: {
             /**
              * Format: int64
@@ -3541,12 +3548,12 @@ export interface components {
             scale: number;
             /**
              * Format: int64
-             * @description Number of turns it was learned from.
+             * @description Number of turns that the factor was learned from.
              */
             turns: number;
             /**
              * Format: double
-             * @description Mean relative error of the estimated growth per turn, over the last turns.
+             * @description Mean relative error of the estimated growth per turn, in the last turns.
              */
             error?: number | null;
         };
@@ -3571,12 +3578,12 @@ export interface components {
              *     session.
              */
             rows: components["schemas"]["UsageRow"][];
-            /** @description There are more rows than are listed; the totals include them all. */
+            /** @description There are more rows than these. The totals include all rows. */
             more: boolean;
             totals: components["schemas"]["UsageSums"];
             today: components["schemas"]["UsageToday"];
         };
-        /** @description The calls for one purpose of one model. */
+        /** @description Calls of one model for one purpose. */
         UsageRow: components["schemas"]["UsageSums"] & {
             /**
              * Format: uuid
@@ -3670,7 +3677,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description What was wrong, where, what is allowed and what to do */
+        /** @description An error: what is wrong, and what to do */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -3740,7 +3747,7 @@ export type Files = components['schemas']['Files'];
 export type FillLevel = components['schemas']['FillLevel'];
 export type ForgetAskedEvent = components['schemas']['ForgetAskedEvent'];
 export type ForgetAskedEventData = components['schemas']['ForgetAskedEventData'];
-export type ForgetOutcome = components['schemas']['ForgetOutcome'];
+export type ForgetEventOutcome = components['schemas']['ForgetEventOutcome'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgotten = components['schemas']['Forgotten'];
 export type ForgottenMemory = components['schemas']['ForgottenMemory'];
@@ -3771,7 +3778,7 @@ export type KnownBlock = components['schemas']['KnownBlock'];
 export type KnownBlockType = components['schemas']['KnownBlockType'];
 export type LastCompaction = components['schemas']['LastCompaction'];
 export type Launch = components['schemas']['Launch'];
-export type LearntMemory = components['schemas']['LearntMemory'];
+export type LearnedMemory = components['schemas']['LearnedMemory'];
 export type LoggedIn = components['schemas']['LoggedIn'];
 export type Login = components['schemas']['Login'];
 export type MemoriesPage = components['schemas']['MemoriesPage'];
@@ -4026,7 +4033,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4063,7 +4073,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events: the field `event` of each, and its `data` as JSON */
+            /** @description Server-sent events. The schema describes the fields `event` and `data`; `data` is JSON */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4103,7 +4113,7 @@ export interface operations {
             query?: {
                 /** @description `claude-code` (the default), `codex`, `gemini` or `cursor` */
                 client?: string;
-                /** @description ID of the event; an event that is sent twice counts once */
+                /** @description ID of the event. An event with the same ID counts once */
                 id?: string;
             };
             header?: never;
@@ -4192,7 +4202,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4221,7 +4234,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4300,7 +4316,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Both by default */
+                /** @description Only topics of this scope */
                 scope?: components["schemas"]["MemoryScope"];
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -4330,7 +4346,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4359,7 +4378,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4389,7 +4411,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Whose memory: for the index `private` by default, for findings both */
+                /** @description Which memory directory: by default `private` for the index, and both for findings */
                 scope?: components["schemas"]["MemoryScope"];
             };
             header?: never;
@@ -4416,7 +4438,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Whose memory: for the index `private` by default, for findings both */
+                /** @description Which memory directory: by default `private` for the index, and both for findings */
                 scope?: components["schemas"]["MemoryScope"];
             };
             header?: never;
@@ -4442,7 +4464,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4610,7 +4635,10 @@ export interface operations {
                 project_dir: string;
             };
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -4644,7 +4672,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4747,7 +4778,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4776,7 +4810,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -4807,7 +4844,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -4872,11 +4912,11 @@ export interface operations {
                 /** @description Only calls about this path or a part of it */
                 path?: string;
                 /**
-                 * @description From this time on, RFC 3339. Without it, or over more than 100 days, only the best-matching messages are
-                 *     searched
+                 * @description Only messages from this time on, RFC 3339. Without it, or for more than 100 days, only the best-matching
+                 *     messages are searched
                  */
                 after?: string;
-                /** @description Before this time, RFC 3339 */
+                /** @description Only messages before this time, RFC 3339 */
                 before?: string;
             };
             header?: never;
@@ -4935,7 +4975,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -4988,7 +5031,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5013,7 +5059,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5067,7 +5116,7 @@ export interface operations {
     collapse_expand: {
         parameters: {
             query?: {
-                /** @description A line of the summary or the text; all messages if absent */
+                /** @description A line of the summary or text: return only the messages that it is about */
                 q?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -5083,7 +5132,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The messages that a summary replaces, or those that one line of it is about. */
+            /** @description The messages that a summary replaces, or only those that one line of it is about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5100,7 +5149,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5154,7 +5206,7 @@ export interface operations {
     compaction_expand: {
         parameters: {
             query?: {
-                /** @description A line of the summary or the text; all messages if absent */
+                /** @description A line of the summary or text: return only the messages that it is about */
                 q?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -5170,7 +5222,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The messages that a summary replaces, or those that one line of it is about. */
+            /** @description The messages that a summary replaces, or only those that one line of it is about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5187,7 +5239,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5299,8 +5354,8 @@ export interface operations {
         requestBody?: never;
         responses: {
             /**
-             * @description How prompts differ from the history, oldest decision first. Compactions and collapsed spans have routes of their
-             *     own.
+             * @description How prompts differ from the history, oldest decision first, without compactions and collapsed spans, which have
+             *     their own routes.
              */
             200: {
                 headers: {
@@ -5328,7 +5383,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events: the field `event` of each, and its `data` as JSON */
+            /** @description Server-sent events. The schema describes the fields `event` and `data`; `data` is JSON */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5369,7 +5424,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5400,7 +5458,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5464,7 +5525,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5547,7 +5611,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5574,7 +5641,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5615,11 +5685,11 @@ export interface operations {
                 /** @description Only calls about this path or a part of it */
                 path?: string;
                 /**
-                 * @description From this time on, RFC 3339. Without it, or over more than 100 days, only the best-matching messages are
-                 *     searched
+                 * @description Only messages from this time on, RFC 3339. Without it, or for more than 100 days, only the best-matching
+                 *     messages are searched
                  */
                 after?: string;
-                /** @description Before this time, RFC 3339 */
+                /** @description Only messages before this time, RFC 3339 */
                 before?: string;
             };
             header?: never;
@@ -5679,7 +5749,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The schema that is named like `kind`; for `hooks`, `Instructions`. */
+            /** @description The schema with the name of the `kind`; for `hooks`, `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5696,7 +5766,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5711,7 +5784,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schema that is named like `kind`; for `hooks`, `Instructions`. */
+            /** @description The schema with the name of the `kind`; for `hooks`, `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5752,7 +5825,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -5784,7 +5860,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description `true`: check whether the remote answers */
+                /** @description `true`: check whether the remote can be reached */
                 ask?: boolean;
             };
             header?: never;
@@ -5810,7 +5886,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -5839,7 +5918,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer */
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;

@@ -22,13 +22,13 @@ class Agent(TypedDict):
     """A sub-agent of the session."""
 
     id: str
-    """An ID of the client's."""
+    """An ID that the client chooses."""
     name: NotRequired[str]
     """The name."""
     status: str
-    """`running`, `finished`, `failed`, or the client's own word."""
+    """`running`, `finished`, `failed`, or another word of the client."""
     result: NotRequired[str | None]
-    """What it answered."""
+    """Its answer."""
     read: NotRequired[bool]
     """The main conversation has seen the result."""
 
@@ -58,7 +58,7 @@ class Approval(TypedDict):
 
 
 class ApproveImport(TypedDict):
-    """A file to approve for a project, or whose approval to revoke."""
+    """A file, to approve it for a project or to revoke its approval."""
 
     project_dir: str
     """Any directory of the project."""
@@ -67,7 +67,7 @@ class ApproveImport(TypedDict):
 
 
 BlockedWay: TypeAlias = Literal['here', 'incoming', 'history']
-"""Where a file was stopped."""
+"""Where a file was blocked."""
 
 
 class BothVersions(TypedDict):
@@ -120,7 +120,7 @@ class DreamDropped(TypedDict):
 
 
 class DreamLeft(TypedDict):
-    """A file that a consolidation left alone."""
+    """A file that a consolidation did not change, although it should have."""
 
     file: str
     """Name of the file."""
@@ -140,7 +140,7 @@ class DreamRequest(TypedDict):
     dry_run: NotRequired[bool]
     """Show what would change, but change nothing."""
     undo: NotRequired[bool]
-    """Undo what the last consolidation changed, except where it has been changed since."""
+    """Undo the changes of the last consolidation, except in topics that were changed since."""
 
 
 class DreamStep(TypedDict):
@@ -205,7 +205,7 @@ class FileRead(TypedDict):
     path: str
     """Path of the file."""
     read_at: NotRequired[str | None]
-    """RFC 3339. If absent, the order of the list counts, newest last."""
+    """When it was read, as RFC 3339. By default, the files are in order, newest last."""
 
 
 class Files(TypedDict):
@@ -220,7 +220,7 @@ FillLevel: TypeAlias = Literal[
 """How full the context window is."""
 
 
-ForgetOutcome: TypeAlias = Literal['asked_to_forget']
+ForgetEventOutcome: TypeAlias = Literal['asked_to_forget']
 """What distinguishes `ForgetAsked` from other events about memory."""
 
 
@@ -259,18 +259,18 @@ HealthStatus: TypeAlias = Literal['ok', 'degraded']
 
 class Hindsight(TypedDict):
     """
-    Of the names that were used both before a compaction and in the 40 messages after it, those that the prompt right
-    after it contained.
+    How many of the names that were used both before a compaction and in the 40 messages after it were in the prompt
+    right after it.
     """
 
     score: float
-    """Share, from 0 to 1."""
+    """Share of these names that the prompt contained, from 0 to 1."""
     names: int
-    """All of these names."""
+    """Number of these names."""
     kept: int
-    """Those that the prompt contained."""
+    """Number of these names that the prompt contained."""
     lost: list[str]
-    """Those that it did not contain."""
+    """The names that it did not contain."""
 
 
 class ImportApproval(TypedDict):
@@ -306,7 +306,7 @@ class IndexSize(TypedDict):
 
 
 Inject: TypeAlias = Literal['full', 'recall', 'off']
-"""How much bethink adds to a prompt."""
+"""What bethink adds to a prompt."""
 
 
 class Instruction(TypedDict):
@@ -334,12 +334,12 @@ class Instructions(TypedDict):
 
 
 class JobProgress(TypedDict):
-    """How far a job is."""
+    """Progress of a job."""
 
     done: int
-    """Units that are done."""
+    """Number of units that are done."""
     total: int
-    """Units in all."""
+    """Number of units in total."""
     unit: str
     """`bytes`, `messages`, …"""
 
@@ -369,7 +369,7 @@ class LastCompaction(TypedDict):
     fidelity: float
     """Share, from 0 to 1, of the names still needed that the new prompt contains."""
     warning: NotRequired[str | None]
-    """Set if fidelity is low or has fallen: why."""
+    """Why the fidelity is low or has fallen; absent if neither is so."""
     at: str
     """When it happened, as RFC 3339."""
 
@@ -427,9 +427,9 @@ class MemorySource(TypedDict):
     messages: list[str]
     """Message positions, such as `12` or `12-14`."""
     strategy: str
-    """`embedded`, `model`, `agent` or `person`."""
+    """How it was learned: `embedded`, `model`, `agent` or `person`."""
     time: str
-    """RFC 3339."""
+    """When it was learned, as RFC 3339."""
 
 
 class MemoryToolCall(TypedDict):
@@ -456,7 +456,7 @@ class MemoryVersion(TypedDict):
     """One version of a topic."""
 
     version: int
-    """Counts the topic's versions, from 1."""
+    """Its number."""
     at: str
     """When it happened, as RFC 3339."""
     author: MemoryAuthor
@@ -486,10 +486,10 @@ class MemoryWritten(TypedDict):
     path: str
     """Path of the file."""
     etag: str
-    """For `If-Match`; empty if the file was removed."""
+    """ETag of the file, for the header `If-Match` of the next write; empty if the file was removed."""
     outcome: MemoryOutcome
     warnings: list[str]
-    """Limits that were exceeded, and anything else that the writer should know."""
+    """Limits that were exceeded, and other warnings."""
 
 
 ModelKey = TypedDict(
@@ -530,28 +530,19 @@ class ModelSpec(TypedDict):
     max_output_tokens: NotRequired[int | None]
     """Maximum output tokens of one call."""
     preserved_thinking: NotRequired[bool | None]
-    """The provider checks thinking blocks against the prompt for which they were written."""
+    """Whether the provider rejects thinking blocks that were written for another prompt."""
 
 
 NotesAuthor: TypeAlias = Literal['embedded', 'model', 'person']
 """Who or what wrote the notes."""
 
 
-class Data7(TypedDict):
+class NotesEventData(TypedDict):
     """The notes were written."""
 
     through_seq: int
     """The newest message that the notes cover."""
     by: NotesAuthor
-
-
-class NotesEvent(TypedDict):
-    """The notes were written."""
-
-    data: Data7
-    """The notes were written."""
-    event: Literal['notes']
-    """The kind of event."""
 
 
 class OtherBlock(TypedDict):
@@ -586,7 +577,7 @@ class PatchSession(TypedDict):
     title: NotRequired[str | None]
     """The title."""
     tags: NotRequired[list[str] | None]
-    """Labels for finding it."""
+    """Labels for searching."""
     model: NotRequired[ModelSpec | None]
 
 
@@ -745,7 +736,7 @@ class RebuildMemory(TypedDict):
 
 
 class RecallRequest(TypedDict):
-    """What to recall memories for."""
+    """The question to recall memories for."""
 
     project_dir: str
     """Any directory of the project."""
@@ -754,13 +745,13 @@ class RecallRequest(TypedDict):
     session_id: NotRequired[str | None]
     """Memories that this session has received since its last compaction are left out."""
     recent_tools: NotRequired[list[str] | None]
-    """Names of tools used recently: memories that only explain them are left out. Taken from the session if absent."""
+    """Names of tools used recently. Memories that only explain these tools are left out. By default, the session's."""
     limit: NotRequired[int | None]
-    """The maximum number of memories; at most 5."""
+    """Maximum number of memories, up to 5."""
 
 
 class RecoverRequest(TypedDict):
-    """What the provider answered when it refused the session's last prompt."""
+    """The provider's answer when it refused the session's last prompt."""
 
     status: NotRequired[int | None]
     """HTTP status; absent for an error inside a stream."""
@@ -771,7 +762,7 @@ class RecoverRequest(TypedDict):
     retry_after: NotRequired[float | None]
     """The `retry-after` header of the answer, in seconds."""
     attempt: NotRequired[int | None]
-    """Attempts with this prompt so far, including this one. If absent, the daemon counts the reports it received."""
+    """Number of attempts with this prompt, including this one. By default, the daemon counts the reports."""
     heard: NotRequired[bool]
     """Part of the answer was already shown, so the call must not be repeated silently."""
 
@@ -805,13 +796,8 @@ class Remember(TypedDict):
     """The session in which it was said."""
 
 
-class ResetEvent(TypedDict):
+class ResetEventData(TypedDict):
     """The reader missed more events than are stored, so it has to read everything again."""
-
-    data: dict[str, Any]
-    """The reader missed more events than are stored, so it has to read everything again."""
-    event: Literal['reset']
-    """The kind of event."""
 
 
 class RestoreMemory(TypedDict):
@@ -860,7 +846,7 @@ class SearchHits(TypedDict):
     hits: list[SearchHit]
     """Best first; empty if nothing matches well."""
     complete: NotRequired[bool]
-    """Everything was searched. `false` while an index is still being built; then search again later."""
+    """Whether everything was searched. While an index is being built, this is `false`: search again later."""
 
 
 class Session(TypedDict):
@@ -873,9 +859,9 @@ class Session(TypedDict):
     title: NotRequired[str | None]
     """The title."""
     tags: list[str]
-    """Labels for finding it."""
+    """Labels for searching."""
     parent: NotRequired[str | None]
-    """The session that this one was forked from, or explores for."""
+    """The session that this one was forked from, or the main session if this one belongs to a subagent."""
     forked_at_seq: NotRequired[int | None]
     """For a fork, the last message that it shares with its parent."""
     model: ModelSpec
@@ -954,15 +940,15 @@ class SkippedInstruction(TypedDict):
     why: str
     """The reason, in words."""
     harmless: NotRequired[bool]
-    """Nothing is missing because of it."""
+    """The prompt loses nothing because of it."""
     approve: NotRequired[bool]
-    """`POST /v1/instructions/approve` would allow it."""
+    """`POST /v1/instructions/approve` can allow it."""
     imported_by: NotRequired[str | None]
     """The file that imports it."""
 
 
 class SkippedLine(TypedDict):
-    """A line that was kept but is not part of the conversation."""
+    """A line of a session file that is stored but is not part of the conversation."""
 
     line: int
     """Line number, from 1."""
@@ -991,11 +977,11 @@ StateKind: TypeAlias = Literal[
 
 
 Strategy: TypeAlias = Literal['embedded', 'model']
-"""Whether a model or the built-in algorithm does something."""
+"""Whether a model or the built-in algorithm does the work."""
 
 
 SummaryLevel: TypeAlias = Literal['session_memory', 'full', 'embedded']
-"""How a summary is written, cheapest first."""
+"""How a summary is written. The cheapest way comes first."""
 
 
 class SystemPart(TypedDict):
@@ -1024,7 +1010,7 @@ SystemTextType: TypeAlias = Literal['text']
 
 
 class TeamBlocked(TypedDict):
-    """A file that must not be shared in its current state. Names the finding, but never contains the value."""
+    """A file that must not be shared in its current state. The reasons never quote a secret."""
 
     file: str
     """Name of the file."""
@@ -1039,11 +1025,11 @@ class TeamConflict(TypedDict):
     """A topic that two people changed. Both versions are kept."""
 
     name: str
-    """Now contains their version."""
+    """Name of the topic, which now contains the other version."""
     kept_as: str
-    """Contains our version."""
+    """Name of the topic that contains your version."""
     theirs_by: str
-    """Who made their version."""
+    """Who made the other version."""
 
 
 class TeamInit(TypedDict):
@@ -1053,8 +1039,8 @@ class TeamInit(TypedDict):
     """Any directory of the project."""
     remote: NotRequired[str | None]
     """
-    A repository that everybody can reach: https, ssh, file, or an absolute path. If absent, the one in
-    `[team]`, otherwise a new local repository.
+    A repository that everybody can reach: https, ssh, file, or an absolute path. By default the one in the `[team]`
+    settings, else a new local repository.
     """
     dir: NotRequired[str | None]
     """A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute."""
@@ -1077,7 +1063,7 @@ class TeamStatus(TypedDict):
     head: NotRequired[str | None]
     """The commit to which the directory was last updated."""
     reachable: NotRequired[bool | None]
-    """Whether the remote answers; absent if it was not asked."""
+    """Whether the remote can be reached; absent if this was not checked."""
     problems: NotRequired[list[str]]
     """What is wrong, in words."""
     topics: int
@@ -1117,7 +1103,7 @@ class TeamSyncRequest(TypedDict):
     project_dir: str
     """Any directory of the project."""
     accept_rewrite: NotRequired[bool]
-    """Adopt the remote's history although it was rewritten. Local changes are kept."""
+    """Accept that the remote's history was rewritten. Local changes are kept."""
 
 
 class Thresholds(TypedDict):
@@ -1143,33 +1129,24 @@ TodoStatus: TypeAlias = Literal['pending', 'in_progress', 'completed']
 """The status of a todo."""
 
 
-class Data12(TypedDict):
+class TodosEventData(TypedDict):
     """The todo list changed."""
 
     items: int
     """Number of todos."""
 
 
-class TodosEvent(TypedDict):
-    """The todo list changed."""
-
-    data: Data12
-    """The todo list changed."""
-    event: Literal['todos']
-    """The kind of event."""
-
-
 class TokenEstimate(TypedDict):
-    """How good the token estimate is in this session, measured against the usage that the provider reported."""
+    """Accuracy of the token estimate in this session, compared with the usage that the provider reported."""
 
     reported: int
     """Tokens that the provider reported."""
     scale: float
     """Learned factor applied to the estimate; 1 until usage is reported."""
     turns: int
-    """Number of turns it was learned from."""
+    """Number of turns that the factor was learned from."""
     error: NotRequired[float | None]
-    """Mean relative error of the estimated growth per turn, over the last turns."""
+    """Mean relative error of the estimated growth per turn, in the last turns."""
 
 
 TokenSource: TypeAlias = Literal['reported+estimate', 'estimate']
@@ -1237,19 +1214,19 @@ class CacheFall(TypedDict):
     at: str
     """When it happened, as RFC 3339."""
     expected: bool
-    """Expected, because of a compaction."""
+    """Whether a compaction explains it."""
 
 
 class CacheReport(TypedDict):
-    """The provider's prompt cache, judged by the usage it has reported since the session was loaded."""
+    """How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session."""
 
     breaks: int
-    """Prompts whose cached prefix was not read again, although no compaction explains it."""
+    """Number of prompts whose cached prefix was not read again, without those after a compaction."""
     last: NotRequired[CacheFall | None]
 
 
 class Collapse(TypedDict):
-    """A span of messages, and the short text that replaces it in prompts or is ready to."""
+    """A span of messages, and the short text that replaces it in prompts, now or when the window fills up."""
 
     id: str
     """The ID."""
@@ -1269,22 +1246,13 @@ class Collapse(TypedDict):
     """When prompts began to show it, as RFC 3339."""
 
 
-class Data(TypedDict):
+class CollapseEventData(TypedDict):
     """A collapsed span has a text, or prompts show it."""
 
     id: str
     """The ID."""
     covers: Covers
     state: CollapseState
-
-
-class CollapseEvent(TypedDict):
-    """A collapsed span has a text, or prompts show it."""
-
-    data: Data
-    """A collapsed span has a text, or prompts show it."""
-    event: Literal['collapse']
-    """The kind of event."""
 
 
 class Collapses(TypedDict):
@@ -1300,10 +1268,10 @@ class CompactRequest(TypedDict):
     """What the summary should focus on."""
     level: NotRequired[SummaryLevel | None]
     summary_tokens: NotRequired[int | None]
-    """Maximum size of the summary, counted as 4 bytes a token."""
+    """Maximum size of the summary in tokens of 4 bytes."""
 
 
-class Data1(TypedDict):
+class CompactionEventData(TypedDict):
     """The session was compacted, or a compaction was undone."""
 
     id: str
@@ -1311,9 +1279,9 @@ class Data1(TypedDict):
     trigger: CompactionTrigger
     level: CompactionLevel
     tokens_before: int
-    """Tokens of the prompt before."""
+    """Tokens of the prompt before it."""
     tokens_after: int
-    """Tokens of the prompt afterwards."""
+    """Tokens of the prompt after it."""
     fidelity: float
     """Share, from 0 to 1, of the names still needed that the new prompt contains."""
     warning: NotRequired[str | None]
@@ -1322,16 +1290,7 @@ class Data1(TypedDict):
     """Whether it was undone."""
 
 
-class CompactionEvent(TypedDict):
-    """The session was compacted, or a compaction was undone."""
-
-    data: Data1
-    """The session was compacted, or a compaction was undone."""
-    event: Literal['compaction']
-    """The kind of event."""
-
-
-class Data2(TypedDict):
+class ContextEventData(TypedDict):
     """A prompt was built. `tokens` is how much of the window it fills."""
 
     tokens: int
@@ -1342,15 +1301,6 @@ class Data2(TypedDict):
     window: int
     """Size of the context window in tokens."""
     parts: PartTokens
-
-
-class ContextEvent(TypedDict):
-    """A prompt was built. `tokens` is how much of the window it fills."""
-
-    data: Data2
-    """A prompt was built. `tokens` is how much of the window it fills."""
-    event: Literal['context']
-    """The kind of event."""
 
 
 class ContextLevel(TypedDict):
@@ -1380,27 +1330,24 @@ class ContextReport(TypedDict):
     stages: list[StageReport]
     """What shortened the prompt, in order."""
     first_changed: NotRequired[int | None]
-    """
-    Index of the first message that differs from the previous prompt; absent if that prompt is a prefix of
-    this one.
-    """
+    """Index of the first message that differs from the previous prompt; absent if this prompt begins with that one."""
     first_edited: NotRequired[int | None]
     """
-    Index of the first message that no longer appears as it was first shown; thinking blocks after it were
-    written for another prompt. Absent if nothing was edited.
+    Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
+    blocks after it were written for another prompt.
     """
     changed_by: NotRequired[PromptChange | None]
     predicted_cache_hit: float
-    """Share of the tokens that are in the stable prefix, from 0 to 1."""
+    """Share of the tokens that are in the unchanged beginning of the prompt, from 0 to 1."""
     cache: NotRequired[CacheReport]
     tokens_from: TokenSource
     estimate: NotRequired[TokenEstimate]
-    """How good the estimated share of `tokens` is."""
+    """Accuracy of the estimated part of `tokens`."""
     repairs: list[str]
-    """What was repaired so that the prompt is valid, in words."""
+    """Descriptions of what was repaired to make the prompt valid."""
     last_compaction: NotRequired[LastCompaction | None]
     compacted: NotRequired[str | None]
-    """ID of the compaction that this call made."""
+    """ID of the compaction that was made for this prompt."""
     notices: list[str]
     """What a person should know, such as an open breaker or several todos in progress."""
 
@@ -1413,11 +1360,11 @@ class ContextRequest(TypedDict):
     tools: NotRequired[list[dict[str, Any]] | None]
     """Tool definitions, passed through byte for byte."""
     query: NotRequired[str | None]
-    """What to recall memories for; the newest user message if absent."""
+    """The question to recall memories for; by default the newest user message."""
     recent_tools: NotRequired[list[str] | None]
-    """Names of tools used recently: memories that only explain them are not recalled."""
+    """Names of tools used recently. Memories that only explain these tools are not recalled."""
     touched_paths: NotRequired[list[str] | None]
-    """Files that the agent has touched; rules for them are loaded."""
+    """Files that the agent has read or changed. The instruction files for them are loaded."""
     inject: NotRequired[Inject | None]
     compact: NotRequired[PromptCompaction | None]
 
@@ -1430,9 +1377,9 @@ class CreateSession(TypedDict):
     title: NotRequired[str | None]
     """The title."""
     tags: NotRequired[list[str]]
-    """Labels for finding it."""
+    """Labels for searching."""
     parent: NotRequired[str | None]
-    """The session for which this one explores something."""
+    """The main session, if this one belongs to a subagent."""
     model: NotRequired[ModelSpec | None]
 
 
@@ -1456,15 +1403,15 @@ class DecidedView(TypedDict):
 
 class DecisionList(TypedDict):
     """
-    How prompts differ from the history, oldest decision first. Compactions and collapsed spans have routes of their
-    own.
+    How prompts differ from the history, oldest decision first, without compactions and collapsed spans, which have
+    their own routes.
     """
 
     decisions: list[DecidedView]
 
 
 class DreamNote(TypedDict):
-    """What a consolidation noticed and leaves to a person."""
+    """A finding of a consolidation that a person has to decide."""
 
     phase: DreamPhase
     text: str
@@ -1472,7 +1419,7 @@ class DreamNote(TypedDict):
 
 
 class DreamResult(TypedDict):
-    """What a consolidation found, changed and left alone."""
+    """What a consolidation found, changed and did not change."""
 
     project_dir: str
     """Any directory of the project."""
@@ -1486,9 +1433,9 @@ class DreamResult(TypedDict):
     steps: list[DreamStep]
     """In the order of the phases."""
     notes: list[DreamNote]
-    """What it noticed and leaves to a person."""
+    """Findings that a person has to decide."""
     dropped: list[DreamDropped]
-    """Lines and sentences that no file contains any more; earlier versions have them."""
+    """Lines and sentences that were removed from the memory. Earlier versions still contain them."""
     diff: str
     """All changes, as a unified diff."""
     applied: list[str]
@@ -1503,32 +1450,23 @@ class FidelityDetail(TypedDict):
     """What the fidelity score is based on."""
 
     names: int
-    """Names that the summarized messages used more than once."""
+    """Number of names that the summarized messages used more than once."""
     kept: int
-    """Those that the new prompt still contains."""
+    """Number of these names that the new prompt still contains."""
     lost: list[str]
     """The most important names that the new prompt no longer contains."""
     hindsight: NotRequired[Hindsight | None]
 
 
-class Data3(TypedDict):
+class ForgetAskedEventData(TypedDict):
     """The user asked to forget something that no memory file contains."""
 
-    outcome: ForgetOutcome
+    outcome: ForgetEventOutcome
     by: MemoryAuthor
     words: str
     """What the user asked to forget."""
     hint: str
     """What to do."""
-
-
-class ForgetAskedEvent(TypedDict):
-    """The user asked to forget something that no memory file contains."""
-
-    data: Data3
-    """The user asked to forget something that no memory file contains."""
-    event: Literal['memory']
-    """The kind of event."""
 
 
 class ForgottenMemory(TypedDict):
@@ -1539,8 +1477,8 @@ class ForgottenMemory(TypedDict):
     """The name."""
     outcome: MemoryOutcome
     """
-    `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the
-    session were removed).
+    `removed` if it contained nothing else, `restored` to its state before the session, or `cut` if only the lines
+    of the session were removed.
     """
     lines: list[str]
     """The lines that are removed."""
@@ -1557,7 +1495,7 @@ class Health(TypedDict):
     detail: NotRequired[str | None]
     """What is wrong, if the status is `degraded`."""
     notices: NotRequired[list[str]]
-    """Broken settings for which the default is used instead."""
+    """Invalid settings, for which the default is used instead."""
 
 
 class ImportFile(TypedDict):
@@ -1572,9 +1510,9 @@ class ImportFile(TypedDict):
     children: list[str]
     """Sessions created from side conversations."""
     skipped: list[SkippedLine]
-    """Lines that are kept unchanged but are not part of the conversation."""
+    """Lines that are stored unchanged but are not part of the conversation."""
     already_imported: NotRequired[bool]
-    """The same file was imported before, so nothing was added."""
+    """Nothing was added, because the same file was imported before."""
 
 
 class InstructionFile(TypedDict):
@@ -1588,7 +1526,10 @@ class InstructionFile(TypedDict):
     why: str
     """The reason, in words."""
     touched: NotRequired[bool]
-    """It was loaded because a file was touched. It is at the end of the prompt, until the next compaction."""
+    """
+    It was loaded because the agent touched a file that it is about. It appears at the end of the prompt until the
+    next compaction.
+    """
     imported_by: NotRequired[str | None]
     """The file that imports it."""
     paths: NotRequired[list[str]]
@@ -1626,7 +1567,7 @@ class Job(TypedDict):
     """When it last changed, as RFC 3339."""
 
 
-class Data4(TypedDict):
+class JobEventData(TypedDict):
     """A job changed its state."""
 
     id: str
@@ -1636,15 +1577,6 @@ class Data4(TypedDict):
     state: JobState
 
 
-class JobEvent(TypedDict):
-    """A job changed its state."""
-
-    data: Data4
-    """A job changed its state."""
-    event: Literal['job']
-    """The kind of event."""
-
-
 class Jobs(TypedDict):
     """Jobs, newest first."""
 
@@ -1652,7 +1584,7 @@ class Jobs(TypedDict):
 
 
 class KnownBlock(TypedDict):
-    """A content block of the Messages API. `type` says which of the other fields it has."""
+    """A content block of the Messages API. Its `type` determines its other fields."""
 
     type: KnownBlockType
     text: NotRequired[str]
@@ -1669,7 +1601,7 @@ class KnownBlock(TypedDict):
     """The content of a `tool_result` block: text or a list of content blocks."""
 
 
-class LearntMemory(TypedDict):
+class LearnedMemory(TypedDict):
     """A memory that was written, or would be."""
 
     scope: MemoryScope
@@ -1704,11 +1636,11 @@ class Memory(TypedDict):
     bytes: int
     """Size in bytes."""
     etag: NotRequired[str]
-    """For `If-Match`."""
+    """ETag of the file, for the header `If-Match` of the next write."""
     source: NotRequired[MemorySource | None]
 
 
-class Data5(TypedDict):
+class MemoryEventData(TypedDict):
     """A memory file changed."""
 
     project: str
@@ -1718,15 +1650,6 @@ class Data5(TypedDict):
     """Name of the file."""
     outcome: MemoryOutcome
     by: MemoryAuthor
-
-
-class MemoryEvent(TypedDict):
-    """A memory file changed."""
-
-    data: Data5
-    """A memory file changed."""
-    event: Literal['memory']
-    """The kind of event."""
 
 
 class MemoryFinding(TypedDict):
@@ -1767,13 +1690,13 @@ class MemoryIndex(TypedDict):
     warnings: list[str]
     """What a person should know."""
     topics: NotRequired[int]
-    """Topics in the directory, including those that the index does not list."""
+    """Number of topics in the directory, including those that the index does not list."""
     strange: NotRequired[list[str]]
-    """Files that look like topics but are not, and why."""
+    """Files that look like topics but are not, each with the reason."""
     fault: NotRequired[str | None]
     """Why the directory cannot be read. The other fields are then out of date."""
     polled: NotRequired[bool]
-    """The directory is checked every few seconds, because the system has no file watches left."""
+    """Whether the directory is checked every few seconds, because the system has no file watches left."""
 
 
 class MemoryRebuilt(TypedDict):
@@ -1815,7 +1738,7 @@ class MemoryShelf(TypedDict):
     """Most severe first."""
 
 
-class Data6(TypedDict):
+class MessageEventData(TypedDict):
     """A message was appended."""
 
     seq: int
@@ -1823,15 +1746,6 @@ class Data6(TypedDict):
     id: str
     """The ID."""
     role: Role
-
-
-class MessageEvent(TypedDict):
-    """A message was appended."""
-
-    data: Data6
-    """A message was appended."""
-    event: Literal['message']
-    """The kind of event."""
 
 
 class ModelAgain(TypedDict):
@@ -1971,6 +1885,14 @@ ModelStep: TypeAlias = (
 """A step on the way to a model's answer."""
 
 
+class NotesEvent(TypedDict):
+    """The notes were written."""
+
+    data: NotesEventData
+    event: Literal['notes']
+    """The kind of event."""
+
+
 class NotesUpdate(TypedDict):
     """What an update wrote to the notes."""
 
@@ -1985,17 +1907,17 @@ class NotesUpdate(TypedDict):
 
 
 class Problem(TypedDict):
-    """`application/problem+json` (RFC 9457): what was wrong, where, what is allowed and what to do."""
+    """An error as `application/problem+json` (RFC 9457)."""
 
     type: ProblemType
     title: str
-    """The kind in words."""
+    """A title for this kind of problem."""
     status: int
     """The HTTP status."""
     detail: str
-    """What was wrong this time, and what is allowed."""
+    """What is wrong, and what is allowed."""
     field: NotRequired[str | None]
-    """The field, parameter or header that was wrong."""
+    """The field, parameter or header that is wrong."""
     limit: NotRequired[int | None]
     """The limit that was exceeded."""
     actual: NotRequired[int | None]
@@ -2029,7 +1951,7 @@ class Proposal(TypedDict):
     """When a person decided, as RFC 3339."""
 
 
-class Data8(TypedDict):
+class ProposalEventData(TypedDict):
     """A proposal was made or decided."""
 
     id: str
@@ -2039,15 +1961,6 @@ class Data8(TypedDict):
     state: ProposalState
     project_dir: str
     """Any directory of the project."""
-
-
-class ProposalEvent(TypedDict):
-    """A proposal was made or decided."""
-
-    data: Data8
-    """A proposal was made or decided."""
-    event: Literal['proposal']
-    """The kind of event."""
 
 
 class Proposals(TypedDict):
@@ -2069,11 +1982,11 @@ class RecallWhy(TypedDict):
 
     by: Strategy
     terms: list[RecallTerm]
-    """Words of the query, in index form, that the topic contains; most significant first."""
+    """Words of the query that the topic contains, in index form, most significant first."""
     score: float
     """Score from matching words only."""
     place: NotRequired[int | None]
-    """Its rank in the model's choice, from 1."""
+    """Its rank among those that the model chose, from 1."""
 
 
 class RecalledMemory(TypedDict):
@@ -2126,8 +2039,8 @@ Recovered = TypedDict(
 )
 
 
-Data10 = TypedDict(
-    'Data10',
+RecoveryEventData = TypedDict(
+    'RecoveryEventData',
     {
         'class': ErrorClass,
         'step': RecoveryStep,
@@ -2139,12 +2052,11 @@ Data10 = TypedDict(
 )
 
 
-class RecoveryEvent(TypedDict):
-    """A refused prompt was handled."""
+class ResetEvent(TypedDict):
+    """The reader missed more events than are stored, so it has to read everything again."""
 
-    data: Data10
-    """A refused prompt was handled."""
-    event: Literal['recovery']
+    data: ResetEventData
+    event: Literal['reset']
     """The kind of event."""
 
 
@@ -2157,26 +2069,17 @@ class RestoredItem(TypedDict):
     tokens: int
     """Number of tokens."""
     truncated: bool
-    """Only its name was restored, because its content was over its budget."""
+    """Only the name was restored, because the content exceeded its budget."""
 
 
-class Data11(TypedDict):
+class SessionEventData(TypedDict):
     """A session was created, changed or deleted."""
 
     change: SessionLifecycle
 
 
-class SessionEvent(TypedDict):
-    """A session was created, changed or deleted."""
-
-    data: Data11
-    """A session was created, changed or deleted."""
-    event: Literal['session']
-    """The kind of event."""
-
-
 SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
-"""The schema that is named like `kind`; for `hooks`, `Instructions`."""
+"""The schema with the name of the `kind`; for `hooks`, `Instructions`."""
 
 
 class SystemText(TypedDict):
@@ -2193,7 +2096,7 @@ class Todo(TypedDict):
     """One item of a todo list."""
 
     id: NotRequired[str]
-    """An ID of the client's, unique in the list."""
+    """An ID that the client chooses, unique in the list."""
     content: str
     """What to do."""
     status: TodoStatus
@@ -2206,8 +2109,16 @@ class Todos(TypedDict):
     todos: list[Todo]
 
 
+class TodosEvent(TypedDict):
+    """The todo list changed."""
+
+    data: TodosEventData
+    event: Literal['todos']
+    """The kind of event."""
+
+
 class UsageRow(UsageSums):
-    """The calls for one purpose of one model."""
+    """Calls of one model for one purpose."""
 
     session_id: NotRequired[str | None]
     """The session."""
@@ -2240,6 +2151,14 @@ class CacheEvent(TypedDict):
     """The kind of event."""
 
 
+class CollapseEvent(TypedDict):
+    """A collapsed span has a text, or prompts show it."""
+
+    data: CollapseEventData
+    event: Literal['collapse']
+    """The kind of event."""
+
+
 class Compaction(TypedDict):
     """One compaction of a session."""
 
@@ -2262,15 +2181,23 @@ class Compaction(TypedDict):
     """Share, from 0 to 1, of the names still needed that the new prompt contains."""
     fidelity_detail: FidelityDetail
     warning: NotRequired[str | None]
-    """Set if fidelity is low or has fallen: why."""
+    """Why the fidelity is low or has fallen; absent if neither is so."""
     restored: list[RestoredItem]
     """What was added after the summary."""
     attempts: NotRequired[list[str]]
-    """What was tried first and why it was rejected, including a model's failures."""
+    """Levels that were tried first, and why each was rejected, such as a failure of the model."""
     created_at: str
     """When it was created, as RFC 3339."""
     undone_at: NotRequired[str | None]
     """When it was undone, as RFC 3339."""
+
+
+class CompactionEvent(TypedDict):
+    """The session was compacted, or a compaction was undone."""
+
+    data: CompactionEventData
+    event: Literal['compaction']
+    """The kind of event."""
 
 
 class Compactions(TypedDict):
@@ -2280,7 +2207,15 @@ class Compactions(TypedDict):
 
 
 ContentBlock: TypeAlias = KnownBlock | OtherBlock
-"""A content block. It is kept exactly as it was sent."""
+"""A content block. It is stored exactly as it was sent."""
+
+
+class ContextEvent(TypedDict):
+    """A prompt was built. `tokens` is how much of the window it fills."""
+
+    data: ContextEventData
+    event: Literal['context']
+    """The kind of event."""
 
 
 class DecidedProposal(TypedDict):
@@ -2303,13 +2238,21 @@ class Extracted(TypedDict):
     statements: int
     """Number of the user's statements that were processed."""
     by_agent: int
-    """Statements skipped because the agent wrote memory itself in that turn."""
-    memories: list[LearntMemory]
+    """Number of statements that were skipped because the agent itself wrote to memory in that turn."""
+    memories: list[LearnedMemory]
     """Memories that were written, or would be."""
     dropped: NotRequired[list[DroppedStatement]]
     """Statements worth remembering that were not written."""
     forget: NotRequired[list[str]]
-    """The user's requests to forget something. A person has to decide which topics they mean."""
+    """The user's requests to forget something. A person has to decide which topics are meant."""
+
+
+class ForgetAskedEvent(TypedDict):
+    """The user asked to forget something that no memory file contains."""
+
+    data: ForgetAskedEventData
+    event: Literal['memory']
+    """The kind of event."""
 
 
 class Forgotten(TypedDict):
@@ -2327,7 +2270,7 @@ class InstructionChain(TypedDict):
     """The instruction files that apply to a working directory."""
 
     enabled: bool
-    """`false` if the configuration keeps them out of prompts."""
+    """Whether prompts include them, according to the configuration."""
     root: str
     """The root of the working tree, or the directory itself."""
     cwd: str
@@ -2342,12 +2285,28 @@ class InstructionChain(TypedDict):
     """Real paths of files that a person approved for this project."""
 
 
+class JobEvent(TypedDict):
+    """A job changed its state."""
+
+    data: JobEventData
+    event: Literal['job']
+    """The kind of event."""
+
+
 class MemoriesPage(TypedDict):
     """Topics of a project, in order of scope and name."""
 
     memories: list[Memory]
     next_cursor: NotRequired[str | None]
     """Cursor of the next page; not set on the last page."""
+
+
+class MemoryEvent(TypedDict):
+    """A memory file changed."""
+
+    data: MemoryEventData
+    event: Literal['memory']
+    """The kind of event."""
 
 
 class MemoryLint(TypedDict):
@@ -2361,11 +2320,27 @@ MessageContent: TypeAlias = str | list[ContentBlock]
 """Text, or a list of content blocks."""
 
 
+class MessageEvent(TypedDict):
+    """A message was appended."""
+
+    data: MessageEventData
+    event: Literal['message']
+    """The kind of event."""
+
+
 class ModelEvent(TypedDict):
     """A step of a model call."""
 
     data: ModelStep
     event: Literal['model']
+    """The kind of event."""
+
+
+class ProposalEvent(TypedDict):
+    """A proposal was made or decided."""
+
+    data: ProposalEventData
+    event: Literal['proposal']
     """The kind of event."""
 
 
@@ -2380,7 +2355,7 @@ class RecallAnswer(TypedDict):
     """How they were chosen."""
 
 
-class Data9(TypedDict):
+class RecallEventData(TypedDict):
     """Memories were added to a prompt."""
 
     after_seq: int
@@ -2389,12 +2364,19 @@ class Data9(TypedDict):
     memories: list[RecalledTopic]
 
 
-class RecallEvent(TypedDict):
-    """Memories were added to a prompt."""
+class RecoveryEvent(TypedDict):
+    """A refused prompt was handled."""
 
-    data: Data9
-    """Memories were added to a prompt."""
-    event: Literal['recall']
+    data: RecoveryEventData
+    event: Literal['recovery']
+    """The kind of event."""
+
+
+class SessionEvent(TypedDict):
+    """A session was created, changed or deleted."""
+
+    data: SessionEventData
+    event: Literal['session']
     """The kind of event."""
 
 
@@ -2407,9 +2389,59 @@ class Usage(TypedDict):
     session.
     """
     more: bool
-    """There are more rows than are listed; the totals include them all."""
+    """There are more rows than these. The totals include all rows."""
     totals: UsageSums
     today: UsageToday
+
+
+class Message(TypedDict):
+    """
+    A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
+    that it does not know.
+    """
+
+    id: NotRequired[str | None]
+    """
+    An ID that the client chooses, unique in the session. A message that is sent again with the same ID is stored
+    once.
+    """
+    role: Role
+    content: MessageContent
+    assistant_message_id: NotRequired[Any]
+    """The provider's ID of an assistant message, a string. Messages with the same ID are parts of one reply."""
+    model: NotRequired[str | None]
+    """The model that wrote an assistant message."""
+    usage: NotRequired[dict[str, Any] | None]
+    """The tokens that the provider reported for an assistant message, such as `input_tokens`."""
+    created_at: NotRequired[str | None]
+    """RFC 3339; the time of the append if absent."""
+
+
+class Prompt(TypedDict):
+    """The next model call: send `system`, `messages` and `tools` to the model."""
+
+    system: list[SystemText]
+    """The system prompt, in the order in which the model reads it."""
+    messages: list[Message]
+    """A valid conversation that fits the window."""
+    tools: list[Any]
+    """The tool definitions of the request, as they were sent."""
+    report: ContextReport
+
+
+class RecallEvent(TypedDict):
+    """Memories were added to a prompt."""
+
+    data: RecallEventData
+    event: Literal['recall']
+    """The kind of event."""
+
+
+class AppendRequest(TypedDict):
+    """Messages to append."""
+
+    messages: list[Message]
+    """Kept exactly as they are sent."""
 
 
 Event: TypeAlias = (
@@ -2433,45 +2465,6 @@ Event: TypeAlias = (
 """One thing that happened, with the data of its kind."""
 
 
-class Message(TypedDict):
-    """
-    A message as the Anthropic Messages API has it. bethink keeps the object exactly as it was sent, with fields that
-    it does not know.
-    """
-
-    id: NotRequired[str | None]
-    """An ID of the client's, unique in the session. A message that is sent again with the same ID is stored once."""
-    role: Role
-    content: MessageContent
-    assistant_message_id: NotRequired[Any]
-    """The provider's ID of an assistant message, a string. Messages that share it are parts of one reply."""
-    model: NotRequired[str | None]
-    """The model that wrote an assistant message."""
-    usage: NotRequired[dict[str, Any] | None]
-    """The tokens that the provider reported for an assistant message, such as `input_tokens`."""
-    created_at: NotRequired[str | None]
-    """RFC 3339; the time of the append if absent."""
-
-
-class Prompt(TypedDict):
-    """The next model call: send `system`, `messages` and `tools` to the model."""
-
-    system: list[SystemText]
-    """The system prompt, in the order in which the model reads it."""
-    messages: list[Message]
-    """A valid conversation that fits the window."""
-    tools: list[Any]
-    """The tool definitions of the request, as they were sent."""
-    report: ContextReport
-
-
-class AppendRequest(TypedDict):
-    """Messages to append."""
-
-    messages: list[Message]
-    """Kept exactly as they are sent."""
-
-
 class HistoryMessage(TypedDict):
     """A message of a history, with its position."""
 
@@ -2481,7 +2474,7 @@ class HistoryMessage(TypedDict):
     """ID of the message, unique in its session."""
     role: Role
     created_at: str
-    """RFC 3339."""
+    """When it was written, as RFC 3339."""
     message: Message
     """The message object exactly as it was appended."""
 
@@ -2495,7 +2488,7 @@ class MessagesPage(TypedDict):
 
 
 class Expanded(TypedDict):
-    """The messages that a summary replaces, or those that one line of it is about."""
+    """The messages that a summary replaces, or only those that one line of it is about."""
 
     messages: list[HistoryMessage]
     next_cursor: NotRequired[str | None]
