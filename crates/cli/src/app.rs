@@ -215,7 +215,6 @@ pub(crate) fn is_short_form(part: &str, id: Uuid) -> bool {
     id.starts_with(&part) || id.ends_with(&part)
 }
 
-/// Returns the only item whose id begins or ends with `part`.
 pub(crate) fn one_of<T>(
     part: &str,
     what: &str,

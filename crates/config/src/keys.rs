@@ -49,7 +49,6 @@ impl SettingKey {
         format!("BETHINK_{}__{}", self.section, self.name).to_uppercase()
     }
 
-    /// The allowed values, for error messages.
     fn allowed(&self) -> String {
         match self.place {
             KeyTarget::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
@@ -71,7 +70,6 @@ impl SettingKey {
         }
     }
 
-    /// Returns the error for a value that is not allowed.
     pub(crate) fn refused(&self, origin: SettingOrigin, given: String) -> ConfigError {
         let given = match self.place {
             KeyTarget::Variable(_) | KeyTarget::Hidden(_) => "something else".into(),
@@ -213,7 +211,6 @@ fn windows(value: &toml::Value) -> Option<Vec<(String, u64)>> {
 pub(crate) const MAX_TOKENS: u64 = 100_000_000;
 /// Smallest and largest context window of a session, in tokens.
 const WINDOW: (u64, u64) = (8_000, MAX_TOKENS);
-/// Maximum count in a setting.
 pub(crate) const MANY: u64 = 1_000_000;
 /// Maximum duration, in milliseconds: a day. A longer one probably has the wrong unit.
 pub(crate) const DAY_MS: u64 = 86_400_000;

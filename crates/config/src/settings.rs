@@ -158,8 +158,7 @@ settings! {
     session_memory: SessionMemorySettings {
         /// Whether notes are taken in the background. `bethink notes update` always works.
         enabled: Flag = true,
-        /// `default` or `frugal`.
-        /// Without a model, notes cost nothing and are updated often.
+        /// How often notes are updated: `default`, or `frugal` for a quarter as often.
         profile: Either(&["default", "frugal"]) = "default",
         /// The template file. If empty, `session-memory/config/template.md` in the home.
         template: Text = "",

@@ -13,7 +13,6 @@ const MAX_ID_BYTES: usize = 200;
 /// Maximum length of `source` and `reason`, in bytes.
 const MAX_WORD_BYTES: usize = 64;
 
-/// The members that are used. An absent one is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookInput {
     /// The client's own id of its session.

@@ -183,7 +183,6 @@ impl HookService {
         Ok(())
     }
 
-    /// Updates title and model from the file.
     async fn settle_session(&self, session: &SessionRecord, tail: &Tail) -> Result<()> {
         let mut model = model_of(session);
         let named = tail.reader().facts().model.clone().filter(|name| *name != model.name);

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::edit::{Ours, SettingsEdit, quoted};
 use crate::file::SettingsFile;
 
-/// The agents that bethink can be installed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallAgent {
     ClaudeCode,

@@ -1,6 +1,6 @@
 //! Edits TOML in place.
 //!
-//! `toml_edit` keeps comments and order, but writes every line ending as a line feed; the original ones are restored.
+//! `toml_edit` keeps comments and order, but writes all line ends as line feeds. The original ones are restored.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -39,7 +39,7 @@ pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits,
             }
         }
     }
-    // The text of a file without tables would end up below ours.
+    // Without tables, the whole text of the file would otherwise be written after our entries.
     let above = if was_bare { take_trailing(&mut document) } else { String::new() };
     done.text = with_line_ends(text, &format!("{above}{document}"));
     Ok(done)
@@ -95,14 +95,13 @@ fn parse(text: &str) -> Result<DocumentMut, NotEdited> {
     })
 }
 
-/// Comments after the last table; in a file without tables, all comments.
+/// Removes and returns the comments after the last table, which are all comments in a file without tables.
 fn take_trailing(document: &mut DocumentMut) -> String {
     let trailing = document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
     document.set_trailing("");
     if trailing.is_empty() { trailing } else { format!("{trailing}\n\n") }
 }
 
-/// What a person wrote above a table that goes.
 fn comment_above(removed: &Item) -> String {
     let prefix = removed.as_table().and_then(|table| table.decor().prefix()?.as_str());
     match prefix.unwrap_or_default().trim() {
@@ -111,7 +110,8 @@ fn comment_above(removed: &Item) -> String {
     }
 }
 
-/// The table of a path's last part, created if it is missing; `None` if the path has another value.
+/// Returns the table that contains a path's last part, and creates it if it is missing. `None` if there is another value
+/// on the path.
 fn table_of<'a, 'p>(
     document: &'a mut DocumentMut,
     path: &'p [String],
@@ -122,7 +122,7 @@ fn table_of<'a, 'p>(
     for (n, key) in above.iter().enumerate() {
         if !table.contains_key(key) {
             let mut new = Table::new();
-            // Its own header would say nothing.
+            // The table contains only other tables, so it needs no header.
             new.set_implicit(true);
             table.insert(key, Item::Table(new));
             done.made.push(above[..=n].to_vec());
@@ -140,7 +140,7 @@ fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Tabl
     path.iter().try_fold(document.as_table_mut(), |table, key| table.get_mut(key)?.as_table_mut())
 }
 
-/// Adds an element unless one of ours is there, whose command is brought up to date then.
+/// Adds an element. If one of ours exists, updates its command instead.
 fn add_element(list: &mut Item, value: &Value) -> bool {
     match list {
         Item::ArrayOfTables(tables) => {
@@ -161,7 +161,7 @@ fn add_element(list: &mut Item, value: &Value) -> bool {
     }
 }
 
-/// The command is ours; what else a person set for the hook stays.
+/// Updates the command of our hook, and keeps its other members, which a person may have changed.
 fn refresh(group: &mut Table, value: &Value) {
     let wanted = value["hooks"][0]["command"].as_str().unwrap_or_default();
     let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut) else { return };
@@ -192,7 +192,7 @@ fn remove_hooks(list: &mut Item) {
     }
 }
 
-/// Members that differ or are missing; what a person added stays.
+/// Updates members that differ, adds missing ones, and keeps those that a person added.
 fn update(there: &mut Item, value: &Value) {
     let Value::Object(wanted) = value else {
         *there = item_of(value);
@@ -221,7 +221,7 @@ fn item_of(value: &Value) -> Item {
     }
 }
 
-/// A table on lines of its own; lists of objects in it become tables, too.
+/// Converts a value to a table on separate lines. Lists of objects in it also become tables.
 fn table(value: &Value) -> Table {
     let mut table = Table::new();
     let Value::Object(members) = value else { return table };
@@ -258,7 +258,7 @@ fn inline(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// As JSON, to be compared and looked into; dates are texts.
+/// Converts an item to JSON, to compare it. Dates become texts.
 fn value_of(item: &Item) -> Value {
     match item {
         Item::None => Value::Null,
@@ -284,7 +284,7 @@ fn json(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Old lines keep their line endings, new ones get the most common one; a byte order mark is kept.
+/// Restores the line ends of unchanged lines, and the byte order mark. New lines get the most common line end.
 fn with_line_ends(old: &str, new: &str) -> String {
     let plain = old.strip_prefix(BOM).unwrap_or(old);
     let mark = if plain.len() < old.len() { BOM } else { "" };

@@ -2,7 +2,6 @@
 
 use bethink_terminal::{StyledText, Tone};
 
-/// Colours the lines of a unified diff: removed ones red, added ones green.
 pub fn diff(text: &str) -> Vec<StyledText> {
     text.lines().map(|line| StyledText::new().put(tone(line), line)).collect()
 }

@@ -43,7 +43,6 @@ fn name(hit: &SearchHit) -> String {
     }
 }
 
-/// Describes what was searched.
 pub fn place(session: Option<&Session>, project: &str) -> String {
     match session.and_then(|session| session.title.as_deref()) {
         Some(title) if !title.is_empty() => format!("session “{title}”"),

@@ -5,7 +5,7 @@ use uuid::Uuid;
 /// Number of hex digits of the shortest id that is printed.
 const SHORTEST: usize = 8;
 
-/// Returns the end of an id, for a line that shows only one.
+/// Returns the short form of a single id.
 pub fn short_id(id: Uuid) -> String {
     short_ids(&[id]).concat()
 }

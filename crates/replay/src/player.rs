@@ -172,7 +172,7 @@ impl<'a> Player<'a> {
 }
 
 impl ReplayOutcome {
-    /// `size` is the prompt's size in tokens, from `BYTES_PER_TOKEN`.
+    /// Adds a turn. `size` is the number of tokens in the prompt, according to `BYTES_PER_TOKEN`.
     fn take(&mut self, report: &ContextReport, size: u64, faults: Vec<String>) {
         const SHOWN: usize = 3;
         let window = report.thresholds.window;

@@ -8,7 +8,7 @@ use bethink_transcript::{
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-/// What is wrong with the messages of a prompt, one line per fault.
+/// Returns the faults in a prompt's messages, one line each.
 pub(crate) fn faults(messages: &str) -> Vec<String> {
     match read(messages).map(ValidPrompt::check) {
         Ok(Ok(_)) => Vec::new(),

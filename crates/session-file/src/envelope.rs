@@ -69,7 +69,6 @@ impl LineEnvelope<'_> {
     }
 }
 
-/// Returns the text of a member if it is a string.
 pub(crate) fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     raw.map(RawValue::get).filter(|raw| raw.starts_with('"')).map(json::decode_string)
 }

@@ -14,7 +14,6 @@ use crate::line::{
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Reads all lines of a file in memory.
 pub fn lines(file: Bytes) -> (Vec<SessionLine>, SessionFileFacts) {
     let mut reader = SessionFileReader::default();
     let mut out = Vec::new();

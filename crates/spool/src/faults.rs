@@ -38,7 +38,6 @@ impl Faults {
         options.open(&self.path)?.write_all(format!("{when} {}\n", &clean[..end]).as_bytes())
     }
 
-    /// Returns the number of failures, and the last one.
     pub fn read(&self) -> Option<(usize, String)> {
         let text = fs::read_to_string(&self.path).ok()?;
         let last = text.lines().last()?.to_owned();

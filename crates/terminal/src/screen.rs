@@ -22,7 +22,7 @@ pub struct TerminalLook {
     pub colour: bool,
     pub width: usize,
     pub height: usize,
-    /// Whether stdout is a terminal, so that a person is reading and lines may move.
+    /// Whether stdout is a terminal. Then lines are wrapped, and progress may be animated.
     pub live: bool,
     /// Whether stderr is a terminal, so that progress bars are drawn and notes are wrapped.
     pub progress: bool,
@@ -152,7 +152,6 @@ impl Screen {
         if self.is_terse() { Ok(()) } else { self.complain(text) }
     }
 
-    /// Prints a note in a dim tone.
     pub fn hint(&mut self, text: impl Into<String>) -> io::Result<()> {
         self.note(StyledText::new().dim(text))
     }

@@ -1,4 +1,4 @@
-//! Export: imported records byte for byte, added messages in the same format, metadata at the end.
+//! Exports a session: imported records byte for byte, added messages in the same format, and the metadata at the end.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,6 @@ use bytes::Bytes;
 
 use crate::TransferService;
 
-/// Records or messages per batch.
 const READ_BATCH: usize = 256;
 
 #[derive(Debug)]
@@ -99,7 +98,7 @@ impl Export {
         Ok(out)
     }
 
-    /// The parent of added records is the last copied one.
+    /// Makes the last copied record the parent of the next added one.
     async fn follow(&mut self, seq: Seq) -> Result<()> {
         if seq < self.session.last_seq
             && self.compactions.front().is_none_or(|c| c.made_after > seq)

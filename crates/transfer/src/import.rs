@@ -27,7 +27,6 @@ use uuid::Uuid;
 use crate::TransferService;
 use crate::reading::{ImportChunk, ReadFile, read_file};
 
-/// The kind of the import job.
 const IMPORT: &str = "import";
 
 /// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow

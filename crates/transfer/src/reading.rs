@@ -1,4 +1,4 @@
-//! The reading half of an import: turns the bytes of a file into records for the store.
+//! Reads a file to import, and turns its bytes into records for the store.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -15,12 +15,12 @@ use bethink_transcript::{MessageId, Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-/// Bytes per read, so that the writer can start early.
+/// Number of bytes per read. It is small, so that the writer can start early.
 const CHUNK: usize = 512 << 10;
-/// Most skipped lines that are listed one by one.
+/// Maximum number of skipped lines in the report.
 const TOLD_LINES: usize = 1_000;
 
-/// A batch of the file, ready to be written.
+/// A part of the file, ready to be written.
 pub(crate) struct ImportChunk {
     pub(crate) records: Vec<NewRecord>,
     pub(crate) new_children: Vec<SessionId>,
@@ -29,7 +29,7 @@ pub(crate) struct ImportChunk {
     pub(crate) total: u64,
 }
 
-/// What was found while reading.
+/// The results of reading a whole file.
 #[derive(Default)]
 pub(crate) struct ReadFile {
     pub(crate) facts: SessionFileFacts,
@@ -71,7 +71,7 @@ pub(crate) fn read_file(
         reader.feed(Bytes::from(buffer), |line| collector.line(line));
         let cwd = reader.facts().cwd.clone();
         if !collector.send(send, cwd, read, total) {
-            // The writer stopped; its error is reported.
+            // The writer has failed, and reports its error.
             return Err(ServiceError::internal("the import was cancelled"));
         }
     }
@@ -110,7 +110,7 @@ impl Collector {
         self.records.push(NewRecord { line: number, head, tail, message });
     }
 
-    /// The child session of a sidechain: the same file gives the same ids to the same job.
+    /// Returns the child session of a sidechain. If the job is repeated, the ids are the same.
     fn child(&mut self, key: &SidechainKey) -> SessionId {
         *self.children.entry(key.clone()).or_insert_with(|| {
             let child = sidechain_session(self.session, key.as_str());

@@ -28,7 +28,6 @@ pub(crate) async fn context(app: &mut CliApp, count: bool) -> Done {
     Ok(screen.lines(window::picture(&report, look, app.now))?)
 }
 
-/// The provider's count of the prompt's tokens.
 async fn counted(app: &mut CliApp, client: &Client, session: Uuid) -> Done {
     let counted = client.count(session).await?;
     let Some(screen) = app.screen.unless_json(&counted)? else { return Ok(()) };

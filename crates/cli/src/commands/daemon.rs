@@ -115,7 +115,6 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     }
 }
 
-/// Shows the cost of model calls: today, in total, and by purpose.
 fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
     screen.line(StyledText::new().dim("  today     ").then(render::today(&usage.today)))?;
     screen.line(StyledText::new().dim("  total     ").plain(render::total(&usage.totals)))?;
@@ -166,7 +165,6 @@ pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> D
     }
 }
 
-/// Prints lines as they are written, until the program ends.
 async fn follow(app: &mut CliApp, path: &Path, file: &mut File) -> Done {
     let mut rest = Vec::new();
     loop {

@@ -152,7 +152,7 @@ fn compacted(screen: &mut Screen, one: &Compaction, window: u64, before: usize) 
     }
     let look = screen.look;
     if before > 0 {
-        return again(screen, one, before);
+        return show_later(screen, one, before);
     }
     screen.gap()?;
     let why = "  the window is nearly full: a summary replaces the older messages";
@@ -162,8 +162,8 @@ fn compacted(screen: &mut Screen, one: &Compaction, window: u64, before: usize) 
     Ok(screen.gap()?)
 }
 
-/// Later compactions in one line: the first one explained them.
-fn again(screen: &mut Screen, one: &Compaction, before: usize) -> Done {
+/// Shows a later compaction on one line. The first one is shown in detail.
+fn show_later(screen: &mut Screen, one: &Compaction, before: usize) -> Done {
     let last = count(one.covers.last_seq);
     let line = StyledText::from(" ")
         .strong(format!("Compaction {}", before + 1))

@@ -232,7 +232,6 @@ fn listens(app: &CliApp) -> DoctorFinding {
     }
 }
 
-/// The files in the home directory, sorted by name.
 fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {
     let entries = home.read_dir().into_iter().flatten().flatten();
     let named = entries.map(|entry| {

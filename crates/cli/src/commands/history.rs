@@ -79,7 +79,6 @@ async fn after(
     }
 }
 
-/// Shows an event other than a message.
 fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
     if !app.screen.json {
         let line = event::event(&event.kind, &event.data, app.screen.look);

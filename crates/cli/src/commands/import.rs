@@ -73,7 +73,6 @@ async fn one(app: &CliApp, client: &Client, file: &Path) -> Result<Vec<ImportFil
     result(finished(app, client, job, &label).await?, "import")
 }
 
-/// Returns the result of a job that has ended.
 pub(super) fn result<T: DeserializeOwned>(job: Job, what: &str) -> Result<T, CliFailure> {
     if job.state == JobState::Failed {
         return Err(CliFailure::new(job.error.unwrap_or_else(|| format!("the {what} failed"))));

@@ -114,7 +114,6 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     show(app, agent, &outcomes, dry_run)
 }
 
-/// Returns the state of our entries in every agent's files.
 pub(super) fn states(app: &CliApp) -> Vec<(InstallAgent, PathBuf, Result<InstallState, String>)> {
     let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
     let Ok(places) = places(app, false) else { return Vec::new() };

@@ -163,7 +163,6 @@ async fn forward(
     let _unprinted = to.send(answer).await;
 }
 
-/// Sends a request and waits for its first answer.
 async fn first_answer(door: &DaemonConnection, message: RpcMessage) -> Vec<u8> {
     let (to, mut answers) = mpsc::channel(1);
     let forwarded = forward(door, message, None, &to);

@@ -33,38 +33,35 @@ mod usage;
 use clap_complete::Shell;
 
 use crate::app::CliApp;
-use crate::args::{CliCommand, MemoryCommand, NotesCommand, SessionCommand};
+use crate::args::{CliCommand, HistoryArgs, MemoryCommand, NotesCommand, SessionCommand};
 use crate::failure::Done;
 
 /// Returns whether the output may be longer than the screen. Commands that ask, edit or keep printing are not paged.
 pub(crate) fn is_paged(command: &CliCommand) -> bool {
-    match command {
-        CliCommand::History(how) => !how.follow,
-        CliCommand::Logs { follow, .. } => !follow,
-        CliCommand::Session(command) => {
-            matches!(command, SessionCommand::Ls(_) | SessionCommand::Resume { .. })
-        }
-        CliCommand::Memory(command) => matches!(
-            command,
-            MemoryCommand::Ls { .. }
-                | MemoryCommand::Show { .. }
-                | MemoryCommand::Index(_)
-                | MemoryCommand::History(_)
-                | MemoryCommand::Lint(_)
-        ),
-        CliCommand::Notes(command) => matches!(command, NotesCommand::Show),
-        CliCommand::Config(_)
-        | CliCommand::Context { .. }
-        | CliCommand::Compactions
-        | CliCommand::Collapses
-        | CliCommand::Expand(_)
-        | CliCommand::Search(_)
-        | CliCommand::Recall(_)
-        | CliCommand::Todo
-        | CliCommand::Instructions(_)
-        | CliCommand::Usage { .. } => true,
-        _ => false,
-    }
+    matches!(
+        command,
+        CliCommand::History(HistoryArgs { follow: false, .. })
+            | CliCommand::Logs { follow: false, .. }
+            | CliCommand::Session(SessionCommand::Ls(_) | SessionCommand::Resume { .. })
+            | CliCommand::Memory(
+                MemoryCommand::Ls { .. }
+                    | MemoryCommand::Show { .. }
+                    | MemoryCommand::Index(_)
+                    | MemoryCommand::History(_)
+                    | MemoryCommand::Lint(_)
+            )
+            | CliCommand::Notes(NotesCommand::Show)
+            | CliCommand::Config(_)
+            | CliCommand::Context { .. }
+            | CliCommand::Compactions
+            | CliCommand::Collapses
+            | CliCommand::Expand(_)
+            | CliCommand::Search(_)
+            | CliCommand::Recall(_)
+            | CliCommand::Todo
+            | CliCommand::Instructions(_)
+            | CliCommand::Usage { .. }
+    )
 }
 
 pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {

@@ -19,7 +19,7 @@ pub(crate) struct Service {
     pub(crate) probe: Vec<String>,
     /// Succeeds if the service manager is running the service.
     pub(crate) managed: Vec<String>,
-    /// Unload an older version. They run first and may fail.
+    /// Unload an older version of the service, before `enable`. They may fail.
     pub(crate) unload: Vec<Vec<String>>,
     /// Start the service now and at each login.
     pub(crate) enable: Vec<Vec<String>>,

@@ -58,7 +58,6 @@ impl JsonNode {
         }
     }
 
-    /// Returns the positions of the members or elements.
     pub(super) fn items(&self) -> Vec<Range<usize>> {
         match &self.kind {
             NodeKind::Object(members) => members.iter().map(|member| member.span.clone()).collect(),
@@ -84,7 +83,6 @@ impl JsonNode {
     }
 }
 
-/// Parses a text with one value.
 pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     let at = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut parser = Parser { text, at };
@@ -123,7 +121,6 @@ impl Parser<'_> {
         NotEdited::at(self.text, self.at, what)
     }
 
-    /// Skips white space and comments.
     fn blank(&mut self) -> Result<(), NotEdited> {
         loop {
             match self.peek() {

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::parse::{JsonNode, blank_from};
 use crate::edit::in_order;
 
-/// A new item of a container.
 pub(super) enum Item<'a> {
     Member(&'a str, &'a Value),
     Element(&'a Value),
@@ -178,7 +177,6 @@ fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut Strin
     out.push(close);
 }
 
-/// The indentation and line endings of a file.
 struct JsonStyle {
     unit: String,
     line_end: &'static str,
@@ -195,7 +193,6 @@ impl JsonStyle {
     }
 }
 
-/// Returns the indentation of the line at a position.
 fn indent_at(text: &str, at: usize) -> String {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = &text[start..];

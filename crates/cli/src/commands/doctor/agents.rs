@@ -55,9 +55,9 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
 }
 
 fn waiting(app: &CliApp) -> Option<DoctorFinding> {
-    let waiting = Spool::at(app.places.home.hook_spool()).waiting().unwrap_or_default();
-    (waiting.events > 0).then(|| {
-        let found = format!("{} hook events are waiting for the daemon", waiting.events);
+    let waiting = Spool::at(app.places.home.hook_spool()).names().unwrap_or_default().len();
+    (waiting > 0).then(|| {
+        let found = format!("{waiting} hook events are waiting for the daemon");
         warn("hooks", found, "run `bethink up`; the daemon reads them when it starts")
     })
 }

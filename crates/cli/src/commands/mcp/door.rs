@@ -21,7 +21,7 @@ pub(super) struct DaemonConnection {
     at_once: Semaphore,
 }
 
-/// The daemon, and how many times it was found.
+/// The daemon, and the number of times that it was searched for.
 #[derive(Default)]
 struct FoundDaemon {
     client: Option<Client>,

@@ -9,7 +9,6 @@ const MAX_BYTES: usize = 16 << 20;
 /// Number of lines that are read ahead.
 const AHEAD: usize = 16;
 
-/// A line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Whole(Vec<u8>),
@@ -17,7 +16,6 @@ pub(super) enum InputLine {
     TooLong,
 }
 
-/// Reads the lines of stdin until its end.
 pub(super) fn read() -> Receiver<InputLine> {
     let (to, lines) = channel(AHEAD);
     std::thread::spawn(move || each(&mut io::stdin().lock(), &to));

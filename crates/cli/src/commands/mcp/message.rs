@@ -79,7 +79,6 @@ impl RpcMessage {
         }
     }
 
-    /// Returns the answer to a request that failed.
     pub(super) fn failed(&self, problem: &Problem) -> Vec<u8> {
         let data = json!({ "type": problem.kind, "hint": problem.hint });
         error(&self.value["id"], LOST, &problem.detail, &data)

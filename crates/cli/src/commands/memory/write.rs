@@ -152,7 +152,6 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
     Ok(())
 }
 
-/// Shows the result of a write, with its warnings.
 fn show(app: &mut CliApp, done: &MemoryWritten) -> Done {
     let verb = match done.outcome {
         MemoryOutcome::Created => "remembered as",
