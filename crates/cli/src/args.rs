@@ -187,7 +187,7 @@ pub(crate) enum CliCommand {
     /// Show the model calls bethink made for itself and their cost
     #[command(after_help = "Example: bethink usage --since 1w")]
     Usage {
-        /// Only calls since then: a day, a time, or an age (90min, 3h, 2d, 1w)
+        /// Only calls since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },

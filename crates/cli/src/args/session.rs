@@ -145,10 +145,10 @@ pub(crate) struct Search {
     /// Only calls about this file or directory and their results
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// Only messages since then: a day, a time, or an age (90min, 3h, 2d, 1w)
+    /// Only messages since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Only messages before then
+    /// Only messages before this time
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Rebuild the session's search index from its history

@@ -136,7 +136,7 @@ pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
     places(app, false).is_ok_and(|places| agent.dir(&places).is_dir()) || in_path()
 }
 
-/// Returns what the user should do once the daemon runs.
+/// Returns the next step for the user, once the daemon is running.
 pub(super) fn next_step(app: &CliApp) -> String {
     let states = states(app);
     let is_ours = |agent| {

@@ -15,17 +15,17 @@ pub(crate) struct Service {
     pub(crate) manager: Manager,
     pub(crate) file: PathBuf,
     pub(crate) text: String,
-    /// Succeeds if the service manager can be reached.
+    /// A command that succeeds if the service manager can be reached.
     pub(crate) probe: Vec<String>,
-    /// Succeeds if the service manager is running the service.
+    /// A command that succeeds if the service manager is running the service.
     pub(crate) managed: Vec<String>,
-    /// Unload an older version of the service, before `enable`. They may fail.
+    /// Commands that unload an older version of the service. They run before `enable`, and may fail.
     pub(crate) unload: Vec<Vec<String>>,
-    /// Start the service now and at each login.
+    /// Commands that start the service now and at each login.
     pub(crate) enable: Vec<Vec<String>>,
-    /// Stop and disable the service, before the file is removed.
+    /// Commands that stop and disable the service. They run before the file is removed.
     pub(crate) disable: Vec<Vec<String>>,
-    /// Make the service manager forget the service, after the file is removed.
+    /// Commands that make the service manager forget the service. They run after the file is removed.
     pub(crate) forget: Vec<Vec<String>>,
 }
 
