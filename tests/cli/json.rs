@@ -126,13 +126,13 @@ fn keys() {
             _ => {}
         }
         let mut paths = BTreeSet::new();
-        values.iter().for_each(|value| add_paths(value, String::new(), &mut paths));
+        values.iter().for_each(|value| add_paths(value, "", &mut paths));
         let _ = writeln!(text, "# {line}");
         text.extend(paths.into_iter().map(|path| path + "\n"));
     }
     let refused = terminal.run_in(&project, &["session", "show", "zzz", "--json"]);
     let mut paths = BTreeSet::new();
-    add_paths(&serde_json::from_str(&refused.err).unwrap(), String::new(), &mut paths);
+    add_paths(&serde_json::from_str(&refused.err).unwrap(), "", &mut paths);
     let _ = writeln!(text, "# an error");
     text.extend(paths.into_iter().map(|path| path + "\n"));
     insta::assert_snapshot!(text);
@@ -145,7 +145,7 @@ fn every_command_is_run_and_documented() {
     let mut missing = Vec::new();
     for path in commands(&bethink_cli::command(), "") {
         let begins = |line: &&str| format!("{line} ").starts_with(&format!("{path} "));
-        let is_run = RUNS.iter().chain(&LAST).any(|line| begins(&line));
+        let is_run = RUNS.iter().chain(&LAST).any(begins);
         let is_exempt = NOT_RUN.iter().any(|(name, _)| *name == path);
         if is_run == is_exempt {
             missing.push(format!("{path} is not run"));
@@ -177,20 +177,20 @@ fn id(value: &Value) -> String {
 }
 
 /// Adds the path of each key. A stored message is the client's own.
-fn add_paths(value: &Value, path: String, paths: &mut BTreeSet<String>) {
+fn add_paths(value: &Value, path: &str, paths: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
             for (key, value) in members.iter().filter(|(key, _)| !SOMETIMES.contains(&key.as_str()))
             {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 if key != "message" {
-                    add_paths(value, path.clone(), paths);
+                    add_paths(value, &path, paths);
                 }
                 paths.insert(path);
             }
         }
         Value::Array(items) => {
-            items.iter().for_each(|item| add_paths(item, format!("{path}[]"), paths));
+            items.iter().for_each(|item| add_paths(item, &format!("{path}[]"), paths));
         }
         _ => {}
     }

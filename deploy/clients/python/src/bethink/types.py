@@ -832,7 +832,7 @@ class SearchHit(TypedDict):
     score: float
     """Higher is better; only comparable within one answer."""
     snippet: str
-    """The part of the message that matched, on one line."""
+    """The part of the message that matched: up to three lines, separated by line feeds."""
     highlights: NotRequired[list[list[int]]]
     """Positions of query words in the snippet: start and end, in characters."""
     answers: NotRequired[AnsweredCall | None]
