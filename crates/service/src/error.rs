@@ -130,7 +130,7 @@ impl From<bethink_store::StoreError> for ServiceError {
                 .hint("check the permissions of bethink's home directory"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::Internal, detail).hint(
-                "restart the daemon (`bethink down`, `bethink up`): it keeps a copy of the database and recovers what is whole",
+                "restart the daemon (`bethink down`, `bethink up`): it copies the database and recovers the intact rows",
             ),
             E::Newer { .. } | E::Failed(_) => Self::new(ErrorKind::Internal, detail),
         }

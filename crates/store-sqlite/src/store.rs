@@ -47,7 +47,7 @@ impl SqliteStore {
         }
         tracing::error!(
             fault,
-            "the database is damaged; restart the daemon to recover what is whole"
+            "the database is damaged; restart the daemon to recover the intact rows"
         );
         files::mark_suspect(&self.path, fault).map_err(|error| from_io(&error))
     }
