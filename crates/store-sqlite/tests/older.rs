@@ -300,7 +300,7 @@ async fn an_older_index_is_made_anew() {
         "INSERT INTO sessions (id, project_dir, model, last_seq, indexed_seq, created_at, updated_at)
          VALUES (x'00000000000000000000000000000001', '/project', '{}', 1, 1, 0, 0)",
         "INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
-         VALUES (x'00000000000000000000000000000001', 1, 'm0', 0, 0, 0, 0, 'word0 word0')",
+         VALUES (x'00000000000000000000000000000001', 1, 'm0', 0, 0, 0, -530582087237844956, 'word0 word0')",
         "INSERT INTO message_terms (rowid, session, user) VALUES (1, '1', 'word0')",
     ] {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
