@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Output limit, more than the answer needs.
 const ROOM: u64 = 200;
 
-/// The model answers and is counted, and a compaction succeeds with one of the strategies.
+/// The model answers, its calls are counted, and a compaction succeeds with one of the strategies.
 #[test]
 fn local_model_answers_and_a_compaction_comes_of_it() {
     let model = match Served::start() {

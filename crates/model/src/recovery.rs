@@ -34,7 +34,7 @@ const LEAST_OUTPUT: u64 = 1_024;
 pub const CONTINUE: &str =
     "Your answer was cut off. Continue exactly where you stopped, without repeating anything.";
 
-/// What to do now.
+/// The next step after a call.
 #[derive(Clone, Debug)]
 pub enum Next {
     /// Send this request after a wait; the result of the last call is discarded.

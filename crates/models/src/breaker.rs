@@ -135,7 +135,7 @@ impl BreakerState {
     }
 }
 
-/// Who is responsible for a failure.
+/// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
     /// The provider works, but rejects this request.

@@ -1,4 +1,4 @@
-//! What every service uses: settings, the clock, the store, the event hub, and the job queue.
+//! Gives every service its settings, the clock, the store, the event hub, and the job queue.
 //!
 //! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate does not know the
 //! services: each kind of job has a registered [`JobHandler`], and events are the closed set [`Event`].

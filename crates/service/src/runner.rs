@@ -1,7 +1,7 @@
-//! The job runner: one worker that leases rows and knows no kind of job by name.
+//! The job runner: a worker that leases jobs and runs their handlers.
 //!
-//! Each kind registers its [`JobHandler`]. A job is resumed after a crash, so its handler may run again from
-//! the start.
+//! Each kind of job registers a [`JobHandler`]. A job is resumed after a crash, so its handler may run again from the
+//! start.
 
 use std::collections::HashMap;
 use std::future::Future;

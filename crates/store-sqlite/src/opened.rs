@@ -6,7 +6,7 @@ use bethink_store::StoreError;
 
 use crate::error::from_io;
 
-/// What was found when a store was opened.
+/// The state in which a store was found when it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenReport {
     /// The file did not exist and was created.

@@ -173,11 +173,12 @@ fn at<T: Copy>(all: &[T], column: i64, what: &str) -> StoreResult<T> {
 }
 
 fn read_message_id(text: &str) -> StoreResult<MessageId> {
-    MessageId::new(text).map_err(|error| StoreError::Damaged(format!("a message id: {error}")))
+    MessageId::new(text)
+        .map_err(|error| StoreError::Damaged(format!("invalid message id: {error}")))
 }
 
 fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
-    Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("an id: {error}")))
+    Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("invalid id: {error}")))
 }
 
 /// Converts an id to hexadecimal, for SQLite's `unhex`.

@@ -1,4 +1,4 @@
-//! What a team shares: proposals, bases of its files, and the location of its memory.
+//! Stores a team's proposals, the bases of its files, and the location of its memory.
 
 use bethink_store::{
     MemorySource, ProposalFilter, StoreFuture, StoreResult, StoredProposal, TeamBase, TeamStore,

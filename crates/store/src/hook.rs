@@ -4,7 +4,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::error::StoreFuture;
 
-/// What clients' hooks have sent and received.
+/// The state of clients' hooks: transcripts read, and memories delivered.
 pub trait HookStore {
     fn transcript_position(
         &self,

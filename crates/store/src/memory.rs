@@ -75,7 +75,7 @@ pub struct NewMemoryVersion {
 /// A version without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionRecord {
-    /// Counts the file's versions, from 1. It never changes.
+    /// Number of the version within its file, from 1. It never changes.
     pub number: i64,
     pub directory: String,
     pub file: String,
@@ -100,7 +100,7 @@ pub struct MemoryVersionFilter {
     pub limit: usize,
 }
 
-/// What an extraction will write, stored until all of it is written.
+/// The plan of an extraction, stored until all of it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtractionPlan {
     pub strategy: String,

@@ -10,7 +10,7 @@ pub trait NotesStore {
     fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()>;
 }
 
-/// What the daemon stores about a session's notes, besides the file that a person edits.
+/// The daemon's record of a session's notes, in addition to the file that a person edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRecord {
     pub session: SessionId,

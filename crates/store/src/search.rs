@@ -28,13 +28,13 @@ pub trait IndexStore {
 #[derive(Clone, Debug)]
 pub struct IndexBatch {
     pub session: SessionId,
-    /// In ascending order of seq. Messages that are already indexed are skipped.
+    /// The terms of each message, in ascending order of seq. Messages that are already indexed are skipped.
     pub entries: Vec<(Seq, Terms)>,
     /// All messages up to this one count as indexed from now on; those without an entry have no terms.
     pub through: Seq,
 }
 
-/// Where to search.
+/// The sessions to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchScope {
     Session(SessionId),
@@ -65,7 +65,7 @@ pub struct Family {
     pub lengths: RangeInclusive<usize>,
 }
 
-/// Where the terms occur.
+/// The result of a lookup: where the terms occur.
 #[derive(Clone, Debug, Default)]
 pub struct TermPlaces {
     /// All sessions of the scope; postings refer to them by their index in this list.

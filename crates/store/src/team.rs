@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::error::StoreFuture;
 
-/// What a team shares: proposals that wait for a person, and the location of its memory.
+/// A team's proposals, the bases of its files, and the location of its memory.
 pub trait TeamStore {
     /// Adds a proposal. For an existing one, only the state and the time of the decision change.
     fn put_proposal(&self, proposal: StoredProposal) -> StoreFuture<'_, ()>;

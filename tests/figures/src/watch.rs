@@ -9,7 +9,7 @@ use bethink_model_server::Server;
 /// Time between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What was observed while the breaker was open.
+/// The observations while the breaker was open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open {
     pub time: Duration,

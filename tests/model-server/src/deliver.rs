@@ -30,7 +30,7 @@ pub(crate) struct Manner {
     pub(crate) elsewhere: String,
 }
 
-/// What can be done with the connection afterwards.
+/// The state of a connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     Kept,

@@ -134,7 +134,7 @@ impl GatewayService {
             return Ok(UpstreamPrompt::Unchanged);
         };
         if known > request.marks.len() {
-            // The request went back, so it would get a fork, which has none of the later decisions.
+            // The client went back, so the request would get a fork, which has none of the later decisions.
             return Ok(UpstreamPrompt::Unchanged);
         }
         let around = self.sessions.around(&handle, &loaded, &request.parts, request.inject).await?;
