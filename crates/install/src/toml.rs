@@ -1,6 +1,6 @@
 //! Edits TOML in place.
 //!
-//! `toml_edit` keeps comments and order, but writes all line ends as line feeds. The original ones are restored.
+//! `toml_edit` keeps comments and order, but writes all line endings as line feeds. The original ones are restored.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -284,7 +284,7 @@ fn json(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Restores the line ends of unchanged lines, and the byte order mark. New lines get the most common line end.
+/// Restores the line endings of unchanged lines, and the byte order mark. New lines get the most common line ending.
 fn with_line_ends(old: &str, new: &str) -> String {
     let plain = old.strip_prefix(BOM).unwrap_or(old);
     let mark = if plain.len() < old.len() { BOM } else { "" };
