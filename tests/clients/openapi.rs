@@ -59,7 +59,7 @@ fn a_client_for_python_is_generated() {
     let dir = scratch("openapi-python");
     let generate = python.script("openapi-python-client").arg("generate").arg("--path");
     let generate = generate.arg(file("openapi.json")).args(["--meta", "none"]);
-    let log = generate.arg("--output-path").arg(dir.join("bethink_client")).run().good().stdout;
+    let log = generate.arg("--output-path").arg(dir.join("bethink_client")).run().good().stderr;
     let warnings: Vec<&str> =
         log.lines().filter(|line| line.starts_with("WARNING parsing ")).collect();
     assert_eq!(warnings.len(), UNSUPPORTED.len(), "{log}");
