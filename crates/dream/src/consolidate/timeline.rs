@@ -17,11 +17,13 @@ const LEARNED_BEFORE: &str = "Also learnt in session";
 /// Beginning of a sentence that an extraction adds, with the date of the quotation above.
 const SAID: &str = "The user said so on ";
 /// Beginnings of sentences that the daemon adds to statements.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     LEARNED,
     LEARNED_BEFORE,
     SAID,
     "How to apply",
+    "If it contradicts the text above",
+    // Earlier versions wrote this one.
     "Where it differs from what stands above",
     "Why:",
     "Source:",
@@ -91,4 +93,26 @@ pub(super) fn whole_day(page: &TopicState) -> Option<Date> {
 /// Parses the day of `Also learned in session … (embedded, 2026-05-04T10:00:00Z):`.
 fn merged_day(line: &str) -> Option<Date> {
     day(line.strip_suffix("):")?.rsplit_once(", ")?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both texts of an extraction that adds a statement to a topic: the current one, and the one of earlier versions.
+    #[test]
+    fn sentences_that_an_extraction_adds_are_not_the_users() {
+        for added in [
+            "If it contradicts the text above, follow this one.",
+            "Where it differs from what stands above, this is what counts.",
+        ] {
+            let body = format!(
+                "> Use npm.\n\nThe user said so on 2026-06-01. How to apply: follow it in new work; if files show \
+                 something else, say so and ask.\n\n> Use pnpm.\n\nThe user said so on 2026-06-08. {added}\n"
+            );
+            let own = own_sentences(&body);
+            assert_eq!(own.len(), 2, "{own:?}");
+            assert!(own[0].contains("npm") && own[1].contains("pnpm"), "{own:?}");
+        }
+    }
 }
