@@ -128,7 +128,7 @@ impl ModelService {
             turn = tokio::time::timeout(deadline, places.acquire()) => turn
                 .ok()
                 .and_then(Result::ok)
-                .ok_or_else(|| format!("the time ran out while {} of other sessions were running", purpose)),
+                .ok_or_else(|| format!("the time ran out while {purpose} of other sessions were running")),
         }
     }
 }
