@@ -20,7 +20,7 @@ fn a_client_goes_on_and_doctor_knows_why_nothing_came_of_it() {
     for (words, stdin, why) in [
         (&["Stop"][..], "{\"session_id\":", "not a JSON object"),
         (&["Stop"], "", "stdin is empty"),
-        (&["Stop"], "[1]", "does not begin with {"),
+        (&["Stop"], "[1]", "does not begin with `{`"),
         (&["Stop"], "{\"cwd\":\"here\"}", "`cwd` must be an absolute path"),
         (&["Stop"], &huge, "is longer than"),
         (&["PreToolUse"], "{}", "unknown event"),
