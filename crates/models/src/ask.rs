@@ -128,7 +128,7 @@ impl ModelService {
             turn = tokio::time::timeout(deadline, places.acquire()) => turn
                 .ok()
                 .and_then(Result::ok)
-                .ok_or_else(|| format!("the time ran out while {purpose} of other sessions were running")),
+                .ok_or_else(|| format!("timed out while waiting for {purpose} requests of other sessions")),
         }
     }
 }
