@@ -3441,21 +3441,21 @@ export interface components {
         TeamSync: {
             /**
              * Format: int64
-             * @description Number of files that changed here.
+             * @description Number of local files that the pull updated.
              */
             pulled: number;
             /**
              * Format: int64
-             * @description Number of files that changed at the remote.
+             * @description Number of files that were pushed to the remote.
              */
             pushed: number;
             /** @description Topics that both sides changed. */
             conflicts: components["schemas"]["TeamConflict"][];
             /** @description Files that were not shared. */
             blocked: components["schemas"]["TeamBlocked"][];
-            /** @description Files that changed here. */
+            /** @description Local files that the pull updated. */
             pulled_files?: string[];
-            /** @description Files that changed at the remote. */
+            /** @description Files that were pushed to the remote. */
             pushed_files?: string[];
             /** @description The commit that both sides are at now. */
             head?: string | null;

@@ -456,7 +456,7 @@ class MemoryVersion(TypedDict):
     """One version of a topic."""
 
     version: int
-    """Its number."""
+    """Counts the topic's versions, from 1."""
     at: str
     """When it happened, as RFC 3339."""
     author: MemoryAuthor
@@ -1080,17 +1080,17 @@ class TeamSync(TypedDict):
     """What a sync did."""
 
     pulled: int
-    """Number of files that changed here."""
+    """Number of local files that the pull updated."""
     pushed: int
-    """Number of files that changed at the remote."""
+    """Number of files that were pushed to the remote."""
     conflicts: list[TeamConflict]
     """Topics that both sides changed."""
     blocked: list[TeamBlocked]
     """Files that were not shared."""
     pulled_files: NotRequired[list[str]]
-    """Files that changed here."""
+    """Local files that the pull updated."""
     pushed_files: NotRequired[list[str]]
-    """Files that changed at the remote."""
+    """Files that were pushed to the remote."""
     head: NotRequired[str | None]
     """The commit that both sides are at now."""
     notes: NotRequired[list[str]]
