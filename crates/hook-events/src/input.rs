@@ -185,7 +185,7 @@ mod tests {
         };
         check("", "stdin is empty");
         check(" \n", "stdin is empty");
-        check("[]", "does not begin with {");
+        check("[]", "does not begin with `{`");
         check("{\"cwd\":", "line 1 column 7");
         check("{}x", "trailing");
         check(r#"{"cwd":"relative"}"#, "`cwd` must be an absolute path");

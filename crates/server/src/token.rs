@@ -205,9 +205,9 @@ mod tests {
             },
             "read by others",
         );
-        check(&|path| write_new(path, b"").unwrap(), "does not hold a token");
-        check(&|path| write_new(path, b"short").unwrap(), "does not hold a token");
+        check(&|path| write_new(path, b"").unwrap(), "does not contain a token");
+        check(&|path| write_new(path, b"short").unwrap(), "does not contain a token");
         let spaced = format!("{good} {good}");
-        check(&|path| write_new(path, spaced.as_bytes()).unwrap(), "does not hold a token");
+        check(&|path| write_new(path, spaced.as_bytes()).unwrap(), "does not contain a token");
     }
 }

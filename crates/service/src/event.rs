@@ -120,42 +120,22 @@ pub struct RecalledTopic {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum ModelStep {
-    Asked {
-        tokens: u64,
-    },
-    Answered {
-        output_tokens: u64,
-        cache_read_tokens: u64,
-        ms: u64,
-    },
-    Failed {
-        class: api::ErrorClass,
-        status: Option<u16>,
-        message: String,
-        attempt: u32,
-    },
+    /// A prompt is sent to the model.
+    Asked { tokens: u64 },
+    /// The model has answered.
+    Answered { output_tokens: u64, cache_read_tokens: u64, ms: u64 },
+    /// An attempt failed.
+    Failed { class: api::ErrorClass, status: Option<u16>, message: String, attempt: u32 },
     /// The call is retried.
-    Again {
-        change: &'static str,
-        wait_ms: u64,
-        bytes: usize,
-    },
-    GaveUp {
-        class: api::ErrorClass,
-        message: String,
-    },
-    Called {
-        tool: String,
-        ok: bool,
-    },
-    Denied {
-        tool: String,
-        reason: String,
-    },
+    Again { change: &'static str, wait_ms: u64, bytes: usize },
+    /// No attempt succeeded.
+    GaveUp { class: api::ErrorClass, message: String },
+    /// The model called a tool.
+    Called { tool: String, ok: bool },
+    /// A tool call was not allowed.
+    Denied { tool: String, reason: String },
     /// The answer could not be used.
-    Refused {
-        message: String,
-    },
+    Refused { message: String },
 }
 
 impl Event {

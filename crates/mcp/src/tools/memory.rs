@@ -27,19 +27,19 @@ pub(crate) struct MemoryInput {
     /// str_replace: text that occurs exactly once in the file
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_str: Option<String>,
-    /// str_replace: text to insert instead; empty by default
+    /// str_replace: new text; empty by default
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_str: Option<String>,
-    /// insert: number of the line to insert after; 0 is the beginning
+    /// insert: after this line number; 0 is the beginning
     #[serde(default, skip_serializing_if = "Option::is_none")]
     insert_line: Option<i64>,
     /// insert: text to insert
     #[serde(default, skip_serializing_if = "Option::is_none")]
     insert_text: Option<String>,
-    /// rename: path of the file or folder
+    /// rename: old path
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_path: Option<String>,
-    /// rename: new path of the file or folder
+    /// rename: new path
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_path: Option<String>,
     /// Absolute path of the project, if it is not the client's own

@@ -34,7 +34,7 @@ pub(crate) fn described() -> Tool {
         "notes",
         "Notes",
         Effect::Reads,
-        "Read the notes of a session: what it is about, its current state, files, errors and how they were resolved.",
+        "Read a session's notes: its topic, current state, files, errors and how they were resolved.",
     )
 }
 

@@ -12,14 +12,14 @@ use crate::client::McpClient;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RememberInput {
-    /// What to remember, with the reason, in sentences that make sense without context; no secrets
+    /// The fact and its reason, in sentences that make sense without context; no secrets
     text: String,
     /// Name of the topic; derived from the text by default
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
-    /// What the memory is about, in one line
+    /// A summary in one line
     description: Option<String>,
     /// `team` proposes it to the team: a person decides
     #[serde(default)]
@@ -77,7 +77,7 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
     };
     let (output, text) = match client.daemon.memories.remember_for_agent(request).await? {
         RememberOutcome::Written(done) => {
-            let mut text = format!("RememberOutcome as {:?} in {}", done.name, done.path);
+            let mut text = format!("Remembered as {:?} in {}", done.name, done.path);
             for warning in &done.warnings {
                 text.push_str(&format!("\nNote: {warning}"));
             }

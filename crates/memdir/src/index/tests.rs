@@ -117,7 +117,7 @@ fn its_writer_is_told_what_is_too_much() {
     assert!(told(&"a\n".repeat(212))[0].contains("12 more"));
     let bytes = told(&format!("{}\n", "x".repeat(199)).repeat(130));
     assert!(
-        bytes[0].contains("26000 bytes, 1000 more") && bytes[0].contains("line 126"),
+        bytes[0].contains("26000 bytes long, 1000 more") && bytes[0].contains("line 126"),
         "{bytes:?}"
     );
 }

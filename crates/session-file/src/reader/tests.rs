@@ -196,7 +196,7 @@ fn sidechains_follow_their_parents() {
 #[test]
 fn a_repeated_uuid_is_a_record_only() {
     let file = [user("a", "null", ""), user("a", "null", ""), user("b", "null", "")].join("\n");
-    assert_eq!(read(&file), ["a", "damaged: the message repeats uuid a of an earlier line", "b"]);
+    assert_eq!(read(&file), ["a", "damaged: an earlier message already has the uuid a", "b"]);
     // A record that is no message, and one that could not be read, take no uuid away.
     let other = r#"{"type":"progress","uuid":"a"}"#;
     let broken = r#"{"type":"user","uuid":"a","message":{"role":"user","content":""}}"#;

@@ -2417,6 +2417,7 @@ export interface components {
             /** @description Name of the model. */
             model: string;
         };
+        /** @description The model has answered. */
         ModelAnswered: {
             /**
              * Format: int64
@@ -2442,6 +2443,7 @@ export interface components {
             /** @description Name of the model. */
             model: string;
         };
+        /** @description A prompt is sent to the model. */
         ModelAsked: {
             /**
              * Format: int64
@@ -2457,6 +2459,7 @@ export interface components {
             /** @description Name of the model. */
             model: string;
         };
+        /** @description The model called a tool. */
         ModelCalled: {
             /** @description Name of the tool. */
             tool: string;
@@ -2471,6 +2474,7 @@ export interface components {
             /** @description Name of the model. */
             model: string;
         };
+        /** @description A tool call was not allowed. */
         ModelDenied: {
             /** @description Name of the tool. */
             tool: string;
@@ -2494,6 +2498,7 @@ export interface components {
              */
             event: "model";
         };
+        /** @description An attempt failed. */
         ModelFailed: {
             class: components["schemas"]["ErrorClass"];
             /**
@@ -2517,6 +2522,7 @@ export interface components {
             /** @description Name of the model. */
             model: string;
         };
+        /** @description No attempt succeeded. */
         ModelGaveUp: {
             class: components["schemas"]["ErrorClass"];
             /** @description The error in words. */

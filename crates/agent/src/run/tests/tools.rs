@@ -156,7 +156,7 @@ fn calls_of_one_answer_run_at_the_same_time_and_their_output_is_bounded() {
     let read = reads(&script.asked()[1], 2);
     let (long, empty) = read.split_once("\n2 user: t2").unwrap();
     assert!(
-        long.ends_with("é\n[cut here; the whole text has 80000 bytes]"),
+        long.ends_with("é\n[cut here; the whole text is 80000 bytes]"),
         "{}",
         &long[long.len() - 60..]
     );

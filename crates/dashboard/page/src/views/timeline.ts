@@ -214,6 +214,6 @@ function decidedWords(decided: DecidedView): string {
     case "instructed":
       return `Instructions: ${decided.name ?? ""}`;
     default:
-      return decided.what === "memory" ? (decided.name ? `RecalledMemory: ${decided.name}` : "Changes in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
+      return decided.what === "memory" ? (decided.name ? `Recalled: ${decided.name}` : "Changes in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
   }
 }

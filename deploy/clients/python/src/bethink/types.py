@@ -1765,6 +1765,8 @@ class ModelAgain(TypedDict):
 
 
 class ModelAnswered(TypedDict):
+    """The model has answered."""
+
     output_tokens: int
     """Tokens that the model wrote."""
     cache_read_tokens: int
@@ -1779,6 +1781,8 @@ class ModelAnswered(TypedDict):
 
 
 class ModelAsked(TypedDict):
+    """A prompt is sent to the model."""
+
     tokens: int
     """Number of tokens."""
     step: Literal['asked']
@@ -1789,6 +1793,8 @@ class ModelAsked(TypedDict):
 
 
 class ModelCalled(TypedDict):
+    """The model called a tool."""
+
     tool: str
     """Name of the tool."""
     ok: bool
@@ -1801,6 +1807,8 @@ class ModelCalled(TypedDict):
 
 
 class ModelDenied(TypedDict):
+    """A tool call was not allowed."""
+
     tool: str
     """Name of the tool."""
     reason: str
