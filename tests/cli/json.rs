@@ -24,7 +24,7 @@ const RUNS: [&str; 58] = [
     "session show",
     "session ls --all",
     "session fork REPLAYED",
-    "session resume REPLAYED",
+    "session handover REPLAYED",
     "session rm FORK --yes",
     "history --session REPLAYED -n 40",
     "history --session REPLAYED -m 1",

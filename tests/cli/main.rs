@@ -167,7 +167,7 @@ fn a_replay_shows_what_was_kept() {
     assert!(told.contains("  Current State "), "{told}");
     let first = told.lines().find(|line| line.starts_with(" 1  ")).unwrap();
     assert!(first.contains("embedded") || first.contains("session_memory"), "{first}");
-    assert!(told.contains("summarized: the prompt begins at message"), "{told}");
+    assert!(told.contains("the prompt now begins at message"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     let only_id = done(terminal.run(&["replay", &file, "--quiet"]));
     assert_eq!(only_id.trim().len(), 36, "{only_id}");

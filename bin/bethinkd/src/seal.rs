@@ -13,7 +13,7 @@ pub(crate) fn no_core_dumps() -> anyhow::Result<()> {
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
         set_dumpable_behavior(DumpableBehavior::NotDumpable)
-            .context("could not protect the memory from other programs")?;
+            .context("could not prevent other programs from reading the process memory")?;
     }
     Ok(())
 }

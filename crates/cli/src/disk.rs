@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// A settings file as it was read.
 #[derive(Debug)]
 pub(crate) struct Configured {
-    /// The file that all links lead to.
+    /// The path of the file itself, with symbolic links resolved.
     target: PathBuf,
     text: Option<String>,
 }
@@ -72,7 +72,7 @@ impl Configured {
     }
 }
 
-/// Returns the file that all links lead to, even if it does not exist.
+/// Returns the path of the file itself, with symbolic links resolved, even if it does not exist.
 fn target(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Ok(target) => Ok(target),

@@ -29,7 +29,7 @@ pub trait Summarizer: Send + Sync {
     fn covers(&self) -> Option<Seq> {
         None
     }
-    /// Whether a text has the shape of this level's summaries.
+    /// Whether the text has the shape of this level's summaries.
     fn is_well_formed(&self, summary: &str) -> bool {
         well_formed(summary)
     }

@@ -12,7 +12,7 @@ pub(crate) struct SettingKey {
     pub(crate) place: KeyTarget,
 }
 
-/// The field for a value, by the value's type.
+/// Gives access to a setting's field, by the type of its value.
 #[derive(Clone, Copy)]
 pub(crate) enum KeyTarget {
     /// A whole number between two bounds, which are allowed.
@@ -54,14 +54,14 @@ impl SettingKey {
             KeyTarget::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
             KeyTarget::Percent(_) => "a number from 0 to 100".into(),
             KeyTarget::Flag(_) => "true or false".into(),
-            KeyTarget::Text(_) | KeyTarget::Hidden(_) => "a text that is not empty".into(),
+            KeyTarget::Text(_) | KeyTarget::Hidden(_) => "a string that is not empty".into(),
             KeyTarget::Either(_, words) => either(words),
             KeyTarget::Variable(_) => {
                 "the name of an environment variable (letters, digits and _), not a key".into()
             }
             KeyTarget::Money(_) => format!("a number of US dollars from 0 to {MAX_MONEY}"),
             KeyTarget::Names(_) => {
-                "a list of texts (in the environment, separated by commas)".into()
+                "a list of strings (in the environment, separated by commas)".into()
             }
             KeyTarget::Windows(_) => format!(
                 "a list of \"model=tokens\" with {} to {} tokens (in the environment, separated by commas)",

@@ -250,9 +250,9 @@ mod tests {
         for (file, expect) in [
             ("[daemon]\nmax_depth = -1", "`daemon.max_depth` is -1; expected a whole number"),
             ("[daemon]\nsocket = 'yes'", "`daemon.socket` is \"yes\"; expected true or false"),
-            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; expected a text"),
+            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; expected a string"),
             ("[context]\nauto_percent = 101", "expected a number from 0 to 100"),
-            ("[context]\nmicrocompact_tools = [1]", "expected a list of texts"),
+            ("[context]\nmicrocompact_tools = [1]", "expected a list of strings"),
             ("[session_memory]\nprofile = 'lavish'", "expected \"default\" or \"frugal\""),
             ("[model]\nprovider = 'gemini'", "expected \"none\", \"anthropic\" or \"openai\""),
             ("[model]\ndaily_cost = -1", "a number of US dollars from 0"),

@@ -29,7 +29,7 @@ pub enum Decision {
     Snipped { results: Vec<ClearedResult>, made_after: Seq },
     /// The provider rejected these blocks of the messages `from` to `through`.
     Stripped { what: Stripped, from: Seq, through: Seq, made_after: Seq },
-    /// A text shown after a message: todos, reminders, restored state.
+    /// Text shown after a message: todos, reminders, restored state.
     Attached(Attachment),
     /// Instructions that apply to a file that the agent used. They are shown in the view that begins at `boundary`;
     /// after a compaction they return when such a file is used again.

@@ -42,7 +42,7 @@ impl SessionState {
         }
     }
 
-    /// Returns when the provider last saw this session's prefix, if known.
+    /// Returns the time at which the provider last saw this session's prefix, if known.
     pub fn last_activity(&self) -> Option<UnixMicros> {
         let newest_first = self.history.entries().iter().rev();
         let mut answers = newest_first.filter(|e| e.message.role == Role::Assistant);

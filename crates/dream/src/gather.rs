@@ -23,7 +23,7 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
             &name,
             one.text.clone(),
             "a new topic",
-            "a session taught it, and no other topic says it",
+            "it was learned in a session, and no other topic contains it",
         );
     }
 }

@@ -17,7 +17,7 @@ pub fn mark(seq: Seq) -> String {
     format!("[{seq}]")
 }
 
-/// Puts a text on one line, and cuts it at the end.
+/// Puts text on one line, and cuts it at the end.
 pub fn one_line(text: &str, bytes: usize) -> String {
     shorten(&text::one_line(text), bytes)
 }

@@ -142,6 +142,6 @@ pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     ServiceError {
         versions: Some(Box::new(both)),
         ..ServiceError::conflict(detail)
-            .hint("combine both versions, and write again with the new tag")
+            .hint("combine both versions, and write again with the new ETag")
     }
 }

@@ -102,7 +102,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Converts a text to the form of the patterns: lowercase, single spaces, and no quotes, because providers and gateways
+/// Converts text to the form of the patterns: lowercase, single spaces, and no quotes, because providers and gateways
 /// quote the same words differently.
 fn plain(message: &str) -> String {
     let mut out = String::with_capacity(message.len().min(MAX_READ));

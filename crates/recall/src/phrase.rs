@@ -31,7 +31,7 @@ pub fn quoted(question: &str) -> Vec<String> {
     closed.map(|inside| folded(inside)).filter(|phrase| phrase.contains(' ')).collect()
 }
 
-/// Whether a text contains every phrase, ignoring spacing and case.
+/// Whether the text contains every phrase, ignoring spacing and case.
 pub fn holds(text: &str, phrases: &[String]) -> bool {
     phrases.len() == count_held(text, phrases)
 }

@@ -12,7 +12,6 @@ pub fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
     let fact = |name: &str| StyledText::from("  ").dim(format!("{name:<12}"));
     let t = &report.thresholds;
     let (tone, name) = level(report.level);
-    let usable = format!(", {:.0}% of the {} usable", report.percent, count(t.effective));
     let due = match report.remaining {
         0 => "due now".to_owned(),
         left => format!("in {} tokens", count(left)),
@@ -20,7 +19,7 @@ pub fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
     let (auto, warning, blocking) = (count(t.auto), count(t.warning), count(t.blocking));
     let at = format!(", at {auto}; warning {warning}, blocking {blocking}");
     let mut lines = vec![
-        fact("level").put(tone, name).dim(usable),
+        fact("level").put(tone, name),
         fact("compaction").plain(due).dim(at),
         cache(fact("cache"), report),
     ];
@@ -76,12 +75,7 @@ fn tokens(fact: StyledText, report: &ContextReport) -> StyledText {
         reported => format!(", {} reported; rest", count(reported)),
     });
     match estimate.error {
-        Some(error) => fact.dim(format!(
-            " ±{:.0}% a turn (×{:.2}, {})",
-            error * 100.0,
-            estimate.scale,
-            plural(estimate.turns, "turn", "turns")
-        )),
+        Some(error) => fact.dim(format!(" ±{:.0}% per turn", error * 100.0)),
         None if estimate.reported > 0 => fact.dim(" estimated"),
         None => fact,
     }

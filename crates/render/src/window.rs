@@ -278,12 +278,9 @@ mod tests {
             |reported, turns, error| TokenEstimate { reported, scale: 0.98, turns, error };
         for (estimate, expect) in [
             (estimate(0, 0, None), "14,401, estimated"),
-            (estimate(0, 1, Some(0.04)), "14,401, estimated ±4% a turn (×0.98, 1 turn)"),
+            (estimate(0, 1, Some(0.04)), "14,401, estimated ±4% per turn"),
             (estimate(14_000, 0, None), "14,401, 14,000 reported; rest estimated"),
-            (
-                estimate(14_000, 54, Some(0.04)),
-                "14,401, 14,000 reported; rest ±4% a turn (×0.98, 54 turns)",
-            ),
+            (estimate(14_000, 54, Some(0.04)), "14,401, 14,000 reported; rest ±4% per turn"),
         ] {
             assert_eq!(told(estimate), format!("  tokens      {expect}"));
         }

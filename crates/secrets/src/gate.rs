@@ -16,7 +16,7 @@ pub struct SecretRefusal {
     pub sightings: Vec<Sighting>,
 }
 
-/// Checks a text before it is written to, pushed to or pulled from a team's memory.
+/// Checks text before it is written to, pushed to or pulled from a team's memory.
 pub fn gate(name: &str, text: &str) -> Result<(), SecretRefusal> {
     let mut sightings = find(name);
     sightings.iter_mut().for_each(|sighting| sighting.line = 0);

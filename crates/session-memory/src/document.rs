@@ -21,7 +21,7 @@ pub struct NotesSection {
 }
 
 impl Document {
-    /// Splits a text at headings of at most `level` marks; deeper headings are ordinary lines. Headings inside fenced
+    /// Splits text at headings of at most `level` marks; deeper headings are ordinary lines. Headings inside fenced
     /// code do not count, unless the fence is never closed, which is a mistake.
     pub fn parse(text: &str, level: usize) -> Self {
         Self::parse_with(text, level, &|_| false)

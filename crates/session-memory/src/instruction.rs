@@ -106,7 +106,7 @@ fn by_tool(shape: &EditShape, path: &str) -> String {
     )
 }
 
-/// Splits a text at its variables: each piece with the name of the variable after it. The last has none.
+/// Splits text at its variables: each piece with the name of the variable after it. The last has none.
 fn pieces(mut rest: &str) -> Vec<(&str, Option<&str>)> {
     let mut pieces = Vec::new();
     while let Some((before, after)) = rest.split_once("{{")

@@ -86,11 +86,11 @@ impl SessionService {
                 if error.class == ErrorClass::RequestTooLarge {
                     return self.make_room(handle, error, response).await;
                 }
-                nothing("no images or documents remain to leave out")
+                nothing("there are no more images or documents to leave out")
             }
             ErrorClass::ThinkingBound => {
                 if !self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await? {
-                    return nothing("no thinking remains to leave out");
+                    return nothing("there are no more thinking blocks to leave out");
                 }
                 let detail = "leaving thinking out of edited messages".to_owned();
                 Ok((RecoveryStep::StripThinking, detail))

@@ -78,7 +78,7 @@ pub const NEGATIONS: [&str; 20] = [
     "can’t",
 ];
 
-/// Whether a text has a negation in it.
+/// Whether the text has a negation in it.
 pub fn denies(text: &str) -> bool {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     text.split_whitespace().any(|word| NEGATIONS.contains(&bare(word).as_str()))

@@ -26,7 +26,7 @@ const LAGGING: &str = "
     ORDER BY updated_at DESC
     LIMIT ?";
 
-/// Limited to the stored messages, so that later ones do not count as indexed.
+/// Never moves past the last stored message, so that messages stored later do not count as indexed.
 const MOVE: &str = "
     UPDATE sessions
     SET indexed_seq = max(indexed_seq, min(?2, last_seq))

@@ -48,7 +48,7 @@ impl TerminalLook {
         Self { colour, width, height, live: live && !dumb, progress }
     }
 
-    /// Returns the look for text of this width without a terminal.
+    /// Returns the settings for output of this width that does not go to a terminal.
     pub const fn plain(width: usize) -> Self {
         Self { colour: false, width, height: DEFAULT_HEIGHT, live: false, progress: false }
     }

@@ -174,7 +174,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks a text as [`wrapped`] does. The first line begins with `mark`, the others with as many spaces.
+/// Breaks text as [`wrapped`] does. The first line begins with `mark`, the others with as many spaces.
 pub fn hanging(mark: &StyledText, tone: Tone, text: &str, width: usize) -> Vec<StyledText> {
     let indent = mark.width();
     let lines = wrapped(text, width.saturating_sub(indent)).into_iter().enumerate();

@@ -53,8 +53,8 @@ pub(crate) enum SessionCommand {
         title: Option<String>,
     },
     /// Show what you need to continue a session: notes, todos and the last messages
-    #[command(after_help = "Example: bethink session resume last")]
-    Resume {
+    #[command(alias = "resume", after_help = "Example: bethink session handover last")]
+    Handover {
         /// An id, its beginning or end, or `last` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,

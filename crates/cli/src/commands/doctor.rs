@@ -93,7 +93,12 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
             }];
         }
         Err(error) => {
-            let todo = "check BETHINK_URL, or unset it to use the daemon of this home";
+            let todo = match app.places.url {
+                Some(_) => "check BETHINK_URL, or unset it to use your own daemon",
+                None => {
+                    "run `bethink logs` to see what happened; `bethink down` and `bethink up` restart it"
+                }
+            };
             return vec![fail("daemon", error.to_string(), todo)];
         }
     };

@@ -100,7 +100,10 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     screen.prose(index.content.trim_end())?;
     let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
-        Some(cap) => format!("{size}, cut by the cap on {cap}; in {}", index.dir),
+        Some(cap) => format!(
+            "{size}, over the limit on {cap}, so prompts contain only the beginning; in {}",
+            index.dir
+        ),
         None => format!("{size}, all of which are in the prompt; in {}", index.dir),
     };
     screen.hint(place)?;

@@ -42,7 +42,7 @@ pub(crate) fn is_paged(command: &CliCommand) -> bool {
         command,
         CliCommand::History(HistoryArgs { follow: false, .. })
             | CliCommand::Logs { follow: false, .. }
-            | CliCommand::Session(SessionCommand::Ls(_) | SessionCommand::Resume { .. })
+            | CliCommand::Session(SessionCommand::Ls(_) | SessionCommand::Handover { .. })
             | CliCommand::Memory(
                 MemoryCommand::Ls { .. }
                     | MemoryCommand::Show { .. }

@@ -34,7 +34,10 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         "through_seq": notes.through_seq, "faults": notes.faults,
     });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
-    screen.prose(notes.text.trim_end())?;
+    match screen.look.live {
+        true => screen.prose(&without_descriptions(&notes.text))?,
+        false => screen.prose(notes.text.trim_end())?,
+    }
     for fault in &notes.faults {
         let text = StyledText::new().put(Tone::Warn, "using the default: ").plain(fault.clone());
         screen.note(text)?;
@@ -48,6 +51,18 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
             .hint(format!("{newer} newer than these notes; `bethink notes update` updates them"))?;
     }
     Ok(())
+}
+
+/// Returns the notes as a person reads them: without the line in italics below a heading, which tells the writer what
+/// belongs there.
+pub(super) fn without_descriptions(notes: &str) -> String {
+    let mut below_heading = false;
+    let read = notes.trim_end().lines().filter(|line| {
+        let is_description = below_heading && line.starts_with('_') && line.ends_with('_');
+        below_heading = line.starts_with("# ");
+        !is_description
+    });
+    read.collect::<Vec<_>>().join("\n")
 }
 
 async fn update(app: &mut CliApp, client: &Client, session: &Session) -> Done {
@@ -76,5 +91,16 @@ async fn edit(app: &mut CliApp, client: &Client, session: &Session) -> Done {
             let newer = "run `bethink notes show` to see the newer notes, then edit again";
             Err(draft.not_saved(&error, STALE, newer))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_hidden_and_italics_elsewhere_stay() {
+        let notes = "# State\n_What is open._\n- _urgent_\n_mine_\n\n# Next\n";
+        assert_eq!(without_descriptions(notes), "# State\n- _urgent_\n_mine_\n\n# Next");
     }
 }

@@ -159,7 +159,7 @@ fn found(
     };
     let place = match boundary {
         0 => String::new(),
-        boundary => format!("  summarized: the prompt begins at message {}", count(boundary)),
+        boundary => format!("  the prompt now begins at message {}", count(boundary)),
     };
     lines.push(
         StyledText::from("  ")

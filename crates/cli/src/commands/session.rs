@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::app::CliApp;
 use crate::args::{ListSessions, NewSessionArgs, SessionCommand};
+use crate::commands::notes::without_descriptions;
 use crate::failure::{CliFailure, Done};
 use bethink_render::facts;
 use bethink_render::message::{self, MessageExtent};
@@ -19,7 +20,7 @@ use bethink_render::{short_id, short_ids};
 
 /// Model name of a session that was created with a window but without a model.
 const UNNAMED_MODEL: &str = "unknown";
-/// Number of messages that `resume` shows.
+/// Number of messages that `handover` shows.
 const RECENT: u64 = 4;
 /// Width of the project column, which leaves room for titles in 80 columns.
 const PROJECT_COLUMNS: usize = 16;
@@ -54,7 +55,7 @@ pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
             let request = ForkRequest { at_seq: at, title };
             show_id(app, &client.fork(session.id, &request).await?)
         }
-        SessionCommand::Resume { which } => resume(app, &client, which.as_deref()).await,
+        SessionCommand::Handover { which } => handover(app, &client, which.as_deref()).await,
         SessionCommand::Rm { sessions, yes } => rm(app, &client, &sessions, yes).await,
     }
 }
@@ -175,7 +176,7 @@ fn describe(screen: &mut Screen, session: &Session, now: Timestamp) -> io::Resul
 }
 
 /// Shows what is needed to continue a session: how full the window is, the todos, the notes and the last messages.
-async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done {
+async fn handover(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done {
     let session = app.session(client, named).await?;
     let report = client.report(session.id).await?;
     let todos = client.todos(session.id).await?.todos;
@@ -204,7 +205,7 @@ async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done 
     }
     if notes.through_seq > 0 {
         screen.gap()?;
-        screen.prose(notes.text.trim_end())?;
+        screen.prose(&without_descriptions(&notes.text))?;
     }
     screen.gap()?;
     for one in &recent.messages {

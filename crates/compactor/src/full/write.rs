@@ -111,7 +111,7 @@ const NOTE_BYTES: usize = 64;
 /// Minimum size of a line that is cut, in bytes.
 const FEW_WORDS: usize = 40;
 
-/// Cuts a text to as many whole lines as fit in `limit` bytes, with a note of how many are left out. If the first line
+/// Cuts text to as many whole lines as fit in `limit` bytes, with a note of how many are left out. If the first line
 /// is too long, keeps its beginning. Closes an open code fence.
 fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {

@@ -42,7 +42,7 @@ impl ExtractionInstruction<'_> {
         };
         let team = if *proposals {
             format!(
-                " Write what the whole team should know to {dir}/team/: each topic there is a proposal, and a person decides on it."
+                " Put what the whole team should know in {dir}/team/: each topic there is a proposal, and a person decides on it."
             )
         } else {
             String::new()

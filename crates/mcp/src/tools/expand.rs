@@ -91,7 +91,7 @@ async fn newest(client: &McpClient, session: SessionId) -> Result<Uuid, ServiceE
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
         ServiceError::not_found(
-            "this session has no compactions, so the prompt contains every message",
+            "no compaction is in effect in this session; to expand a collapsed span, give its id",
         )
         .hint("use search_history to find its messages")
     })

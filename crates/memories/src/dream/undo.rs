@@ -69,7 +69,7 @@ impl MemoryService {
         let newest = self.newest_version(directory, path, None).await?;
         let ours = newest.filter(|version| version.note == id || version.note == note);
         let Some(newest) = ours else {
-            return Ok(Some("it was changed after the dream".to_owned()));
+            return Ok(Some("it was edited after the dream".to_owned()));
         };
         let text = self.memory_text_before(directory, path, oldest).await?;
         let expected = newest.hash.parse::<Hash>().ok().into();

@@ -52,7 +52,7 @@ impl<'a> NotesContext<'a> {
     }
 }
 
-/// Puts a text on one line and shortens it, if possible at the end of a word.
+/// Puts text on one line and shortens it, if possible at the end of a word.
 pub(super) fn clip(text: &str, bytes: usize) -> String {
     let line = one_line(text);
     let short = shorten(&line, bytes);

@@ -8,7 +8,7 @@ use crate::draft::{NotesRow, one_line};
 
 /// Number of words in a title (specification, section 6).
 const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
-/// Maximum length of a title in a script without spaces, in characters.
+/// Maximum length, in characters, of a title in a language that is written without spaces.
 const TITLE_CHARS: usize = 28;
 /// Maximum sizes in bytes: the first request states the task, later ones add to it.
 const FIRST_BYTES: usize = 1_400;

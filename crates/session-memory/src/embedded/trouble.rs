@@ -53,9 +53,10 @@ fn after(failure: &ToolFailure) -> (String, u32) {
     match failure.fixed {
         Some(fixed) => (format!("the same call succeeded in {}", mark(fixed)), 50),
         None if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
-        None => {
-            (format!("{} changed since, but the call was not tried again", changed(failure)), 300)
-        }
+        None => (
+            format!("{} has changed since, but the call was not tried again", changed(failure)),
+            300,
+        ),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use bethink_install::{InstallAgent, InstallState};
 use bethink_spool::{Faults, Spool};
+use bethink_terminal::words::plural;
 
 use crate::app::CliApp;
 use crate::commands::finding::{DoctorFinding, ok, tip, warn};
@@ -57,7 +58,8 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
 fn waiting(app: &CliApp) -> Option<DoctorFinding> {
     let waiting = Spool::at(app.places.home.hook_spool()).names().unwrap_or_default().len();
     (waiting > 0).then(|| {
-        let found = format!("{waiting} hook events are waiting for the daemon");
+        let events = plural(waiting as u64, "hook event is", "hook events are");
+        let found = format!("{events} waiting for the daemon");
         warn("hooks", found, "run `bethink up`; the daemon reads them when it starts")
     })
 }
@@ -65,6 +67,7 @@ fn waiting(app: &CliApp) -> Option<DoctorFinding> {
 fn faults(app: &CliApp) -> Option<DoctorFinding> {
     let place = app.places.home.hook_faults();
     let (count, last) = Faults::at(&place).read()?;
-    let found = format!("{count} hooks failed; the last one: {last}");
+    let hooks = plural(count as u64, "hook", "hooks");
+    let found = format!("{hooks} failed; the last one: {last}");
     Some(warn("hooks", found, format!("fix the cause, then delete {}", place.display())))
 }

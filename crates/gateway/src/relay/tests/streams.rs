@@ -72,7 +72,7 @@ fn text(rng: &mut Rng) -> String {
     (0..1 + rng.below(2)).map(|_| *rng.pick(&TEXTS)).collect()
 }
 
-/// Splits a text into deltas, some of which have escapes.
+/// Splits text into deltas, some of which have escapes.
 fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(3 + rng.below(14)).map(|piece| piece.iter().collect()).collect()
