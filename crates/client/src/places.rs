@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use bethink_api::DaemonFile;
 use bethink_config::Home;
 
-/// The address to try if no other is known.
-pub const DEFAULT_URL: &str = "http://127.0.0.1:4747";
-
 /// The home of a daemon, and what the environment overrides.
 #[derive(Clone)]
 pub struct DaemonPlaces {
@@ -50,13 +47,9 @@ impl DaemonPlaces {
         self.token.clone().or_else(|| read_token(&self.home.token()))
     }
 
-    /// The address to try. The default address only if this home has a token: otherwise, the daemon there belongs to
-    /// another home.
+    /// The address to try. It is never guessed: a token must not be sent to another program that listens there.
     pub fn address(&self) -> Option<String> {
-        self.url
-            .clone()
-            .or_else(|| self.daemon().map(|daemon| daemon.url))
-            .or_else(|| self.token().map(|_| DEFAULT_URL.to_owned()))
+        self.url.clone().or_else(|| self.daemon().map(|daemon| daemon.url))
     }
 }
 
@@ -100,12 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn the_default_address_needs_a_token() {
+    fn no_address_is_guessed() {
         let dir = tempfile::tempdir().unwrap();
         let places = DaemonPlaces::at(dir.path().to_owned());
         assert_eq!(places.address(), None);
         std::fs::write(places.home.token(), "secret\n").unwrap();
-        assert_eq!(places.address().as_deref(), Some(DEFAULT_URL));
+        assert_eq!(places.address(), None);
         std::fs::write(
             places.home.daemon_file(),
             r#"{"url":"http://127.0.0.1:9","pid":1,"version":"0","later":true}"#,

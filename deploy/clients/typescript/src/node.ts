@@ -11,8 +11,6 @@ import { ConnectionError } from "./errors.ts";
 
 export * from "./index.ts";
 
-const DEFAULT_URL = "http://127.0.0.1:4747";
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How to reach the daemon of a home. */
@@ -57,7 +55,7 @@ export async function findDaemon(env: Environment, home = homeOf(env)): Promise<
   const named = env["BETHINK_URL"];
   const file = named ? {} : await readDaemonFile(home);
   const stored = (await readText(join(home, "token")))?.trim() || undefined;
-  const found = named || file.url || ((env["BETHINK_TOKEN"] || stored) && DEFAULT_URL);
+  const found = named || file.url;
   const url = found ? parseUrl(found) : undefined;
   // The home's token is for this machine only: another one gets the token that was given for it, or none.
   const token = env["BETHINK_TOKEN"] || (url && isLoopback(url) ? stored : undefined);

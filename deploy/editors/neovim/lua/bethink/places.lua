@@ -3,9 +3,6 @@
 
 local M = {}
 
---- The address to try if no other is known.
-local DEFAULT_URL = 'http://127.0.0.1:4747'
-
 local function env(name)
   local value = vim.loop.os_getenv(name)
   return value ~= '' and value or nil
@@ -51,7 +48,7 @@ function M.find()
     place.socket = told.socket
     return place
   end
-  local url = foreign or (type(told.url) == 'string' and told.url) or (token and DEFAULT_URL)
+  local url = foreign or (type(told.url) == 'string' and told.url)
   if not url then
     place.why = 'no daemon is running for ' .. home
     return place
