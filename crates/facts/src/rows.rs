@@ -80,7 +80,7 @@ pub fn failure(failure: &ToolFailure) -> String {
     format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
 }
 
-/// `\`cargo test\` passed in [84] (run 5×, failed 2×): test result: ok. 12 passed`.
+/// `\`cargo test\` worked in [84] (run 5×, failed 2×): test result: ok. 12 passed`.
 pub fn command(command: &CommandFact) -> String {
     let state = match command.failed {
         Some(true) => "failed",

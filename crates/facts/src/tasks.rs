@@ -17,7 +17,7 @@ const UPDATES: [&str; 2] = ["TaskUpdate", "task_update"];
 /// Maximum number of items: a longer list is not a todo list.
 const MAX_ITEMS: usize = 200;
 
-/// Applies a call to `list`; returns whether it changed.
+/// Changes `list` as a tool call asks; returns whether it changed.
 pub(crate) fn apply(list: &mut Vec<Todo>, tool: &str, input: &str) -> bool {
     if CREATES.contains(&tool) {
         return create(list, input);

@@ -203,7 +203,7 @@ impl Sighting {
             _ => match self.kind {
                 InvisibleKind::Bidi => "a character that reorders text",
                 InvisibleKind::Mark => "a direction mark",
-                InvisibleKind::ZeroWidth => "a character without width",
+                InvisibleKind::ZeroWidth => "a zero-width character",
                 InvisibleKind::Tag => "an invisible letter",
                 InvisibleKind::Selector => "a variation selector",
                 InvisibleKind::Format => "an invisible character",

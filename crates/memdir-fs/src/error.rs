@@ -12,7 +12,7 @@ use crate::limits::{MOST_BYTES, MOST_ENTRIES};
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     #[error(
-        "{path:?} is a symbolic link; only a configured directory may be one: use the link's target instead"
+        "{path:?} is a symbolic link, which is allowed only for a directory that the settings name: name its target there, or replace the link"
     )]
     Linked { path: PathBuf },
     #[error("{path:?} is not a directory")]

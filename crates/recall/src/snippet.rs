@@ -70,7 +70,8 @@ struct SnippetHit {
     line: usize,
 }
 
-/// Returns the range from the first to the last hit of the part with the most different terms, then the most hits.
+/// Finds the part with the most distinct terms (on a tie, the most hits), and returns the range from its first hit to
+/// its last.
 fn best_window(hits: &[SnippetHit], room: usize) -> Range<usize> {
     let mut best = ((0, 0), 0..0);
     let mut first = 0;

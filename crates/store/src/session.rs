@@ -4,7 +4,7 @@ use bethink_transcript::{CollapseId, CompactionId, Seq, SessionId, UnixMicros};
 use crate::error::StoreFuture;
 use crate::message::{Append, AppendResult, Receipt, SeqRange, StoredMessage};
 
-/// Sessions, their history and the decisions about it.
+/// Sessions, their history, and the decisions on how prompts show it.
 pub trait SessionStore {
     // sessions
     fn create_session(&self, new: NewSession, receipt: Option<Receipt>)

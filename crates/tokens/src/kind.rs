@@ -68,8 +68,8 @@ kinds! {
     Cjk "cjk" Set 1_000 "A character of Chinese, Japanese, Korean or another script with three bytes per character.",
     Emoji "emoji" Set 2_500 "A character above U+FFFF.",
     Script "script" Set 600 "A character of a script with two bytes per character: Cyrillic, Greek, Arabic, accented Latin.",
-    Call "call" Usage 53_000 "The name, id and frame of a tool call, without its input.",
-    Result "result" Set 30_000 "The id and frame of a tool result, without its text.",
+    Call "call" Usage 53_000 "A tool call without its input: name, id and the fixed tokens around them.",
+    Result "result" Set 30_000 "A tool result without its text: id and the fixed tokens around it.",
     Thought "thought" Usage 16_000 "A thinking block, without its text.",
     Media "media" Set 2_000_000 "An image or a document, whatever its size (specification, section 3).",
 }

@@ -1,6 +1,6 @@
 //! `bethink recall`: finds memories that help with a question.
 
-use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory};
+use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory, Strategy};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
 
@@ -45,7 +45,10 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let said = match found.memories.len() {
         0 if found.searched == 0 => "nothing is remembered yet".to_owned(),
         0 => format!("no match in {topics}"),
-        _ => format!("found in {topics}, using the {} ranking", found.strategy),
+        _ => match found.strategy {
+            Strategy::Model => format!("searched {topics}, ranked by the model"),
+            Strategy::Embedded => format!("searched {topics}, ranked by matching words"),
+        },
     };
     if !found.memories.is_empty() {
         screen.gap()?;

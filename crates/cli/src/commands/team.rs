@@ -132,7 +132,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
 fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
     for one in blocked {
         let what = match one.way {
-            api::BlockedWay::Incoming => " was not accepted",
+            api::BlockedWay::Incoming => " was not pulled",
             api::BlockedWay::History => " is in a commit, so nothing was pushed",
             api::BlockedWay::Here => " is not shared",
         };

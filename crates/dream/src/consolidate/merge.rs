@@ -115,9 +115,9 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Returns pairs that may be alike, in order, so that not all pairs are compared. Copies share a sentence. If two sets
-/// of words have much in common, one of the rarest words of each is in the other. If no word is rare, for example in
-/// thousands of topics on one subject, some pairs that are not copies are missed.
+/// Returns the pairs worth comparing, sorted: those that share a sentence, as copies do, and those in which one of the
+/// rarest words of each is in the other. If no word is rare, for example in thousands of topics on one subject, some
+/// pairs that are not copies are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.content.words);

@@ -166,7 +166,7 @@ impl GatewayService {
                 let session = SessionId(fork.id);
                 self.add_to_cache(session, scope, marks, true).await?;
                 metrics::counter!("bethink_gateway_forks_total").increment(1);
-                tracing::info!(from = %shared.session, at = shared.through, %session, "forked a session, because a client went back");
+                tracing::info!(from = %shared.session, at = shared.through, %session, "forked a session, because the client continued from an earlier message");
                 Ok(Some(self.place(session, scope)))
             }
             // It was deleted or never stored; the next try reads the store.

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::trouble::ProviderTrouble;
 
-/// Separates two texts of a message, as the inside of a JSON literal.
+/// A blank line between two texts of a message, already escaped for a JSON string.
 const GAP: &str = r"\n\n";
 const DOCUMENT: &str = "[document]";
 const IMAGE: &str = "[image]";

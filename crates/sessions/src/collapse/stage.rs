@@ -94,7 +94,7 @@ impl SessionService {
             match written.and_then(|text| text.map_err(ServiceError::internal)) {
                 Ok(text) => texts.push((id, span, text)),
                 Err(refusal) => {
-                    tracing::debug!(span = %id, reason = %refusal.detail, "could not summarize a span");
+                    tracing::debug!(span = %id, reason = %refusal.detail, "could not summarize a span of messages");
                 }
             }
         }

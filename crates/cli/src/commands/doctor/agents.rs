@@ -41,8 +41,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
                 return Some(warn("agents", found, format!("fix the file, then {again}")));
             }
             Ok(InstallState::Stale) => {
-                let found =
-                    format!("{name}: {path} has an entry for another program, or an outdated one");
+                let found = format!("{name}: bethink's entry in {path} is outdated");
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Absent) => {

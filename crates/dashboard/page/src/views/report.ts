@@ -53,7 +53,7 @@ function promptCache(report: ContextReport, { breaks, last }: CacheReport): HTML
     facts([
       ["Expected share read from the cache", share(report.predicted_cache_hit)],
       ["Unexpected cache misses", whole(breaks)],
-      ["Change to the part already sent", report.changed_by ?? "none"],
+      ["What changed the beginning of the prompt", report.changed_by ?? "none"],
       ["Last cache miss", miss],
     ]),
   );
