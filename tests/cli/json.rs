@@ -50,7 +50,7 @@ const RUNS: [&str; 58] = [
     "memory rm fog",
     "memory lint",
     "memory rebuild",
-    "memory extract --all --session REPLAYED",
+    "memory extract --from-start --session REPLAYED",
     "memory forget REPLAYED",
     "recall mock database",
     "dream",

@@ -132,7 +132,7 @@ pub(crate) enum CliCommand {
     /// List the compactions of a session
     #[command(after_help = "Example: bethink compactions --session last")]
     Compactions,
-    /// List old spans that are, or can be, shown as short texts
+    /// List old messages that are, or can be, replaced by a short text
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
     /// Undo a compaction: the prompt shows the messages again

@@ -117,7 +117,8 @@ settings! {
         drain_ms: Whole(0, DAY_MS) = 5_000,
         allowed_hosts: Names = [],
         allowed_origins: Names = [],
-        /// Maximum size, in bytes, of the messages in memory, for all sessions. The process stays well below 120 MB.
+        /// Maximum size, in bytes, of the messages in memory, for all sessions. With the default, the process stays
+        /// well below 120 MB.
         hot_bytes: Whole(0, 1 << 40) = 24 << 20,
     }
     #[derive(Debug)]

@@ -47,7 +47,7 @@ pub struct OpenSpan {
 /// The minimum size of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollapseExtent {
-    /// Only spans of full size; fewer rounds wait for those that follow.
+    /// Only full-size spans. A shorter run of rounds is left until more rounds follow it.
     Full,
     /// Any rounds that are old enough, because room is needed now.
     Any,
@@ -81,7 +81,7 @@ fn messages(entries: &[HistoryEntry]) -> impl Iterator<Item = &Message> {
 
 /// Returns the spans that have no text, oldest first. `known` are the staged ones; `window` is the effective window in
 /// estimated tokens.
-pub fn open_spans(
+pub fn spans_without_text(
     history: &History,
     decisions: &Decisions,
     known: &[(Seq, Seq)],

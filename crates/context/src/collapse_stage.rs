@@ -5,7 +5,7 @@ use bethink_transcript::{CollapseId, Seq};
 
 use crate::collapse::{
     BLOCK_PERCENT, COMMIT_PERCENT, CollapseExtent, OpenSpan, UNTIL_PERCENT, WORTH_PERCENT, choose,
-    open_spans,
+    spans_without_text,
 };
 use crate::decision::{Collapsed, Decision, Decisions};
 use crate::history::History;
@@ -92,7 +92,7 @@ pub fn plan_collapse(
     if is_over(fill.tokens, BLOCK_PERCENT) && freed < enough {
         // There is no time to wait for the background job.
         let known: Vec<(Seq, Seq)> = spans.iter().map(|s| (s.span.first, s.span.last)).collect();
-        let missing = open_spans(history, decisions, &known, window, CollapseExtent::Any);
+        let missing = spans_without_text(history, decisions, &known, window, CollapseExtent::Any);
         spans.extend(missing.into_iter().filter_map(|span| (policy.write)(span)));
     }
     let why = format!("the prompt reached {COMMIT_PERCENT}% of the effective window");

@@ -52,7 +52,8 @@ pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
     out.into_values().filter(|meaning| !meaning.words.is_empty()).collect()
 }
 
-/// Returns the statements of a topic: its description, and each line of its body without list and quotation marks.
+/// Returns the statements of a topic: its description, and each line of its body without its
+/// Markdown markers (`>`, `-`, `*`, `#`), except lines that only explain a statement.
 pub fn statements(text: &str) -> Vec<String> {
     let topic = header::read(text);
     let body = topic.body.lines().map(plain).filter(|line| !line.is_empty() && !is_frame(line));

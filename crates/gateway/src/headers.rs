@@ -20,32 +20,36 @@ const HOP_BY_HOP: [&str; 11] = [
 
 /// Request headers that are not sent to the provider. Answers are read while they are forwarded, so compression must not
 /// be requested.
-const NOT_UP: [&str; 3] = ["cookie", "accept-encoding", "content-length"];
+const DROPPED_REQUEST_HEADERS: [&str; 3] = ["cookie", "accept-encoding", "content-length"];
 
 /// Prefix of the gateway's own headers.
 const OURS: &str = "x-bethink-";
 
 /// Response headers in which the provider describes its own origin, such as cookies and access rules. They would be
 /// wrong for the gateway's origin.
-const NOT_DOWN: [&str; 5] = [
+const DROPPED_RESPONSE_HEADERS: [&str; 5] = [
     "set-cookie",
     "alt-svc",
     "strict-transport-security",
     "clear-site-data",
     "service-worker-allowed",
 ];
-const NOT_DOWN_PREFIX: &str = "access-control-";
+const DROPPED_RESPONSE_PREFIX: &str = "access-control-";
 
 /// Returns the request headers to send to the provider, without those in `credentials`.
 pub(crate) fn up(headers: &HeaderMap, credentials: &[&str]) -> HeaderMap {
     without(headers, |name| {
-        NOT_UP.contains(&name) || name.starts_with(OURS) || credentials.contains(&name)
+        DROPPED_REQUEST_HEADERS.contains(&name)
+            || name.starts_with(OURS)
+            || credentials.contains(&name)
     })
 }
 
 /// Returns the response headers to send to the client. `Content-Length` stays, because the body is unchanged.
 pub(crate) fn down(headers: &HeaderMap) -> HeaderMap {
-    without(headers, |name| NOT_DOWN.contains(&name) || name.starts_with(NOT_DOWN_PREFIX))
+    without(headers, |name| {
+        DROPPED_RESPONSE_HEADERS.contains(&name) || name.starts_with(DROPPED_RESPONSE_PREFIX)
+    })
 }
 
 fn without(headers: &HeaderMap, is_dropped: impl Fn(&str) -> bool) -> HeaderMap {

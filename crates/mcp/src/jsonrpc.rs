@@ -1,4 +1,4 @@
-//! Answers invalid messages in JSON-RPC, because clients read nothing else.
+//! Replies to invalid messages with JSON-RPC errors, because clients read no other format.
 
 use axum::body::Body;
 use axum::extract::Request;

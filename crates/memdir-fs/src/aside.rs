@@ -20,7 +20,7 @@ use crate::root::{Aside, MemoryRoot};
 /// Content that someone wrote to a displaced file, or that an interrupted write left. It stays on disk, and is
 /// returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettledFile {
+pub struct RescuedFile {
     pub file: DirectoryFile,
     pub content: FileContent,
     folders: Vec<String>,
@@ -35,7 +35,7 @@ impl MemoryRoot {
 
     /// Checks files that were displaced at least `grace` ago. Unchanged ones are removed. Content that was written
     /// since is returned: the caller must store it, release it, and settle again.
-    pub fn settle(&self, grace: Duration) -> Vec<SettledFile> {
+    pub fn settle(&self, grace: Duration) -> Vec<RescuedFile> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)
             .into_iter()
@@ -46,10 +46,10 @@ impl MemoryRoot {
     }
 
     /// Marks these as stored elsewhere, so that they may be removed unless someone writes into them again.
-    pub fn release(&self, kept: &[SettledFile]) {
+    pub fn release(&self, kept: &[RescuedFile]) {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         for aside in asides.iter_mut() {
-            let of_it = |s: &&SettledFile| s.name == aside.name && s.folders == aside.folders;
+            let of_it = |s: &&RescuedFile| s.name == aside.name && s.folders == aside.folders;
             if let Some(settled) = kept.iter().find(of_it) {
                 aside.known = Some(settled.content.hash);
             }
@@ -58,7 +58,7 @@ impl MemoryRoot {
 
     /// Collects files that interrupted writes left. They must be stored and released as those of [`Self::settle`].
     /// Recently changed files are skipped, because another daemon may be using them.
-    pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<SettledFile> {
+    pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<RescuedFile> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
         let mut settled = Vec::new();
         for left in listing.left.iter().filter(|left| left.stat.stamp.ctime < before) {
@@ -86,14 +86,14 @@ impl MemoryRoot {
     }
 
     /// Returns content that the caller does not have, or else removes the file and returns `None`.
-    fn look(&self, aside: Aside) -> Option<SettledFile> {
+    fn look(&self, aside: Aside) -> Option<RescuedFile> {
         let looked = self.looked(&aside).inspect_err(|error| {
             tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");
         });
         let content = looked.ok()??;
         let (file, folders, name) = (aside.file.clone(), aside.folders.clone(), aside.name.clone());
         self.set_aside(aside);
-        Some(SettledFile { file, content, folders, name })
+        Some(RescuedFile { file, content, folders, name })
     }
 
     fn looked(&self, aside: &Aside) -> Result<Option<FileContent>, FileError> {

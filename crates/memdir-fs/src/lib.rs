@@ -26,7 +26,7 @@ mod undo;
 pub mod watch;
 pub mod write;
 
-pub use aside::SettledFile;
+pub use aside::RescuedFile;
 pub use changed::{DirectoryChanges, FileSeen, changed};
 pub use dirty::Dirty;
 pub use error::{FileError, RootError, UnusableReason};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bethink_memdir_fs::SettledFile;
+use bethink_memdir_fs::RescuedFile;
 use bethink_memdir_fs::limits::GRACE;
 use bethink_service::{Result, blocking};
 
@@ -58,7 +58,7 @@ impl MemoryService {
     async fn keep_settled(
         &self,
         directory: &Arc<MemoryDirectory>,
-        settled: Vec<SettledFile>,
+        settled: Vec<RescuedFile>,
         note: &str,
     ) -> Result<bool> {
         for settled in &settled {

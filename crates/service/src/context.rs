@@ -78,7 +78,8 @@ impl ServiceContext {
         &self.shared.jobs
     }
 
-    /// Returns a token that is cancelled when no more models may be called. Requests that wait for one continue without.
+    /// Returns a token that is cancelled when no more models may be called. Requests that wait for a
+    /// model then continue without one.
     pub fn closing(&self) -> &CancellationToken {
         &self.shared.closing
     }

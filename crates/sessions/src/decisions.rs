@@ -99,8 +99,8 @@ pub(crate) fn new_decision(
     Ok(NewDecision { kind: record.kind().to_owned(), data, made_after, created_at })
 }
 
-/// Reads a stored decision. If that fails, the error names the decision: without it, a prompt would not have the bytes
-/// that were sent before.
+/// Reads a stored decision. If that fails, the error names it. It is never skipped, because a prompt without it would
+/// differ from what was already sent.
 pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> {
     let read = serde_json::from_str(&record.data).map_err(|error| {
         let detail =

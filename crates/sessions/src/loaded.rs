@@ -30,7 +30,7 @@ pub struct LoadedSession {
     /// Whether the newest compaction was undone.
     pub undone: bool,
     pub last_compaction: Option<CompactionRecord>,
-    /// Spans of the session that have a text; empty if collapse is off.
+    /// Spans for which a replacement text has been written; empty if collapse is off.
     pub(crate) spans: Vec<CollapseRecord>,
     pub(crate) breakers: Breakers,
     /// Estimated tokens of the messages in view.

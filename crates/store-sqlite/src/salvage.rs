@@ -101,8 +101,9 @@ async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, 
     Ok(schema.ok().flatten().unwrap_or(i64::MAX).clamp(1, known_schema()))
 }
 
-/// Replaces the pages of the schema, which lead to every table, with those of an empty database made by the same
-/// migrations. They are the same except for the header's counts. If the file is truncated, the empty tables are added.
+/// Overwrites the pages of the schema, which locate every table and may be damaged, with those of an empty database made
+/// by the same migrations. Undamaged, the two differ only in the header's counts. If the file is truncated, the empty
+/// tables are added.
 async fn graft_schema(path: &Path, scratch: &Path, schema: i64) -> Result<(), OpenError> {
     let lender = files::beside(path, ".new");
     let mut connection = make_empty(&lender, schema).await?;

@@ -58,8 +58,8 @@ pub(crate) fn read_file(
     let mut file = std::fs::File::open(path).map_err(cannot)?;
     let total = file.metadata().map_err(cannot)?.len();
     let mut reader = SessionFileReader::default();
-    let (records, children, learnt) = (Vec::new(), HashMap::new(), ReadFile::default());
-    let mut collector = Collector { session, records, children, told: 0, read: learnt };
+    let (records, children, read) = (Vec::new(), HashMap::new(), ReadFile::default());
+    let mut collector = Collector { session, records, children, told: 0, read };
     let mut read = 0;
     loop {
         let mut buffer = Vec::with_capacity(CHUNK);

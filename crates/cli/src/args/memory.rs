@@ -73,8 +73,8 @@ pub(crate) enum MemoryCommand {
     #[command(after_help = "Example: bethink memory extract --dry-run")]
     Extract {
         /// Start at the beginning of the session, including imported messages [default: since the last extraction]
-        #[arg(long)]
-        all: bool,
+        #[arg(long = "from-start", alias = "all")]
+        from_start: bool,
         /// Show what would be written without writing it
         #[arg(long)]
         dry_run: bool,

@@ -1,7 +1,7 @@
 //! `bethink memory …`: the project's topics.
 
 mod care;
-mod learnt;
+mod learned;
 mod named;
 mod write;
 
@@ -32,11 +32,11 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Restore { one, version } => restore(app, &client, &one, version).await,
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild { of, dry_run } => care::rebuild(app, &client, &of, dry_run).await,
-        MemoryCommand::Extract { all, dry_run } => {
-            learnt::extract(app, &client, all, dry_run).await
+        MemoryCommand::Extract { from_start, dry_run } => {
+            learned::extract(app, &client, from_start, dry_run).await
         }
         MemoryCommand::Forget { which, dry_run } => {
-            learnt::forget(app, &client, &which, dry_run).await
+            learned::forget(app, &client, &which, dry_run).await
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::ladder::SummaryRequest;
 use super::page::{SummaryPage, WrittenSummary};
 
 const STATEMENT_BYTES: usize = 280;
-/// Cost of a line in addition to its words, in bytes: its mark, and the effort of reading it.
+/// Fixed cost of a line, in bytes, added to its length: its marker, and a penalty for one more line to read.
 const LINE_COST: f32 = 24.0;
 /// Value of a line from the newest message. A name that is certainly needed has the value 1.
 const FRESH: f32 = 1.2;

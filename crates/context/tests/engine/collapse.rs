@@ -1,7 +1,7 @@
 //! Collapsed spans: which are chosen; a prompt with them is valid, smaller, and without thinking that no longer
 //! applies.
 
-use bethink_context::collapse::{self, CollapseExtent, OpenSpan, choose, open_spans};
+use bethink_context::collapse::{self, CollapseExtent, OpenSpan, choose, spans_without_text};
 use bethink_context::{
     Attachment, Boundary, Collapsed, Decision, Decisions, History, PromptShape, ViewOptions,
     budget, microcompact, usage, view,
@@ -204,8 +204,8 @@ fn rounds(n: usize) -> History {
     history
 }
 
-fn places(open_spans: &[OpenSpan]) -> Vec<(u64, u64)> {
-    open_spans.iter().map(|s| (s.first.0, s.last.0)).collect()
+fn places(spans_without_text: &[OpenSpan]) -> Vec<(u64, u64)> {
+    spans_without_text.iter().map(|s| (s.first.0, s.last.0)).collect()
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     let total: u64 = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     let round = total / 20;
     // In a window of 20 rounds, spans have two rounds and the tail seven.
-    let found = open_spans(&history, &none, &[], total, CollapseExtent::Full);
+    let found = spans_without_text(&history, &none, &[], total, CollapseExtent::Full);
     let ends: Vec<u64> = found.iter().map(|s| s.last.0).collect();
     assert!(ends.iter().all(|last| *last <= 13 * 4), "{found:?}");
     assert!(found.len() >= 5 && found[0].first == seq(1), "{found:?}");
@@ -224,12 +224,15 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     assert!(found.iter().all(|s| s.tokens <= 3 * round), "{found:?}");
     // Spans that already have a text are left out; a remainder is only used when room is needed at once.
     let known: Vec<(Seq, Seq)> = found.iter().map(|s| (s.first, s.last)).collect();
-    assert_eq!(open_spans(&history, &none, &known[..2], total, CollapseExtent::Full), found[2..]);
-    assert_eq!(open_spans(&history, &none, &known, total, CollapseExtent::Full), []);
-    let rest = open_spans(&history, &none, &known, total, CollapseExtent::Any);
+    assert_eq!(
+        spans_without_text(&history, &none, &known[..2], total, CollapseExtent::Full),
+        found[2..]
+    );
+    assert_eq!(spans_without_text(&history, &none, &known, total, CollapseExtent::Full), []);
+    let rest = spans_without_text(&history, &none, &known, total, CollapseExtent::Any);
     assert!(rest.len() <= 1, "{rest:?}");
     // If the tail is larger than everything, there are no spans.
-    assert_eq!(open_spans(&history, &none, &[], total * 10, CollapseExtent::Any), []);
+    assert_eq!(spans_without_text(&history, &none, &[], total * 10, CollapseExtent::Any), []);
 }
 
 #[test]
@@ -237,8 +240,13 @@ fn a_giant_round_is_a_span_of_its_own() {
     let mut messages = vec![say("small")];
     messages.extend([call("A", "t1", "Read", "a"), result("t1", &"word ".repeat(9_000))]);
     messages.extend(vec![say(&"word ".repeat(600)); 8]);
-    let found =
-        open_spans(&history(&messages), &Decisions::default(), &[], 8_000, CollapseExtent::Any);
+    let found = spans_without_text(
+        &history(&messages),
+        &Decisions::default(),
+        &[],
+        8_000,
+        CollapseExtent::Any,
+    );
     assert_eq!(places(&found)[0], (2, 3), "the small one before it is not worth a text: {found:?}");
 }
 
@@ -367,7 +375,7 @@ proptest! {
         add(&mut history, 0, &steps);
         let mut decisions = Decisions::default();
         let whole = prompt(&history, &decisions, ViewOptions::default());
-        let staged: Vec<Collapsed> = open_spans(&history, &decisions, &[], window, CollapseExtent::Any)
+        let staged: Vec<Collapsed> = spans_without_text(&history, &decisions, &[], window, CollapseExtent::Any)
             .iter()
             .map(|s| span(s.first.0, s.last.0, "These messages stand here in short."))
             .collect();

@@ -1,7 +1,7 @@
 //! When spans are replaced by their texts: not too early, not for a small gain, and at once if the prompt would
 //! not fit.
 
-use bethink_context::collapse::{CollapseExtent, OpenSpan, open_spans};
+use bethink_context::collapse::{CollapseExtent, OpenSpan, spans_without_text};
 use bethink_context::collapse_stage::plan_collapse;
 use bethink_context::{
     CollapsePlan, CollapsePolicy, Collapsed, Decisions, Fill, History, StagedSpan, Thresholds,
@@ -44,7 +44,8 @@ fn write(open: OpenSpan) -> StagedSpan {
 }
 
 fn staged(history: &History) -> Vec<StagedSpan> {
-    let found = open_spans(history, &Decisions::default(), &[], 10_000, CollapseExtent::Full);
+    let found =
+        spans_without_text(history, &Decisions::default(), &[], 10_000, CollapseExtent::Full);
     found.into_iter().map(write).collect()
 }
 

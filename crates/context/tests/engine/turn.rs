@@ -3,7 +3,7 @@
 
 use bethink_api::{CacheReport, ModelSpec};
 use bethink_context::budget::BudgetLimits;
-use bethink_context::collapse::{CollapseExtent, open_spans};
+use bethink_context::collapse::{CollapseExtent, spans_without_text};
 use bethink_context::microcompact::MicrocompactLimits;
 use bethink_context::{
     Attachment, CollapsePolicy, Collapsed, Decision, Decisions, FixedTokens, History, Learner,
@@ -139,7 +139,8 @@ fn a_turn_reports_what_it_did() {
 /// The staged spans of a session.
 fn staged(state: &SessionState) -> Vec<StagedSpan> {
     let window = state.thresholds.effective;
-    let found = open_spans(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
+    let found =
+        spans_without_text(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
     let write = |open: &bethink_context::collapse::OpenSpan| {
         let text = format!("[{}] what was done", open.first);
         let span = Collapsed {

@@ -53,7 +53,7 @@ impl MemoryService {
     ) -> Result<PlanResult> {
         let mut carried = PlanResult::default();
         for write in &plan.writes {
-            match self.write_learnt(project, id, write, &plan.strategy).await {
+            match self.write_learned(project, id, write, &plan.strategy).await {
                 Ok(written) => {
                     let outcome = match written.outcome {
                         MemoryOutcome::Same => planned(write),
@@ -74,7 +74,7 @@ impl MemoryService {
             }
         }
         for write in &plan.proposals {
-            match self.propose_learnt(project, write).await {
+            match self.propose_learned(project, write).await {
                 Ok(true) => carried.done.push(learned(write, Scope::Team, MemoryOutcome::Proposed)),
                 // It is already proposed, shared or rejected.
                 Ok(false) => {}
@@ -86,7 +86,7 @@ impl MemoryService {
         Ok(carried)
     }
 
-    async fn propose_learnt(&self, project: &MemoryProject, write: &PlannedWrite) -> Result<bool> {
+    async fn propose_learned(&self, project: &MemoryProject, write: &PlannedWrite) -> Result<bool> {
         let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
         let source = header::read(&write.text).header.source;
         let new = NewProposal {
@@ -98,7 +98,7 @@ impl MemoryService {
         Ok(self.propose(project, new).await?.is_some())
     }
 
-    async fn write_learnt(
+    async fn write_learned(
         &self,
         project: &MemoryProject,
         id: SessionId,

@@ -25,7 +25,7 @@ impl<'a> NotesContext<'a> {
         }
     }
 
-    /// Returns the age of a message, from 0 at the beginning of the session to 100 now.
+    /// Returns how recent a message is, from 0 (the beginning of the session) to 100 (now).
     pub(super) fn recency(&self, seq: Seq) -> u32 {
         let now = self.facts.through.0.max(1);
         u32::try_from(seq.0.min(now) * 100 / now).unwrap_or(100)

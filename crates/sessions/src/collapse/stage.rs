@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use bethink_compactor::write_span;
 use bethink_context::Fill;
 use bethink_context::collapse::{
-    CollapseExtent, OpenSpan, SPAN_PERCENT, STAGE_PERCENT, open_spans,
+    CollapseExtent, OpenSpan, SPAN_PERCENT, STAGE_PERCENT, spans_without_text,
 };
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
@@ -75,7 +75,7 @@ impl SessionService {
             let known: Vec<(Seq, Seq)> =
                 loaded.spans.iter().map(|row| (row.first_seq, row.last_seq)).collect();
             let window = fill(&loaded).estimate(loaded.state.thresholds.effective);
-            let found = open_spans(
+            let found = spans_without_text(
                 &loaded.state.history,
                 &loaded.state.decisions,
                 &known,

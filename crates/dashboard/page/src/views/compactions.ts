@@ -146,9 +146,9 @@ function lost(done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Lost"),
-    h("p", null, `${whole(kept)} of ${count(names, "name")} in use are still in the prompt: `, fidelityBadge(done)),
+    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, ids), the prompt still has ${whole(kept)}: `, fidelityBadge(done)),
     namesOf(lost, "Most important missing names:"),
-    hindsight && h("p", null, `Since then, ${count(hindsight.names, "name")} have been used again, of which the prompt still had ${whole(hindsight.kept)} (${share(hindsight.score)}).`),
+    hindsight && h("p", null, `Since then, the session used ${count(hindsight.names, "name")} again. The prompt still had ${whole(hindsight.kept)} of them (${share(hindsight.score)}).`),
     hindsight && namesOf(hindsight.lost, "Used again, but missing:"),
   );
 }

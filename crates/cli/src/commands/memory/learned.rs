@@ -44,7 +44,7 @@ fn memory_line(memory: &LearnedMemory) -> StyledText {
 
 fn sum(done: &Extracted, all: bool) -> String {
     if done.statements == 0 && done.by_agent == 0 {
-        let hint = if all { "" } else { "; --all starts at the beginning" };
+        let hint = if all { "" } else { "; --from-start reads the whole session" };
         return format!("nothing new was said since the last extraction{hint}");
     }
     let looked = plural(done.statements, "statement was", "statements were");
