@@ -4,8 +4,9 @@ use bethink_store::{StoreError, StoreResult};
 use sqlx::SqliteConnection;
 
 use crate::error::from_sqlx;
+use crate::messages::message;
 use crate::probe::quick_check;
-use crate::salvage::{RECORDS, message_is_whole, record_is_whole};
+use crate::salvage::{RECORDS, record_is_whole};
 use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
 
@@ -27,7 +28,7 @@ impl SqliteStore {
             Err(other) => return Err(other),
         };
         if let Some(fault) = &fault {
-            self.note_damage(fault)?;
+            self.note_damage(fault);
         }
         Ok(fault)
     }
@@ -37,7 +38,9 @@ async fn find_fault(connection: &mut SqliteConnection) -> StoreResult<Option<Str
     if let Some(fault) = quick_check(connection).await? {
         return Ok(Some(fault));
     }
-    if let Some(number) = first_spoiled(connection, MESSAGES, message_is_whole).await? {
+    if let Some(number) =
+        first_spoiled(connection, MESSAGES, |row| message(row).map(|_| true)).await?
+    {
         return Ok(Some(format!("message number {number} is corrupted")));
     }
     let record = first_spoiled(connection, RECORDS, record_is_whole).await?;

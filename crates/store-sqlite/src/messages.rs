@@ -35,7 +35,8 @@ pub(crate) async fn read(
         .bind(range.after.unwrap_or_default())
         .bind(range.before.unwrap_or(Seq(u64::MAX)))
         .bind(range.limit);
-    let mut messages = store.all_of(id, statement, message).await?;
+    let messages = store.all_of(id, statement, message).await;
+    let mut messages = messages.inspect_err(|error| note_damage(store, error))?;
     if range.newest {
         messages.reverse();
     }
@@ -49,13 +50,20 @@ pub(crate) async fn read_at(
     let asked: Vec<_> = places.into_iter().map(|(session, seq)| (hex(session), seq)).collect();
     let statement = sql(AT).bind(json!(asked).to_string());
     let read = |row: &Row| Ok((row.get::<i64>("place")?, (row.get("session")?, message(row)?)));
-    let mut found = store.all(statement, read).await?;
+    let found = store.all(statement, read).await;
+    let mut found = found.inspect_err(|error| note_damage(store, error))?;
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
+fn note_damage(store: &SqliteStore, error: &StoreError) {
+    if let StoreError::Damaged(fault) = error {
+        store.note_damage(fault);
+    }
+}
+
 /// A message is served only as it was written.
-fn message(row: &Row) -> StoreResult<StoredMessage> {
+pub(crate) fn message(row: &Row) -> StoreResult<StoredMessage> {
     let session: SessionId = row.get("session")?;
     let stored = StoredMessage {
         seq: row.get("seq")?,

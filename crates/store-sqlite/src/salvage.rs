@@ -5,7 +5,6 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bethink_store::StoreError;
-use bethink_transcript::Role;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
@@ -13,6 +12,7 @@ use crate::append::checksum;
 use crate::connect::{known_schema, make_empty};
 use crate::error::from_sqlx;
 use crate::files;
+use crate::messages::message;
 use crate::opened::OpenError;
 use crate::sql::{Row, sql};
 
@@ -219,17 +219,10 @@ pub(crate) async fn drop_spoiled(
 /// Returns whether a row is intact. Messages and lines have a checksum; in other rows, text and ids must be valid.
 fn is_whole(table: &str, row: &Row) -> bool {
     match table {
-        "messages" => message_is_whole(row).unwrap_or(false),
+        "messages" => message(row).is_ok(),
         "records" => record_is_whole(row).unwrap_or(false),
         _ => columns_are_whole(row),
     }
-}
-
-pub(crate) fn message_is_whole(row: &Row) -> Result<bool, StoreError> {
-    let (id, raw): (String, Vec<u8>) = (row.get("message_id")?, row.get("raw")?);
-    row.get::<Role>("role")?;
-    let expected = checksum(row.get("session")?, row.get("seq")?, &id, &[&raw]);
-    Ok(row.get::<i64>("checksum")? == expected)
 }
 
 pub(crate) fn record_is_whole(row: &Row) -> Result<bool, StoreError> {

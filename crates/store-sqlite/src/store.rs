@@ -7,13 +7,12 @@ use std::sync::{Arc, OnceLock};
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
     NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
-    SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+    SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Mutex;
 
-use crate::error::from_io;
 use crate::sql::{Row, Statement, sql};
 use crate::writer::{WriteRequest, Writer};
 use crate::{collapses, compactions, decisions, files, messages, receipts, sessions};
@@ -41,15 +40,20 @@ impl SqliteStore {
         self.damage.get().map(String::as_str)
     }
 
-    pub(crate) fn note_damage(&self, fault: &str) -> StoreResult<()> {
-        if self.damage.set(fault.to_owned()).is_err() {
-            return Ok(());
+    /// Marks the file, so that the next start recovers it. Only for faults that a recovery removes. A mark that could not
+    /// be written is tried again at the next fault.
+    pub(crate) fn note_damage(&self, fault: &str) {
+        if self.damage.set(fault.to_owned()).is_ok() {
+            tracing::error!(
+                fault,
+                "the database is damaged; restart the daemon to recover the intact rows"
+            );
         }
-        tracing::error!(
-            fault,
-            "the database is damaged; restart the daemon to recover the intact rows"
-        );
-        files::mark_suspect(&self.path, fault).map_err(|error| from_io(&error))
+        if files::suspicion(&self.path).is_none()
+            && let Err(error) = files::mark_suspect(&self.path, fault)
+        {
+            tracing::error!(%error, "could not mark the database for recovery");
+        }
     }
 
     /// Runs `work` in the next transaction.
@@ -81,13 +85,7 @@ impl SqliteStore {
         statement: Statement,
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        Box::pin(async move {
-            let all = statement.all(&self.readers, read).await;
-            if let Err(StoreError::Damaged(fault)) = &all {
-                self.note_damage(fault)?;
-            }
-            all
-        })
+        Box::pin(statement.all(&self.readers, read))
     }
 
     /// The same for a session, which must exist.
