@@ -1,7 +1,8 @@
 //! Imports session files, in a job that reads on one thread while the store writes on another.
 //!
 //! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with an
-//! empty session, so that nothing is imported twice.
+//! empty session, so that nothing is imported twice. A job that was interrupted after its session was complete only
+//! reports it: its watermark says so.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -32,6 +33,9 @@ const IMPORT: &str = "import";
 /// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow
 /// disk makes few commits of some megabytes each.
 const AHEAD: usize = 8;
+
+/// Watermark of a job whose session is complete, as JSON.
+const SETTLED: &str = "\"settled\"";
 
 #[derive(Serialize, Deserialize)]
 struct ImportPayload {
@@ -105,7 +109,7 @@ impl TransferService {
         Err(ServiceError { field: Some(field.to_owned()), ..refusal }.bounded(most, bytes))
     }
 
-    pub(crate) async fn run_import(&self, job: &JobRecord) -> Result<Value> {
+    pub(crate) async fn run_import(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
         let mut payload: ImportPayload = job_payload(job)?;
         let (session, spooled) = (payload.session, payload.spooled);
         if spooled {
@@ -113,17 +117,17 @@ impl TransferService {
             payload.path = self.spool().join(payload.path.file_name().unwrap_or_default());
         }
         let path = payload.path.clone();
-        if spooled && job.attempts > 1 && !path.exists() {
-            // The file is removed last, so only the end of the job is missing.
-            let report = self.imported_before(payload.file, session, false).await?;
-            return serde_json::to_value([report]).map_err(ServiceError::internal);
-        }
-        let result = self.import_file(job, payload).await;
-        let is_full = matches!(&result, Err(e) if e.kind == ErrorKind::StorageFull);
-        if result.is_err() && !is_full {
-            self.remove_leftovers(session).await?;
-        }
-        if spooled && !is_full {
+        let result = if job.progress.watermark.as_deref() == Some(SETTLED) {
+            self.imported_before(payload.file, session, false).await
+        } else {
+            let result = self.import_file(job, runner, payload).await;
+            if result.is_err() {
+                // If this fails too, the file stays for the next attempt.
+                self.remove_leftovers(session).await?;
+            }
+            result
+        };
+        if spooled {
             drop(tokio::fs::remove_file(&path).await);
         }
         serde_json::to_value([result?]).map_err(ServiceError::internal)
@@ -155,9 +159,15 @@ impl TransferService {
     async fn import_file(
         &self,
         job: &JobRecord,
+        runner: &JobRunner,
         payload: ImportPayload,
     ) -> Result<api::ImportFile> {
-        let ImportPayload { path, file, project_dir, session, .. } = payload;
+        let ImportPayload { path, file, project_dir, session, spooled } = payload;
+        if spooled && !path.exists() {
+            let detail = "the copy of the file is missing from the spool directory; send the file again \
+                          (a file that is already imported is not imported twice)";
+            return Err(ServiceError::invalid("body", detail));
+        }
         if job.attempts > 1 {
             self.remove_leftovers(session).await?;
         }
@@ -176,6 +186,13 @@ impl TransferService {
         written?;
         let read = read?;
         self.settle(session, &read).await?;
+        let settled = Progress {
+            done: read.bytes,
+            total: read.bytes,
+            unit: "bytes".to_owned(),
+            watermark: Some(SETTLED.to_owned()),
+        };
+        runner.heartbeat(job.id, settled).await?;
         metrics::counter!("bethink_sessions_imported_total").increment(1);
         Ok(api::ImportFile {
             file,
@@ -285,8 +302,8 @@ impl JobHandler for TransferService {
         IMPORT
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
-        Box::pin(self.run_import(job))
+    fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.run_import(job, runner))
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) struct ImportChunk {
 #[derive(Default)]
 pub(crate) struct ReadFile {
     pub(crate) facts: SessionFileFacts,
+    pub(crate) bytes: u64,
     pub(crate) messages: u64,
     pub(crate) children: Vec<SessionId>,
     pub(crate) skipped: Vec<api::SkippedLine>,
@@ -77,7 +78,7 @@ pub(crate) fn read_file(
     }
     let facts = reader.finish(|line| collector.line(line));
     collector.send(send, facts.cwd.clone(), read, total);
-    Ok(ReadFile { facts, ..collector.read })
+    Ok(ReadFile { facts, bytes: read, ..collector.read })
 }
 
 impl Collector {

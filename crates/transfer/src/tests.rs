@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use bethink_search::SearchService;
 use bethink_service::JobRunner;
 use bethink_service_testing as testing;
 use bethink_sessions::SessionService;
-use bethink_store::JobRecord;
+use bethink_store::{JobRecord, Progress};
 use bethink_transcript::{JobId, SessionId};
 use serde_json::{Value, json};
 
@@ -27,15 +28,15 @@ const FILE: &str = concat!(
     "\n",
 );
 
-async fn open(home: &tempfile::TempDir) -> TransferService {
+async fn open(home: &tempfile::TempDir) -> (TransferService, JobRunner) {
     let cx = testing::context(home.path()).await;
     let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models, search.clone());
     let transfer = TransferService::new(cx.clone(), search, sessions);
     let runner = JobRunner::new(cx.clone(), vec![Arc::new(transfer.clone())]);
-    cx.spawn(runner.work());
-    transfer
+    cx.spawn(runner.clone().work());
+    (transfer, runner)
 }
 
 async fn import(transfer: &TransferService) -> api::ImportFile {
@@ -61,7 +62,11 @@ fn report(result: Value) -> api::ImportFile {
 
 /// The job of a body that was imported.
 async fn finished_job(transfer: &TransferService) -> JobRecord {
-    let job = JobId(transfer.import_body(FILE.into()).await.unwrap().id);
+    let job = transfer.import_body(FILE.into()).await.unwrap();
+    ended(transfer, JobId(job.id)).await
+}
+
+async fn ended(transfer: &TransferService, job: JobId) -> JobRecord {
     let ended = async {
         loop {
             let job = transfer.cx.store().job(job).await.unwrap();
@@ -74,13 +79,38 @@ async fn finished_job(transfer: &TransferService) -> JobRecord {
     tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap()
 }
 
-/// A crash between the removal of the request's body and the end of the job.
+/// A crash between the end of an import and the end of its job, before or after the removal of the request's body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_import_that_was_finished_survives_its_second_attempt() {
     let home = tempfile::tempdir().unwrap();
-    let transfer = open(&home).await;
-    let job = JobRecord { attempts: 2, ..finished_job(&transfer).await };
-    let again = report(transfer.run_import(&job).await.unwrap());
+    let (transfer, runner) = open(&home).await;
+    for body in [None, Some(FILE)] {
+        let job = JobRecord { attempts: 2, ..finished_job(&transfer).await };
+        let copy = home.path().join(format!("spool/{}.jsonl", job.id));
+        if let Some(body) = body {
+            std::fs::write(&copy, body).unwrap();
+        }
+        let again = report(transfer.run_import(&job, &runner).await.unwrap());
+        assert_eq!((again.messages, again.children.len()), (2, 1));
+        transfer.sessions.session(SessionId(again.session_id)).await.unwrap();
+        assert!(!copy.exists());
+        transfer.sessions.delete_session(SessionId(again.session_id)).await.unwrap();
+    }
+    transfer.cx.stop().await;
+}
+
+/// The file of an import by path may be gone or changed when a crash repeats its job.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeated_import_does_not_need_its_file_again() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, runner) = open(&home).await;
+    let path = home.path().join("session.jsonl");
+    std::fs::write(&path, FILE).unwrap();
+    let request = api::ImportRequest { path: path.to_str().unwrap().to_owned(), project_dir: None };
+    let job = transfer.import_path(request).await.unwrap();
+    let job = JobRecord { attempts: 2, ..ended(&transfer, JobId(job.id)).await };
+    std::fs::remove_file(&path).unwrap();
+    let again = report(transfer.run_import(&job, &runner).await.unwrap());
     assert_eq!((again.messages, again.children.len()), (2, 1));
     transfer.sessions.session(SessionId(again.session_id)).await.unwrap();
     transfer.cx.stop().await;
@@ -90,23 +120,30 @@ async fn an_import_that_was_finished_survives_its_second_attempt() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_import_leaves_no_session() {
     let home = tempfile::tempdir().unwrap();
-    let transfer = open(&home).await;
-    let half = SessionId(uuid::Uuid::now_v7());
-    let new = transfer.sessions.new_session(half, "/project".to_owned()).unwrap();
-    transfer.cx.store().create_session(new, None).await.unwrap();
+    let (transfer, runner) = open(&home).await;
     let gone = home.path().join("gone.jsonl");
-    let payload = json!({ "path": gone, "file": "x", "project_dir": null, "session": half });
-    let job =
-        JobRecord { payload: payload.to_string(), attempts: 1, ..finished_job(&transfer).await };
-    transfer.run_import(&job).await.unwrap_err();
-    transfer.sessions.session(half).await.unwrap_err();
+    for (path, spooled, attempts) in
+        [(gone.as_path(), false, 1), (Path::new("gone.jsonl"), true, 2)]
+    {
+        let half = SessionId(uuid::Uuid::now_v7());
+        let new = transfer.sessions.new_session(half, "/project".to_owned()).unwrap();
+        transfer.cx.store().create_session(new, None).await.unwrap();
+        let payload = json!({
+            "path": path, "file": "x", "project_dir": null, "session": half, "spooled": spooled,
+        });
+        let job = finished_job(&transfer).await;
+        let progress = Progress::default();
+        let job = JobRecord { payload: payload.to_string(), attempts, progress, ..job };
+        transfer.run_import(&job, &runner).await.unwrap_err();
+        transfer.sessions.session(half).await.unwrap_err();
+    }
     transfer.cx.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_comes_back_byte_for_byte_and_is_imported_once() {
     let home = tempfile::tempdir().unwrap();
-    let transfer = open(&home).await;
+    let (transfer, _) = open(&home).await;
     let first = import(&transfer).await;
     assert_eq!((first.messages, first.children.len(), first.already_imported), (2, 1, false));
     let skipped: Vec<u64> = first.skipped.iter().map(|skipped| skipped.line).collect();
