@@ -1,7 +1,7 @@
 //! Facts about a context window: level, room left, cache, stages, notices.
 
 use bethink_api::{
-    CacheFall, CompactionLevel, ContextReport, FillLevel, LastCompaction, StageReport,
+    CacheFall, CompactionLevel, ContextReport, FillLevel, LastCompaction, PromptChange, StageReport,
 };
 use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, Tone};
@@ -48,9 +48,9 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
             false => fact.plain(share).dim(" of the prompt is the same as last time"),
         };
     };
-    let by = report.changed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let why = report.changed_by.map(|by| format!(": {}", reason(by))).unwrap_or_default();
     fact.plain(share)
-        .dim(format!(" of the prompt is the same as last time; changed from message {at} on{by}"))
+        .dim(format!(" of the prompt is the same as last time; changed from message {at} on{why}"))
 }
 
 /// Describes the last cache break, according to the provider's figures.
@@ -58,13 +58,28 @@ fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> Styl
     let tone = if last.expected { Tone::Dim } else { Tone::Warn };
     let expected = if last.expected { ", as expected" } else { "" };
     let told = format!(
-        "only {} of {} cached tokens were read {}: {}{expected}",
+        "miss {}: only {} of {} cached tokens were read: {}{expected}",
+        ago(&last.at, now),
         count(last.read_now),
         count(last.read_before),
-        ago(&last.at, now),
-        last.cause
+        reason(last.cause)
     );
     fact.put(tone, told).dim(format!(" ({})", plural(breaks, "break", "breaks")))
+}
+
+fn reason(change: PromptChange) -> &'static str {
+    match change {
+        PromptChange::System => "the system prompt changed",
+        PromptChange::Tools => "the tools changed",
+        PromptChange::Model => "the model changed",
+        PromptChange::Compaction => "the session was compacted",
+        PromptChange::Collapse => "old messages were collapsed",
+        PromptChange::Microcompact => "old tool results were cleared",
+        PromptChange::Snip => "worthless tool results were left out",
+        PromptChange::History => "parts of an earlier message arrived late",
+        PromptChange::Idle => "the session was idle for longer than the cache lasts",
+        PromptChange::Unknown => "the cause is unknown",
+    }
 }
 
 /// Describes where the token count comes from, and the error of its estimated part.

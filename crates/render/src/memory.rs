@@ -1,13 +1,11 @@
 //! Memories: tables of topics and versions, findings, and the results of writes.
 
-use std::io;
-
 use bethink_api::{
     Memory, MemoryFinding, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion, MemoryWritten,
     Severity,
 };
 use bethink_terminal::words::{ago, bytes, count, plural};
-use bethink_terminal::{Screen, StyledText, TextTable, Tone, columns, hanging};
+use bethink_terminal::{StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
 
 const TEAM: MemoryScope = MemoryScope::Team;
@@ -138,10 +136,10 @@ pub fn written(verb: &str, done: &MemoryWritten) -> StyledText {
         .plain(kind)
 }
 
-pub fn warnings(screen: &mut Screen, warnings: &[String]) -> io::Result<()> {
-    let (mark, width) = (StyledText::new().put(Tone::Warn, "warning: "), screen.look.width);
-    let mut lines = warnings.iter().flat_map(|said| hanging(&mark, Tone::Plain, said, width));
-    lines.try_for_each(|line| screen.note(line))
+/// Returns the lines of the warnings, wrapped to `width` columns.
+pub fn warnings(warnings: &[String], width: usize) -> Vec<StyledText> {
+    let mark = StyledText::new().put(Tone::Warn, "warning: ");
+    warnings.iter().flat_map(|said| hanging(&mark, Tone::Plain, said, width)).collect()
 }
 
 /// `33 lines, 5.1 KB`

@@ -126,7 +126,7 @@ impl Screen {
     /// Prints one line, wrapped between words on a terminal. Later lines are indented by `indent` columns.
     pub fn flowing(&mut self, text: impl Into<StyledText>, indent: usize) -> io::Result<()> {
         match self.look.live {
-            true => self.lines(text.into().wrapped(self.look.width, indent)),
+            true => self.lines(text.into().on_one_line().wrapped(self.look.width, indent)),
             false => self.line(text),
         }
     }
@@ -304,6 +304,7 @@ mod tests {
         let ways: Vec<Act> = vec![
             Box::new(|screen| screen.line(HOSTILE)),
             Box::new(|screen| screen.block(HOSTILE)),
+            Box::new(|screen| screen.flowing(HOSTILE, 0)),
             Box::new(|screen| screen.note(HOSTILE)),
             Box::new(|screen| screen.complain(HOSTILE)),
             Box::new(|screen| screen.ask(HOSTILE)),
@@ -319,6 +320,12 @@ mod tests {
         }
         let live = printed(true, |screen| screen.live(&HOSTILE.into()));
         assert_eq!(live.matches('\x1b').count(), 1, "only our own clear-line: {live:?}");
+    }
+
+    #[test]
+    fn wrapped_text_begins_no_line_of_its_own() {
+        let shown = printed(true, |screen| screen.flowing("a\nremoved everything", 2));
+        assert_eq!(shown, "a␊removed everything\n");
     }
 
     #[test]

@@ -106,6 +106,16 @@ impl StyledText {
         out.dim("…")
     }
 
+    /// Shows line feeds as symbols, so that untrusted text cannot begin a line of its own when it is wrapped.
+    pub fn on_one_line(self) -> Self {
+        Self(
+            self.0
+                .into_iter()
+                .map(|(tone, text)| (tone, visible(&text, LineMode::One).into()))
+                .collect(),
+        )
+    }
+
     /// Breaks the text at spaces into lines of at most `width` columns; a longer word stays whole. Later lines begin
     /// with `indent` spaces, or with as many as the text itself if that is more.
     pub fn wrapped(self, width: usize, indent: usize) -> Vec<Self> {

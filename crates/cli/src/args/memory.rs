@@ -129,7 +129,7 @@ pub(crate) struct RememberArgs {
     /// The topic's type [default: guessed from the text if that is clear, else none]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
-    /// The file's name [default: derived from the text]
+    /// The topic's name [default: derived from the description]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// One line that says when the topic is relevant [default: the first sentence]

@@ -11,7 +11,7 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     screen.line(format!("export ANTHROPIC_BASE_URL={}", addresses.anthropic))?;
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
     let notes = [
-        "Requests carry the client's own API key, unless [gateway] in the settings has one for the provider.",
+        "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used.",
         "Keep the URLs private: each contains a secret derived from this home's token.",
     ];
     for note in notes {

@@ -217,8 +217,8 @@ async fn wanted(
     }
     if !agent.takes_gateway() {
         return Err(CliFailure::hinted(
-            format!("{} has no setting for the gateway's address", agent.as_str()),
-            "leave out --gateway to install tools and hooks only",
+            format!("{} cannot use the gateway", agent.as_str()),
+            "leave out --gateway to install the rest",
         ));
     }
     let addresses = app.client().await?.gateway().await?;

@@ -7,6 +7,7 @@ mod write;
 
 use bethink_api::{MemoriesPage, MemoryKind, MemoryScope, ScopeQuery};
 use bethink_client::Client;
+use bethink_terminal::Screen;
 use bethink_terminal::words::plural;
 use serde_json::json;
 
@@ -107,7 +108,12 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
         None => format!("{size}, all of which are in the prompt; in {}", index.dir),
     };
     screen.hint(place)?;
-    Ok(render::warnings(screen, &index.warnings)?)
+    warn(screen, &index.warnings)
+}
+
+fn warn(screen: &mut Screen, warnings: &[String]) -> Done {
+    let lines = render::warnings(warnings, screen.look.width);
+    Ok(lines.into_iter().try_for_each(|line| screen.note(line))?)
 }
 
 async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {

@@ -68,7 +68,7 @@ impl Played {
         if lines.is_empty() {
             return Ok(());
         }
-        let about = "updated in the background: `bethink notes show`";
+        let about = "updated in the background; `bethink notes show` prints them";
         screen.line(heading("Notes", about).fitted(look.width))?;
         screen.lines(lines)?;
         Ok(screen.gap()?)

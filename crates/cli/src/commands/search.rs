@@ -22,7 +22,8 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     if how.rebuild {
         return rebuild(app, &client).await;
     }
-    let default = if app.screen.look.live { HITS_ON_TERMINAL } else { HITS };
+    let is_read_here = app.screen.look.live && !app.screen.json;
+    let default = if is_read_here { HITS_ON_TERMINAL } else { HITS };
     let query = query(how, how.limit.unwrap_or(default), app.now)?;
     if how.all || (app.project_given && app.session.is_none()) {
         let project = app.project_dir();

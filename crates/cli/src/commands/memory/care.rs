@@ -5,6 +5,7 @@ use bethink_client::Client;
 use bethink_terminal::{StyledText, Tone};
 
 use super::named::scope;
+use super::warn;
 use crate::app::CliApp;
 use crate::args::OfTeam;
 use crate::failure::{CliFailure, Done};
@@ -62,5 +63,5 @@ pub(super) async fn rebuild(app: &mut CliApp, client: &Client, of: &OfTeam, dry_
         (true, false) => format!("{} is up to date", done.path),
     };
     screen.hint(told)?;
-    Ok(render::warnings(screen, &done.warnings)?)
+    warn(screen, &done.warnings)
 }

@@ -9,6 +9,7 @@ use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
 
 use super::named::{find, scope, topic};
+use super::warn;
 use crate::app::CliApp;
 use crate::args::{self, AddMemory, OfTeam, OneMemory};
 use crate::commands::editor::{self, EditorFile};
@@ -142,7 +143,7 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
         if !app.screen.json {
             let back = format!("`bethink memory restore {}` restores it", topic.name);
             app.screen.note(format!("removed {}; {back}", done.path))?;
-            render::warnings(&mut app.screen, &done.warnings)?;
+            warn(&mut app.screen, &done.warnings)?;
         }
         removed.push(done);
     }
@@ -170,7 +171,7 @@ pub(super) fn show_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Don
             screen.hint(done.path.clone())?;
         }
     }
-    Ok(render::warnings(screen, &done.warnings)?)
+    warn(screen, &done.warnings)
 }
 
 fn stdin() -> Result<String, CliFailure> {
