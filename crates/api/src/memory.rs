@@ -200,7 +200,7 @@ pub struct Remember {
     pub project_dir: String,
     /// What to remember.
     pub text: String,
-    /// The file name; derived from the title or text if absent.
+    /// The file name; derived from the description if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is about, in one line.

@@ -142,7 +142,7 @@ pub struct UsageSums {
     pub unpriced: u64,
 }
 
-/// The current day in UTC, over all sessions and purposes, and its limits if there are any.
+/// Usage on the current day (UTC), over all sessions and purposes, with the daily limits if there are any.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UsageToday {
     /// The date, such as `2026-01-31`.

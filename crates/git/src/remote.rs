@@ -15,7 +15,9 @@ const INCOMING: &str = "refs/bethink/incoming";
 pub struct Remote(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the remote URL {why}: use https://…, ssh://…, host:path, file://… or an absolute path")]
+#[error(
+    "the remote URL {why}; use https://…, ssh://…, host:path, file://… or an absolute path without a password"
+)]
 pub struct BadRemote {
     why: &'static str,
 }
@@ -34,7 +36,7 @@ impl Remote {
                 if !user.is_some_and(|(user, _)| user.contains(':')) {
                     return Ok(Self(text.to_owned()));
                 }
-                "contains a password; store it in a credential helper instead"
+                "contains a password, which belongs in a git credential helper"
             }
             Some(_) => "has an unsupported scheme",
             None if Path::new(text).is_absolute() || is_host_and_path(text) => {

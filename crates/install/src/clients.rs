@@ -130,7 +130,7 @@ impl InstallAgent {
         Self::ALL.into_iter().find(|agent| agent.as_str() == name)
     }
 
-    /// Whether it has a setting for the gateway's address.
+    /// Whether it can use the gateway.
     pub fn takes_gateway(self) -> bool {
         // Codex only speaks the Responses API, which the gateway does not support; the others have no such setting.
         matches!(self, Self::ClaudeCode | Self::Zed | Self::Opencode)

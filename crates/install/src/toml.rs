@@ -110,8 +110,8 @@ fn comment_above(removed: &Item) -> String {
     }
 }
 
-/// Returns the table that contains a path's last part, and creates it if it is missing. `None` if there is another value
-/// on the path.
+/// Returns the table that contains a path's last part, and creates it if it is missing. `None` if something
+/// on the path is not a table.
 fn table_of<'a, 'p>(
     document: &'a mut DocumentMut,
     path: &'p [String],

@@ -30,7 +30,7 @@ pub enum InvisibleKind {
 pub struct Sighting {
     /// Offset in the text, in bytes.
     pub at: usize,
-    /// Counts from 1; 0 if the text is a name.
+    /// Counts from 1. Callers that check a file's name set it to 0.
     pub line: usize,
     /// In characters; counts from 1.
     pub column: usize,

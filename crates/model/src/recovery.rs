@@ -63,7 +63,7 @@ pub struct Recovery {
     doubled: bool,
 }
 
-/// Returns the wait before the same request is retried for the `repeats`-th time; `None` if it should not be retried.
+/// Returns the wait before the same request is retried after `repeats` retries; `None` if it should not be retried again.
 /// `asked` is the wait that the provider asked for.
 pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
     if repeats >= MAX_REPEATS || asked.is_some_and(|asked| asked > LONGEST_ASKED_WAIT) {

@@ -7,7 +7,7 @@ pub struct Weights {
     /// How soon repetitions of a word stop counting, in a message and in a stretch (`k1` of BM25).
     pub repeats: f32,
     pub stretch_repeats: f32,
-    /// How much length matters (`b` of BM25) for a message, in terms, and for a stretch, in messages.
+    /// How much length matters (`b` of BM25). A message's length is its number of terms, a stretch's its number of messages.
     pub length: f32,
     pub stretch_length: f32,
     /// Weight of the stretch relative to the message.

@@ -18,8 +18,8 @@ use crate::sql::{Row, sql};
 
 /// How many rows are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
-/// Unreadable ranges are halved down to this fraction of the table's range. In a short table that is single rows; in a
-/// long one, a recovery still takes only seconds.
+/// An unreadable range is halved until it is this small a part of the table: one row of a short table. In a long table,
+/// more rows are given up, so that a recovery takes only seconds.
 const PARTS: i64 = 65_536;
 /// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;

@@ -10,7 +10,8 @@ use crate::bench::{TopicState, day};
 use crate::limits::SAME_WORDS;
 use crate::text::{blocks, sentences};
 
-/// Beginning of a line with the source of the merged text below it. Without a colon at the end, no text was added.
+/// Beginning of a line that names the source of merged text. If the line ends with a colon, the text follows; otherwise
+/// nothing was added.
 pub(crate) const LEARNED: &str = "Also learned in session";
 /// The same in topics of earlier versions.
 const LEARNED_BEFORE: &str = "Also learnt in session";

@@ -14,7 +14,7 @@ use crate::client::McpClient;
 pub(crate) struct RememberInput {
     /// The fact and its reason, in sentences that make sense without context; no secrets
     text: String,
-    /// Name of the topic; derived from the text by default
+    /// Name of the topic; derived from the description by default
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]

@@ -31,8 +31,8 @@ impl MemoryService {
         for change in &plan.changes {
             let DirectoryFile::Topic(name) = &change.file else { continue };
             if change.after.is_none() && !applied.left.is_empty() {
-                // The removed text may have been moved to the file that was left alone.
-                let why = "nothing is removed, because another file was left alone".to_owned();
+                let why =
+                    "its text may have been meant for a file that could not be changed".to_owned();
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }

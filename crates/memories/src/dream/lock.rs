@@ -83,7 +83,9 @@ impl MemoryService {
             }
             tokio::time::sleep(UNLOCK_WAIT).await;
         }
-        Err(ServiceError::conflict("could not take the consolidation lock: it is busy"))
+        Err(ServiceError::conflict(
+            "could not release the consolidation lock: another process is using its file",
+        ))
     }
 
     /// Returns the name of this home's daemon in locks. It is the same after a crash, so that it can continue at once.

@@ -953,7 +953,7 @@ export interface paths {
         };
         /** Get the state of one kind. */
         get: operations["state_get"];
-        /** Replace the state of one kind. The body has the schema with the name of the kind. */
+        /** Replace one kind of state. The body's schema has the name of the kind; for `hooks` it is `Instructions`. */
         put: operations["state_put"];
         post?: never;
         delete?: never;
@@ -1310,12 +1310,12 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: int64
-             * @description Tokens of the prompt before it.
+             * @description Size of the prompt before the compaction, in tokens.
              */
             tokens_before: number;
             /**
              * Format: int64
-             * @description Tokens of the prompt after it.
+             * @description Size of the prompt after the compaction, in tokens.
              */
             tokens_after: number;
             /**
@@ -3120,7 +3120,7 @@ export interface components {
             project_dir: string;
             /** @description What to remember. */
             text: string;
-            /** @description The file name; derived from the title or text if absent. */
+            /** @description The file name; derived from the description if absent. */
             name?: string | null;
             /** @description What it is about, in one line. */
             description?: string | null;
@@ -3646,7 +3646,7 @@ export interface components {
              */
             unpriced: number;
         };
-        /** @description The current day in UTC, over all sessions and purposes, and its limits if there are any. */
+        /** @description Usage on the current day (UTC), over all sessions and purposes, with the daily limits if there are any. */
         UsageToday: {
             /** @description The date, such as `2026-01-31`. */
             day: string;

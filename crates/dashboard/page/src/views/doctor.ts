@@ -49,7 +49,7 @@ function modelState(model: ModelState): Child {
   const rows: [string, Child][] = [
     ["Provider", model.provider],
     ["Model", model.name ?? (model.provider === "none" ? "none" : "the session's own model")],
-    ["Model for notes", model.small_name],
+    ["Model for notes and recall", model.small_name],
     ["Conversations are sent to", model.origin ?? "nobody"],
     ["Summaries", model.summary === "model" ? "by the model" : "by rules"],
     ["Notes", model.notes === "model" ? "by the model" : "by rules"],
