@@ -787,7 +787,7 @@ class Remember(TypedDict):
     text: str
     """What to remember."""
     name: NotRequired[str | None]
-    """The file name; derived from the title or text if absent."""
+    """The file name; derived from the description if absent."""
     description: NotRequired[str | None]
     """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
@@ -1185,7 +1185,7 @@ class UsageSums(TypedDict):
 
 
 class UsageToday(TypedDict):
-    """The current day in UTC, over all sessions and purposes, and its limits if there are any."""
+    """Usage on the current day (UTC), over all sessions and purposes, with the daily limits if there are any."""
 
     day: str
     """The date, such as `2026-01-31`."""
@@ -1279,9 +1279,9 @@ class CompactionEventData(TypedDict):
     trigger: CompactionTrigger
     level: CompactionLevel
     tokens_before: int
-    """Tokens of the prompt before it."""
+    """Size of the prompt before the compaction, in tokens."""
     tokens_after: int
-    """Tokens of the prompt after it."""
+    """Size of the prompt after the compaction, in tokens."""
     fidelity: float
     """Share, from 0 to 1, of the names still needed that the new prompt contains."""
     warning: NotRequired[str | None]
