@@ -11,20 +11,23 @@ use bethink_spool::Spool;
 use crate::service::HookService;
 use crate::take::may_succeed_later;
 
-/// How long to wait before the spool is checked. By then, a hook that gave up waiting has put its event into the spool.
-const CHECK_AFTER: Duration = Duration::from_secs(1);
+/// How long to wait before each check of the spool. By the first, a hook that gave up waiting has put its event into the
+/// spool; by the second, also on a machine that is so busy that this takes seconds.
+const CHECKS_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
 impl HookService {
-    /// Schedules a check of the spool. Called when a hook has connected, even if it no longer waits for an answer.
+    /// Schedules checks of the spool. Called when a hook has connected, even if it no longer waits for an answer.
     pub fn expect_hook(&self) {
         if self.inner.is_looking.swap(true, Ordering::Relaxed) {
             return;
         }
         let (hooks, stop) = (self.clone(), self.cx.stopping().clone());
         self.cx.spawn(async move {
-            let waited = tokio::time::timeout(CHECK_AFTER, stop.cancelled()).await;
-            hooks.inner.is_looking.store(false, Ordering::Relaxed);
-            if waited.is_err() {
+            for wait in CHECKS_AFTER {
+                if tokio::time::timeout(wait, stop.cancelled()).await.is_ok() {
+                    return;
+                }
+                hooks.inner.is_looking.store(false, Ordering::Relaxed);
                 hooks.drain_spool();
             }
         });
