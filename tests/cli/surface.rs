@@ -65,6 +65,36 @@ fn short_ids_are_ends_and_work_everywhere() {
 }
 
 #[test]
+fn sessions_are_listed_in_a_chosen_format() {
+    let terminal = Terminal::new();
+    let id = done(terminal.run(&["session", "new", "--title", "one\ntwo"]));
+    let listed = done(terminal.run(&["session", "ls", "--format", "{id}\\t{title}"]));
+    assert_eq!(listed, format!("{}\tone two\n", id.trim()));
+    let refused = terminal.run(&["session", "ls", "--format", "{size}"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("id, title, project"), "{refused:?}");
+}
+
+#[test]
+fn colour_can_be_forced_and_forbidden() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["session", "new"]));
+    for (when, colours) in [("always", true), ("never", false), ("auto", false)] {
+        let listed = done(terminal.run(&["session", "ls", "--color", when]));
+        assert_eq!(listed.contains('\x1b'), colours, "{when}: {listed:?}");
+    }
+}
+
+#[test]
+fn picking_a_session_needs_a_terminal() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["session", "new"]));
+    let refused = terminal.run(&["session", "show", "pick"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("not a terminal"), "{refused:?}");
+}
+
+#[test]
 fn a_search_of_a_named_session_names_it_in_its_hint() {
     let terminal = Terminal::new();
     let told = done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy(), "--json"]));

@@ -76,9 +76,17 @@ impl Agent {
         stdin: &[u8],
         change: impl FnOnce(&mut Command),
     ) -> Ran {
+        self.run_command(&[&["hook"], words].concat(), stdin, change)
+    }
+
+    /// Runs another command, as a person does in the project.
+    pub(crate) fn bethink(&self, words: &[&str]) -> Ran {
+        self.run_command(words, b"", |_| {})
+    }
+
+    fn run_command(&self, words: &[&str], stdin: &[u8], change: impl FnOnce(&mut Command)) -> Ran {
         let mut command = Command::new(binary("bethink"));
         command
-            .arg("hook")
             .args(words)
             .env_clear()
             .env("HOME", self.project.parent().unwrap().join("person"))

@@ -44,6 +44,19 @@ fn grown(daemon: &Daemon) -> Vec<Vec<String>> {
 }
 
 #[test]
+fn a_handover_names_the_command_that_resumes_the_agent() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "5f2c-claude");
+    agent.say("user", "a", "mend the tide job");
+    agent.hook("Stop").is_silent();
+    let (id, _) = followed(&daemon, 1);
+    let session = daemon.client().get(&format!("/v1/sessions/{id}")).ok();
+    assert_eq!(session["agent"], json!({ "name": "claude-code", "id": "5f2c-claude" }));
+    let shown = agent.bethink(&["session", "handover", &id]);
+    assert!(shown.err.contains("claude --resume 5f2c-claude"), "{shown:?}");
+}
+
+#[test]
 fn a_transcript_that_grows_line_by_line_is_what_an_import_of_the_whole_is() {
     for name in
         ["plain.jsonl", "sidechain.jsonl", "boundary.jsonl", "parallel.jsonl", "damaged.jsonl"]

@@ -74,6 +74,17 @@ pub struct Session {
     pub last_seq: u64,
     pub created_at: String,
     pub updated_at: String,
+    /// Only in the answer to `GET /v1/sessions/{id}`, and only if an agent feeds the session through hooks or the gateway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSession>,
+}
+
+/// An agent's own session.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct AgentSession {
+    /// The agent, such as `claude-code`.
+    pub name: String,
+    pub id: String,
 }
 
 /// What happened to a session as a whole.

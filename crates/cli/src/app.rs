@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::args::Global;
 use crate::failure::CliFailure;
+use crate::picker;
 
 /// Number of sessions per request when the session of a shortened id is searched for.
 const PAGE: usize = 100;
@@ -86,7 +87,11 @@ impl CliApp {
         client: &Client,
         named: Option<&str>,
     ) -> Result<Session, CliFailure> {
-        if let Some(id) = named.or(self.session.as_deref()).filter(|&named| named != "last") {
+        let named = named.or(self.session.as_deref()).filter(|&named| named != "last");
+        if named == Some("pick") {
+            return picker::pick(self, client).await;
+        }
+        if let Some(id) = named {
             return match Uuid::parse_str(id) {
                 Ok(id) => Ok(client.session(id).await?),
                 Err(_) => one_of(id, "session", all_sessions(client).await?, |one| one.id),

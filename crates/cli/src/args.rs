@@ -9,7 +9,8 @@ mod words;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use bethink_terminal::TerminalLook;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use memory::{
@@ -24,8 +25,8 @@ pub(crate) use team::TeamCommand;
 pub(crate) use window::{Compact, Expand};
 
 const AFTER_HELP: &str = "\
-SESSION is an id, a unique beginning or end of one, or `last`, which is the
-project's newest session.
+SESSION is an id, a unique beginning or end of one, `last`, which is the
+project's newest session, or `pick`, which lets you choose from a list.
 `bethink COMMAND --help` explains a command and shows an example.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 3 daemon unreachable.";
@@ -58,6 +59,27 @@ pub(crate) struct Global {
     /// Do not show long output in $PAGER
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
+    /// Use colour [default: auto, which is on a terminal unless NO_COLOR is set]
+    #[arg(long, global = true, value_name = "WHEN", hide_default_value = true)]
+    #[arg(default_value = "auto", value_enum)]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+impl ColorChoice {
+    pub(crate) fn of(self, look: TerminalLook) -> TerminalLook {
+        match self {
+            Self::Auto => look,
+            Self::Always => TerminalLook { colour: true, ..look },
+            Self::Never => TerminalLook { colour: false, ..look },
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -13,7 +13,9 @@ mod disk;
 mod failure;
 mod help;
 mod hook;
+mod picker;
 mod service;
+mod template;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,6 +54,7 @@ pub fn main() -> ExitCode {
             return print_clap_error(&error, &mut Screen::new(look, json, false));
         }
     };
+    let look = cli.global.color.of(look);
     let mut screen = Screen::new(look, cli.global.json, cli.global.quiet);
     match run(cli, look, env) {
         Ok(()) => ExitCode::SUCCESS,

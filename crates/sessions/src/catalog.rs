@@ -60,7 +60,10 @@ impl SessionService {
     }
 
     pub async fn session(&self, id: SessionId) -> Result<api::Session> {
-        Ok(session_out(&self.cx.store().session(id).await?))
+        let session = session_out(&self.cx.store().session(id).await?);
+        let known = self.cx.store().client_of(id).await?;
+        let agent = known.map(|known| api::AgentSession { name: known.client, id: known.key });
+        Ok(api::Session { agent, ..session })
     }
 
     pub async fn sessions(
@@ -193,6 +196,7 @@ pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
         last_seq: session.last_seq.0,
         created_at: rfc3339(session.created_at),
         updated_at: rfc3339(session.updated_at),
+        agent: None,
     }
 }
 

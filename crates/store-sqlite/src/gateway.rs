@@ -57,6 +57,13 @@ const CLIENT: &str = "
     WHERE client = ?
       AND key = ?";
 
+const CLIENT_OF: &str = "
+    SELECT client, key, session
+    FROM client_sessions
+    WHERE session = ?
+    ORDER BY number DESC
+    LIMIT 1";
+
 const PUT_CLIENT: &str = "
     INSERT INTO client_sessions (client, key, session)
     VALUES (?, ?, ?)
@@ -66,6 +73,16 @@ const PUT_CLIENT: &str = "
 impl GatewayStore for SqliteStore {
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>> {
         self.optional(sql(CLIENT).bind(client).bind(key), |row| row.get("session"))
+    }
+
+    fn client_of(&self, session: SessionId) -> StoreFuture<'_, Option<ClientSession>> {
+        self.optional(sql(CLIENT_OF).bind(session), |row| {
+            Ok(ClientSession {
+                client: row.get("client")?,
+                key: row.get("key")?,
+                session: row.get("session")?,
+            })
+        })
     }
 
     fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()> {

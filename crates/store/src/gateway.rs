@@ -7,6 +7,8 @@ use crate::session::NewSession;
 pub trait GatewayStore {
     /// Returns the session for a client's own id; `None` after that session was deleted.
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>>;
+    /// Returns the newest client's id for a session, which [`put_client_session`](Self::put_client_session) stored.
+    fn client_of(&self, session: SessionId) -> StoreFuture<'_, Option<ClientSession>>;
     /// Replaces the previous session for that id.
     fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()>;
 

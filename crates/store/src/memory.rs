@@ -118,8 +118,9 @@ pub struct PlannedWrite {
     /// Hash of the topic that it replaces; `None` if there must not be one.
     pub over: Option<String>,
     pub text: String,
-    /// The user's own words, and their message.
+    /// The user's own words, from which the topic was learned.
     pub sentence: Option<String>,
+    /// The message that contains them.
     pub seq: Option<Seq>,
 }
 

@@ -22,6 +22,9 @@ pub async fn a_client_means_one_session(store: &impl Store) {
     store.put_client_session(known("claude-code", "a", two)).await.unwrap();
     assert_eq!(meant(store, "claude-code", "a").await, Some(two), "it was replaced");
     assert_eq!(meant(store, "other", "a").await, Some(two));
+    let newest = store.client_of(two).await.unwrap().unwrap();
+    assert_eq!((newest.client.as_str(), newest.key.as_str()), ("other", "a"));
+    assert_eq!(store.client_of(one).await.unwrap(), None);
     assert_not_found(store.put_client_session(known("other", "b", session_id(9))).await);
 }
 

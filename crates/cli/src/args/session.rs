@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use crate::template::SessionTemplate;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// Create a session in the project
@@ -107,6 +109,9 @@ pub(crate) struct ListSessions {
     /// Show at most this many sessions
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
     pub(crate) limit: usize,
+    /// Print each session as this text, with fields such as {id}, {title} and {project}
+    #[arg(long, value_name = "TEXT", value_parser = SessionTemplate::parse)]
+    pub(crate) format: Option<SessionTemplate>,
 }
 
 #[derive(Debug, Args)]

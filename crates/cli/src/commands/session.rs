@@ -3,7 +3,9 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use bethink_api::{CreateSession, ForkRequest, ModelSpec, PatchSession, Session, TodoStatus};
+use bethink_api::{
+    AgentSession, CreateSession, ForkRequest, ModelSpec, PatchSession, Session, TodoStatus,
+};
 use bethink_client::{Client, MessageQuery, SessionQuery};
 use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{Screen, StyledText, TextTable, Tone};
@@ -100,6 +102,9 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     }
     let told = json!({ "sessions": sessions, "next_cursor": cursor });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    if let Some(format) = &what.format {
+        return Ok(sessions.iter().try_for_each(|one| screen.block(format.text(one)))?);
+    }
     if screen.quiet {
         return Ok(screen.lines(sessions.iter().map(|one| one.id.to_string().into()))?);
     }
@@ -211,11 +216,26 @@ async fn handover(app: &mut CliApp, client: &Client, named: Option<&str>) -> Don
     for one in &recent.messages {
         screen.lines(message::message(one, MessageExtent::Beginning, screen.look, app.now))?;
     }
-    screen.hint(format!(
-        "to continue this session, an agent sends its messages to POST /v1/sessions/{}/messages",
-        session.id
-    ))?;
+    screen.hint(match session.agent.as_ref().and_then(resume_command) {
+        Some(command) => format!("`{command}` continues this session in the agent"),
+        None => format!(
+            "to continue this session, an agent sends its messages to \
+             POST /v1/sessions/{}/messages",
+            session.id
+        ),
+    })?;
     Ok(())
+}
+
+/// Returns the command that resumes an agent's session; `None` if the agent has none or the id is not an id.
+fn resume_command(agent: &AgentSession) -> Option<String> {
+    let is_id = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let id = Some(agent.id.as_str()).filter(|id| is_id(id) && !id.starts_with('-'))?;
+    match agent.name.as_str() {
+        "claude-code" => Some(format!("claude --resume {id}")),
+        "codex" => Some(format!("codex resume {id}")),
+        _ => None,
+    }
 }
 
 async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> Done {

@@ -1071,6 +1071,13 @@ export interface components {
             /** @description The main conversation has seen the result. */
             read?: boolean;
         };
+        /** @description An agent's own session. */
+        AgentSession: {
+            /** @description The agent, such as `claude-code`. */
+            name: string;
+            /** @description The ID. */
+            id: string;
+        };
         /** @description Sub-agents of the session. */
         Agents: {
             agents: components["schemas"]["Agent"][];
@@ -3249,6 +3256,7 @@ export interface components {
             created_at: string;
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
+            agent?: components["schemas"]["AgentSession"] | null;
         };
         /** @description A session was created, changed or deleted. */
         SessionEvent: {
@@ -3699,6 +3707,7 @@ export interface components {
     pathItems: never;
 }
 export type Agent = components['schemas']['Agent'];
+export type AgentSession = components['schemas']['AgentSession'];
 export type Agents = components['schemas']['Agents'];
 export type AnsweredCall = components['schemas']['AnsweredCall'];
 export type AppendRequest = components['schemas']['AppendRequest'];

@@ -33,6 +33,15 @@ class Agent(TypedDict):
     """The main conversation has seen the result."""
 
 
+class AgentSession(TypedDict):
+    """An agent's own session."""
+
+    name: str
+    """The agent, such as `claude-code`."""
+    id: str
+    """The ID."""
+
+
 class Agents(TypedDict):
     """Sub-agents of the session."""
 
@@ -873,6 +882,7 @@ class Session(TypedDict):
     """When it was created, as RFC 3339."""
     updated_at: str
     """When it last changed, as RFC 3339."""
+    agent: NotRequired[AgentSession | None]
 
 
 SessionLifecycle: TypeAlias = Literal['created', 'changed', 'deleted']
