@@ -65,10 +65,14 @@ impl fmt::Display for SkipReason {
             SkipReason::Always => f.write_str("always loaded"),
             SkipReason::Imported => f.write_str("imported"),
             SkipReason::Matched { touched, pattern } => {
-                write!(f, "{} was touched, which matches {pattern}", touched.display())
+                write!(f, "{} was read or written, and matches {pattern}", touched.display())
             }
             SkipReason::Below { touched } => {
-                write!(f, "{} was touched, which is below its directory", touched.display())
+                write!(
+                    f,
+                    "{} was read or written, and is in this file's directory or below it",
+                    touched.display()
+                )
             }
         }
     }

@@ -66,7 +66,7 @@ pub enum UnusableReason {
     NotAFolder,
     #[error("is not a regular file")]
     NotAFile,
-    #[error("is in too deeply nested folders")]
+    #[error("is nested too deeply")]
     TooDeep,
     #[error("is {bytes} bytes; the limit is {MOST_BYTES}")]
     TooLarge { bytes: u64 },

@@ -36,7 +36,7 @@ struct BreakerState {
     trial: bool,
     why: String,
     /// What a person can do about the failures.
-    todo: &'static str,
+    todo: Option<&'static str>,
 }
 
 /// An errand that was let through.
@@ -62,7 +62,8 @@ impl Breaker {
         let seconds = left.as_secs() + 1;
         Err(format!(
             "the model is paused for another {seconds} s after {}; {}",
-            state.why, state.todo
+            state.why,
+            state.todo.unwrap_or(WAIT)
         ))
     }
 
@@ -71,13 +72,15 @@ impl Breaker {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
         let seconds = left.as_secs() + 1;
-        Some(format!("paused for another {seconds} s after {}; {}", state.why, state.todo))
+        let todo = state.todo.unwrap_or(WAIT);
+        Some(format!("paused for another {seconds} s after {}; {todo}", state.why))
     }
 
     /// Returns the last failure and what to do about it, if the breaker is still closed.
     pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
         let state = self.state();
-        (state.failures > 0 && state.until.is_none()).then(|| (state.why.clone(), state.todo))
+        let is_failing = state.failures > 0 && state.until.is_none();
+        is_failing.then(|| (state.why.clone(), state.todo.unwrap_or(RETRY)))
     }
 }
 
@@ -135,6 +138,10 @@ impl BreakerState {
     }
 }
 
+/// What happens next if a person can do nothing: while the model is paused, and before that.
+const WAIT: &str = "until then, summaries and notes are made without a model";
+const RETRY: &str = "bethink tries again at the next call";
+
 /// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blame {
@@ -170,8 +177,8 @@ fn blame(class: ErrorClass) -> Blame {
 }
 
 /// Returns what a person can do about a failure.
-fn todo(class: ErrorClass) -> &'static str {
-    match class {
+fn todo(class: ErrorClass) -> Option<&'static str> {
+    Some(match class {
         ErrorClass::Auth => "renew the key configured in [model], and restart the daemon",
         ErrorClass::Quota => "add credit to the key's account, or use another key in [model]",
         ErrorClass::NotFound => {
@@ -180,8 +187,8 @@ fn todo(class: ErrorClass) -> &'static str {
         ErrorClass::Unreachable | ErrorClass::TimedOut => {
             "check that its server is running and that base_url in [model] is right"
         }
-        _ => "until then, summaries and notes are made without a model",
-    }
+        _ => return None,
+    })
 }
 
 /// Counts consecutive failures of each purpose in each session.
@@ -254,8 +261,8 @@ mod tests {
         let other = breaker.enter().unwrap();
         ends(&breaker, ErrorClass::Auth);
         assert!(other.is_void());
-        assert!(breaker.enter().unwrap_err().ends_with(todo(ErrorClass::Auth)));
-        assert!(breaker.rests().unwrap().ends_with(todo(ErrorClass::Auth)));
+        assert!(breaker.enter().unwrap_err().ends_with(todo(ErrorClass::Auth).unwrap()));
+        assert!(breaker.rests().unwrap().ends_with(todo(ErrorClass::Auth).unwrap()));
         tokio::time::advance(REST_AFTER_REFUSAL).await;
         assert!(breaker.enter().is_ok());
     }

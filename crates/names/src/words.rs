@@ -95,7 +95,8 @@ fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (u
     (at, classes)
 }
 
-/// Whether it is a letter of a script that is written without spaces between words.
+/// Whether words cannot be found by the spaces around them in this letter's script. So text in Thai, Lao, Burmese, Khmer,
+/// Chinese, Japanese and Korean is split into pairs of letters.
 pub fn is_spaceless(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF

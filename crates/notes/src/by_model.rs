@@ -36,7 +36,7 @@ impl NotesService {
             return Ok(None);
         };
         if let Some(reason) = self.models.model_rests(session.id, Purpose::Notes) {
-            tracing::info!(session = %session.id, %reason, "writing the notes with the built-in strategy");
+            tracing::info!(session = %session.id, %reason, "writing the notes without a model");
             return Ok(None);
         }
         let stored = self.stored_notes(session.id).await?;

@@ -63,7 +63,8 @@ impl NotesService {
     }
 }
 
-/// Returns the parent that the session continues without its history. A fork has its parent's history and notes.
+/// Returns the parent of a session that began without the parent's history. `None` for a fork, which has that history, and
+/// after a compaction.
 fn continued_parent(loaded: &LoadedSession) -> Option<SessionId> {
     let begins = loaded.state.decisions.boundary.is_none();
     loaded.session.parent.filter(|_| begins && loaded.session.forked_at.is_none())

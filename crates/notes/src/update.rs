@@ -181,7 +181,7 @@ fn write(
             Ok(draft) => {
                 return Ok(DraftedNotes { draft, through: *through, strategy: writer.strategy() });
             }
-            Err(error) => tracing::warn!(%error, "writing the notes with the built-in strategy"),
+            Err(error) => tracing::warn!(%error, "writing the notes without a model"),
         }
     }
     let draft = EmbeddedWriter.write(request)?;

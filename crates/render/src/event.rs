@@ -15,7 +15,7 @@ pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
         "recovery" => (Tone::Warn, format!("{}: {}", text(&data, "class"), text(&data, "detail"))),
         "notes" => (
             Tone::Good,
-            format!("through message {}, by {}", number(&data, "through_seq"), text(&data, "by")),
+            format!("updated through message {}{}", number(&data, "through_seq"), by_whom(&data)),
         ),
         "collapse" => (Tone::Good, format!("{} {}", text(&data, "state"), covers(&data))),
         "cache" => (Tone::Warn, format!("prompt cache broken: {}", text(&data, "cause"))),
@@ -25,6 +25,14 @@ pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
         _ => return None,
     };
     Some(StyledText::from("  · ").put(tone, kind).plain("  ").plain(told).fitted(look.width))
+}
+
+fn by_whom(data: &Value) -> &'static str {
+    match text(data, "by") {
+        "model" => " by a model",
+        "embedded" => " without a model",
+        _ => "",
+    }
 }
 
 fn text<'a>(data: &'a Value, name: &str) -> &'a str {

@@ -49,8 +49,10 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
         };
     };
     let why = report.changed_by.map(|by| format!(": {}", reason(by))).unwrap_or_default();
-    fact.plain(share)
-        .dim(format!(" of the prompt is the same as last time; changed from message {at} on{why}"))
+    fact.plain(share).dim(format!(
+        " of the prompt is the same as last time; changed from its message {} on{why}",
+        at + 1
+    ))
 }
 
 /// Describes the last cache break, according to the provider's figures.

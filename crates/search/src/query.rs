@@ -245,7 +245,7 @@ fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     }
     match request.limit.unwrap_or(HITS) {
         n @ 1..=MAX_HITS => Ok(n),
-        n => Err(ServiceError::invalid("limit", format!("1 to {MAX_HITS}"))
+        n => Err(ServiceError::invalid("limit", format!("must be from 1 to {MAX_HITS}"))
             .bounded(MAX_HITS as u64, n as u64)),
     }
 }

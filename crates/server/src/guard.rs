@@ -170,7 +170,7 @@ impl Guard {
                 .header(RETRY_AFTER, HeaderValue::from(seconds));
         }
         HttpFailure::new(ProblemSort::Unauthorized, "send `Authorization: Bearer <token>`").hint(
-            "the token is in `$BETHINK_HOME/token`; run `bethink dashboard` to log in a browser",
+            "the token is in `$BETHINK_HOME/token`; run `bethink dashboard` to log in with a browser",
         )
     }
 }

@@ -1,5 +1,6 @@
 //! Parses the query string into a type of `bethink-api`, with errors that name the parameter. If a name is repeated,
-//! the last value counts; an empty value counts as absent.
+//! a list gets all its values, and anything else the last one. An empty optional number or text counts as absent; an empty
+//! id, boolean or required parameter is an error.
 
 use std::fmt;
 

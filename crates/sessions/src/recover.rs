@@ -142,7 +142,10 @@ impl SessionService {
         }
         let mut loaded = self.lock(handle).await?;
         if self.drain(&mut loaded).await? {
-            return Ok((RecoveryStep::Collapse, "collapsed the staged spans".to_owned()));
+            return Ok((
+                RecoveryStep::Collapse,
+                "replaced old messages with the short texts prepared for them".to_owned(),
+            ));
         }
         if !loaded.take(RecoveryStep::Compact) {
             let detail = "the prompt is still too long after a compaction: shorten the system prompt or the tools, or give the session a larger context window";

@@ -18,7 +18,7 @@ const EXCERPT_BYTES: usize = 700;
 /// Number of messages after which the value of an edit is halved.
 const HALF_LIFE: f32 = 120.0;
 const HEADING: &str =
-    "Code as it was written (JSON strings show tabs and line endings, which an exact edit needs)\n";
+    "Code as it was written, as JSON strings, so that exact edits can copy tabs and line endings\n";
 
 /// Returns excerpts in a part of `room` bytes, which files and names share; empty if there is little room.
 pub(super) fn excerpts(request: &SummaryRequest<'_>, room: usize) -> String {

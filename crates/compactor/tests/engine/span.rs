@@ -66,7 +66,7 @@ fn a_span_in_short() {
     - [10] Renamed: it is `tide_of` everywhere, and PortalBuoy reads it too.
     Files in /proj/src/:
     - gauge.rs (edited, read, last [4]): added tide_at; changed tide_now
-    Code as it was written (JSON strings show tabs and line endings, which an exact edit needs)
+    Code as it was written, as JSON strings, so that exact edits can copy tabs and line endings
     - [4] gauge.rs: "fn tide_now() {}\nfn tide_at(t: Time) {}"
     Commands and calls:
     - `cargo test -p gauge` failed in [6]: error[E0425]: cannot find value `epoch`

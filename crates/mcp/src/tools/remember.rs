@@ -14,7 +14,7 @@ use crate::client::McpClient;
 pub(crate) struct RememberInput {
     /// The fact and its reason, in sentences that make sense without context; no secrets
     text: String,
-    /// Name of the topic; derived from the description by default
+    /// The topic's name; by default from the description
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]

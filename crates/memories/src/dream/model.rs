@@ -37,7 +37,7 @@ impl MemoryService {
     ) -> Option<ModelDream> {
         let model = self.models.model_for(Purpose::Dream, "")?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Dream) {
-            tracing::info!(%reason, "consolidating with the built-in strategy");
+            tracing::info!(%reason, "consolidating without a model");
             return None;
         }
         let copy = copy(directory, plan);

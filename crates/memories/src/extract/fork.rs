@@ -32,7 +32,7 @@ impl MemoryService {
             return Ok(None);
         };
         if let Some(reason) = self.models.model_rests(session.id, Purpose::Extraction) {
-            tracing::info!(session = %session.id, %reason, "extracting with the built-in strategy");
+            tracing::info!(session = %session.id, %reason, "extracting without a model");
             return Ok(None);
         }
         let desk = Arc::new(self.desk(project).await?);

@@ -144,7 +144,7 @@ impl MemoryService {
     ) -> Option<Vec<FoundMemory>> {
         let model = self.models.model_for(Purpose::Recall, own_model)?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Recall) {
-            tracing::debug!(%reason, "recalling with the built-in strategy");
+            tracing::debug!(%reason, "recalling without a model");
             return None;
         }
         let (ids, manifest) = library.manifest(wanted, self.cx.now());

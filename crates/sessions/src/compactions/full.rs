@@ -58,7 +58,7 @@ impl SessionService {
         if asked.trigger != Trigger::Manual
             && let Some(reason) = self.models.model_rests(loaded.session.id, Purpose::Summary)
         {
-            tracing::info!(session = %loaded.session.id, %reason, "summarizing with the built-in strategy");
+            tracing::info!(session = %loaded.session.id, %reason, "summarizing without a model");
             return Ok(None);
         }
         let instruction = full::instruction(&FullInstruction {

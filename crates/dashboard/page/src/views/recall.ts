@@ -55,5 +55,5 @@ function why(memory: RecalledMemory): Child {
   const { terms, by, place } = memory.why;
   const words = terms.map((term, n) => [n > 0 && ", ", h("strong", null, term.term), term.fields.length > 0 && ` in ${term.fields.join(" and ")}`]);
   if (by === "model") return [`Chosen by the model${place == null ? "" : ` as number ${place}`}`, terms.length > 0 && ["; contains ", words]];
-  return terms.length === 0 ? "Its words match as a whole" : ["Matches ", words];
+  return terms.length === 0 ? "Matches the question" : ["Matches ", words];
 }

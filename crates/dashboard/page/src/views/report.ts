@@ -35,7 +35,7 @@ function show(report: ContextReport): Child {
         ["Usable for the prompt", whole(t.effective)],
         ["Warns at", whole(t.warning)],
         ["Compacts at", whole(t.auto)],
-        ["Refuses prompts from", whole(t.blocking)],
+        ["Refuses prompts at", whole(t.blocking)],
         ["Messages in the prompt", whole(report.messages)],
       ]),
     ),
