@@ -107,6 +107,22 @@ pub struct Health {
     pub notices: Vec<String>,
 }
 
+/// A client's question whether a daemon is the one that it expects.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ProofQuery {
+    /// 32 random bytes as 64 hexadecimal digits
+    pub nonce: String,
+}
+
+/// The proof that a daemon has the token of its home.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DaemonProof {
+    /// HMAC-SHA256 in hexadecimal digits. The key is the token's text. The message is `bethink-proof-1`, the TCP port that
+    /// the daemon listens on, and the nonce, with a line feed after each of the first two.
+    pub proof: String,
+}
+
 /// Whether everything works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -48,6 +48,21 @@ impl Home {
         self.0.join("daemon.sock")
     }
 
+    /// Locked by the running daemon.
+    pub fn lock(&self) -> PathBuf {
+        self.0.join("lock")
+    }
+
+    /// The port of this home, for a daemon whose settings name none.
+    pub fn port(&self) -> PathBuf {
+        self.0.join("port")
+    }
+
+    /// Says that another program has taken the home's port.
+    pub fn moved_note(&self) -> PathBuf {
+        self.0.join("port.moved")
+    }
+
     /// The stderr of a daemon that was started by a client.
     pub fn log_file(&self) -> PathBuf {
         self.0.join("daemon.log")
@@ -130,6 +145,9 @@ mod tests {
         let files = [
             home.token(),
             home.daemon_file(),
+            home.lock(),
+            home.port(),
+            home.moved_note(),
             home.socket(),
             home.log_file(),
             home.notes_template(),

@@ -93,8 +93,8 @@ macro_rules! default {
 settings! {
     #[derive(Debug)]
     daemon: DaemonSettings {
-        /// A loopback address. Clients use this port if there is no `daemon.json`.
-        listen: Text = "127.0.0.1:4747",
+        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if it was free.
+        listen: Text = "auto",
         /// Whether to listen on the Unix socket `$BETHINK_HOME/daemon.sock` as well.
         socket: Flag = true,
         /// Filter of the log, unless `BETHINK_LOG` is set.

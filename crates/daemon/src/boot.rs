@@ -49,7 +49,7 @@ impl Daemon {
         model: Option<Arc<dyn Model>>,
     ) -> Result<Self, BootError> {
         let home = settings.home.clone();
-        let lock = lock_home(&home)?;
+        let lock = lock_home(&home).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let (store, opened) =
             SqliteStore::open(&home.join("bethink.db"), Options::new(clock.now()))

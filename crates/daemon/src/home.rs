@@ -4,16 +4,23 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
+use bethink_config::Home;
 use rustix::fs::OFlags;
 
 use crate::boot::BootError;
 
+/// How often the lock is tried, and the pause in between. A client that looks whether a daemon holds the lock has it for
+/// some microseconds.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Creates and locks the home. The lock is held as long as the file is open.
-pub(crate) fn lock_home(home: &Path) -> Result<File, BootError> {
+pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
     let cannot = |source| BootError::Home { home: home.to_owned(), source };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
-    let path = home.join("lock");
+    let path = Home::new(home).lock();
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -24,7 +31,7 @@ pub(crate) fn lock_home(home: &Path) -> Result<File, BootError> {
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(&path)
         .map_err(cannot)?;
-    match file.try_lock() {
+    match try_lock(&file).await {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let holder = std::fs::read_to_string(&path).unwrap_or_default();
@@ -42,19 +49,41 @@ pub(crate) fn lock_home(home: &Path) -> Result<File, BootError> {
     Ok(file)
 }
 
+async fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+            tried => return tried,
+        }
+    }
+    file.try_lock()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
     use super::*;
 
-    #[test]
-    fn a_link_in_place_of_the_lock_is_not_followed() {
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_looks_at_the_lock_stops_no_daemon() {
+        let home = tempfile::tempdir().unwrap();
+        let looks = File::create(Home::new(home.path()).lock()).unwrap();
+        looks.lock_shared().unwrap();
+        let locking = lock_home(home.path());
+        let (locked, ()) = tokio::join!(locking, async { drop(looks) });
+        let held = locked.unwrap();
+        assert!(matches!(lock_home(home.path()).await, Err(BootError::Owned { .. })));
+        drop(held);
+    }
+
+    #[tokio::test]
+    async fn a_link_in_place_of_the_lock_is_not_followed() {
         let home = tempfile::tempdir().unwrap();
         let other = home.path().join("other");
         std::fs::write(&other, "of somebody else").unwrap();
         std::os::unix::fs::symlink(&other, home.path().join("lock")).unwrap();
-        assert!(matches!(lock_home(home.path()), Err(BootError::Home { .. })));
+        assert!(matches!(lock_home(home.path()).await, Err(BootError::Home { .. })));
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "of somebody else");
     }
 }

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use axum::extract::FromRef;
 use bethink_config::DaemonSettings;
 use bethink_daemon::Daemon;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::current_token::CurrentToken;
 use crate::pages::Pages;
 
 /// State of the router, cheap to clone.
@@ -17,26 +17,14 @@ use crate::pages::Pages;
 pub(crate) struct ServerState {
     pub(crate) daemon: Daemon,
     pub(crate) limits: Limits,
-    /// Cancelled when the daemon stops, to end event streams.
-    pub(crate) stopping: CancellationToken,
+    pub(crate) token: Arc<CurrentToken>,
     pub(crate) running_keys: RunningKeys,
     /// Logins of the dashboard.
     pub(crate) pages: Arc<Pages>,
     /// The daemon's TCP address.
     pub(crate) address: SocketAddr,
-    pub(crate) capability: Capability,
     /// Connections and running work, which a shutdown waits for.
     pub(crate) tasks: TaskTracker,
-}
-
-/// The secret in the gateway addresses. It is never printed.
-#[derive(Clone)]
-pub(crate) struct Capability(pub(crate) String);
-
-impl std::fmt::Debug for Capability {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Capability(…)")
-    }
 }
 
 /// Limits of a request body.

@@ -1,13 +1,14 @@
 //! `daemon.json`: written when the daemon starts to serve, removed when it stops.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use bethink_api::DaemonFile;
 use bethink_config::Home;
+
+use crate::private_file;
 
 /// The file, removed when this is dropped.
 #[derive(Debug)]
@@ -30,13 +31,7 @@ impl Announcement {
             socket: socket.as_ref().map(|path| path.display().to_string()),
         };
         let path = home.daemon_file();
-        let draft = path.with_extension("json.new");
-        let mut options = OpenOptions::new();
-        let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        new.write_all(&serde_json::to_vec(&file)?)?;
-        new.sync_all()?;
-        fs::rename(&draft, &path)?;
-        File::open(home.path())?.sync_all()?;
+        private_file::replace(&path, &serde_json::to_vec(&file)?)?;
         Ok(Self { path, socket })
     }
 }

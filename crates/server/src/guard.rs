@@ -4,9 +4,9 @@
 //! by the list of hosts), or with a plain cross-site request (stopped by the list of origins). A browser cannot reach
 //! the Unix socket, and the user of its peer is checked, so it needs neither Host nor token.
 //!
-//! Over TCP a request needs one of three things: the token; a capability in the path, for gateway clients whose only
-//! credential is the provider's; or a login, for the daemon's own page. The token is removed from the request after the
-//! check, so that no handler can pass it on.
+//! Over TCP a request needs one of four things: the token; the token of hooks, which only reports events; a capability in
+//! the path, for gateway clients whose only credential is the provider's; or a login, for the daemon's own page. A token
+//! is removed from the request after the check, so that no handler can pass it on.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +15,21 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bethink_config::DaemonSettings;
+use bethink_credentials::HomeToken;
 use http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER};
 use http::{HeaderMap, Method, Uri};
 use tokio::time::Instant;
 
+use crate::current_token::CurrentToken;
 use crate::failures::Failures;
 use crate::pages::Pages;
 use crate::problem::{HttpFailure, ProblemSort};
-use crate::token::ServerToken;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Routes without secrets: the health of the daemon, the description of the API, and the page before its login.
-const OPEN_ROUTES: [&str; 3] = ["/health", "/openapi.json", "/"];
+/// Routes without secrets: the health of the daemon, the proof that it is this daemon, the description of the API, and the
+/// page before its login.
+const OPEN_ROUTES: [&str; 4] = ["/health", "/v1/proof", "/openapi.json", "/"];
 const PAGE_FILES: &str = "/assets/";
 /// Its body contains a secret of its own.
 const LOGIN: &str = "/v1/dashboard/login";
@@ -40,6 +42,9 @@ const KEY_HEADER_BELOW: &str = "/anthropic/";
 /// Below these, the next segment is a capability.
 const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
 
+/// Below this, the next segment is an event that a hook reports.
+const FOR_HOOKS: &str = "/v1/hooks/";
+
 /// What a logged-in page may request: the API, but nothing on behalf of another client.
 const FOR_PAGES: [&str; 2] = ["/v1/", "/metrics"];
 
@@ -50,6 +55,13 @@ pub(crate) enum Listener {
     Socket,
 }
 
+/// What a token opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TokenScope {
+    Everything,
+    Hooks,
+}
+
 #[derive(Debug)]
 pub(crate) struct Guard {
     /// `host:port`, lower case.
@@ -58,7 +70,7 @@ pub(crate) struct Guard {
     own_origins: Vec<String>,
     /// Origins that the user trusts.
     trusted_origins: Vec<String>,
-    token: ServerToken,
+    token: Arc<CurrentToken>,
     pages: Arc<Pages>,
     port: u16,
     failures: Mutex<Failures>,
@@ -68,7 +80,7 @@ impl Guard {
     pub(crate) fn new(
         address: SocketAddr,
         settings: &DaemonSettings,
-        token: ServerToken,
+        token: Arc<CurrentToken>,
         pages: Arc<Pages>,
     ) -> Self {
         let own = own_hosts(address);
@@ -95,16 +107,22 @@ impl Guard {
             self.check_host(request.uri(), headers)?;
         }
         self.check_origin(headers)?;
-        let had_token = self.take_token(request);
-        if door == Listener::Socket || had_token || is_open(request) {
+        let scope = self.take_token(request);
+        if door == Listener::Socket || is_open(request) {
             return Ok(());
+        }
+        match scope {
+            Some(TokenScope::Everything) => return Ok(()),
+            Some(TokenScope::Hooks) if is_hook(request) => return Ok(()),
+            Some(TokenScope::Hooks) | None => {}
         }
         let path = request.uri().path();
         let page = FOR_PAGES.iter().any(|prefix| path.starts_with(prefix));
         if page && self.pages.admits(request.headers(), self.port, now) {
             return Ok(());
         }
-        if capability(path).is_some_and(|given| self.token.is_capability(given.as_bytes())) {
+        if capability(path).is_some_and(|given| self.token.get().capability().is(given.as_bytes()))
+        {
             return Ok(());
         }
         Err(self.turned_away(now))
@@ -144,20 +162,22 @@ impl Guard {
         Ok(())
     }
 
-    /// Removes the token from a request. Returns whether it had the right one.
-    fn take_token(&self, request: &mut Request) -> bool {
+    /// Removes the token from a request. Returns what it opens.
+    fn take_token(&self, request: &mut Request) -> Option<TokenScope> {
         let below = request.uri().path().starts_with(KEY_HEADER_BELOW);
+        let token = self.token.get();
         let headers = request.headers_mut();
-        let mut found = false;
-        if only_bytes(headers, &AUTHORIZATION).and_then(bearer).is_some_and(|t| self.token.is(t)) {
+        let mut scope = None;
+        let given = only_bytes(headers, &AUTHORIZATION).and_then(bearer);
+        if let Some(found) = given.and_then(|given| scope_of(&token, given)) {
             headers.remove(AUTHORIZATION);
-            found = true;
+            scope = Some(found);
         }
-        if below && only_bytes(headers, &KEY_HEADER).is_some_and(|t| self.token.is(t)) {
+        if below && only_bytes(headers, &KEY_HEADER).is_some_and(|given| token.is(given)) {
             headers.remove(KEY_HEADER);
-            found = true;
+            scope = Some(TokenScope::Everything);
         }
-        found
+        scope
     }
 
     /// Counts a request without valid credentials, and returns its error.
@@ -215,6 +235,18 @@ fn is_open(request: &Request) -> bool {
         Method::POST => path == LOGIN,
         _ => false,
     }
+}
+
+fn is_hook(request: &Request) -> bool {
+    let event = request.uri().path().strip_prefix(FOR_HOOKS);
+    request.method() == Method::POST && event.is_some_and(|event| !event.contains('/'))
+}
+
+fn scope_of(token: &HomeToken, given: &[u8]) -> Option<TokenScope> {
+    if token.is(given) {
+        return Some(TokenScope::Everything);
+    }
+    token.of_hooks().is(given).then_some(TokenScope::Hooks)
 }
 
 /// The capability in a path.

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    #[error("`{0}` is not a valid address to listen on: use IP:PORT or localhost:PORT")]
+    #[error("`{0}` is not a valid address to listen on: use IP:PORT, localhost:PORT or auto")]
     NotAnAddress(String),
     #[error(
         "{0} is not a loopback address: use 127.0.0.1, [::1] or localhost, because sessions contain \
@@ -28,8 +28,12 @@ pub enum ListenError {
     },
 }
 
+/// Listens on the address that the settings name.
 pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), ListenError> {
-    let address = loopback(listen)?;
+    bind(loopback(listen)?).await
+}
+
+pub(crate) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
     let failed = |source| ListenError::Bind { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
@@ -39,15 +43,20 @@ pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), Liste
 /// Replaces an existing socket. This daemon holds the lock of the home, so the socket belongs to a daemon that has
 /// ended.
 pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
-        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a socket")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
+    remove_socket(path)?;
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, Permissions::from_mode(0o600))?;
     Ok(listener)
+}
+
+/// Removes the socket of a daemon that has ended. Clients try no other way while there is one.
+pub(crate) fn remove_socket(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a socket")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether the process at the other end belongs to the daemon's own user.

@@ -24,7 +24,7 @@ use crate::problem::ProblemSort;
         description = "The daemon that serves this document. `$BETHINK_HOME/daemon.json` holds its address."
     )),
     tags(
-        (name = "daemon", description = "Health, metrics, and this document."),
+        (name = "daemon", description = "Health, metrics, access, and this document."),
         (name = "sessions", description = "Create, list, change, fork and delete sessions."),
         (name = "messages", description = "The history of a session."),
         (name = "context", description = "The prompt for the next model call, and what fills it."),

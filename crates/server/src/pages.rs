@@ -96,6 +96,11 @@ impl Pages {
         admitted
     }
 
+    /// Logs out all pages, and forgets the launch tokens.
+    pub(crate) fn clear(&self) {
+        *self.lock() = KnownPages::default();
+    }
+
     fn lock(&self) -> MutexGuard<'_, KnownPages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -178,6 +183,15 @@ mod tests {
         assert!(!pages.admits(&bare, PORT, now), "a cookie alone opens nothing");
         let after = now + IDLE;
         assert!(!pages.admits(&headers(&one.cookie, &one.page), PORT, after), "nobody used it");
+    }
+
+    #[test]
+    fn no_login_is_left_after_all_were_cleared() {
+        let (pages, now) = (Pages::default(), Instant::now());
+        let (page, launch) = (logged_in(&pages, now), pages.launch(now));
+        pages.clear();
+        assert!(!pages.admits(&headers(&page.cookie, &page.page), PORT, now));
+        assert!(pages.log_in(&launch, now).is_none());
     }
 
     #[test]

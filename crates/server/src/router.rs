@@ -18,7 +18,7 @@ use crate::observe::{add_headers, observe, panicked};
 use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
-    compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
+    access, compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
     memory_work, messages, notes, search, sessions, state, system, team, usage,
 };
 
@@ -55,6 +55,8 @@ routes! {
     "/health" => get system::health;
     "/metrics" => get system::metrics;
     "/openapi.json" => get system::openapi;
+    "/v1/proof" => get access::proof;
+    "/v1/token/rotate" => post access::rotate;
     "/v1/sessions" => post sessions::create, get sessions::list;
     "/v1/sessions/{id}" => get sessions::get, patch sessions::patch, delete sessions::delete;
     "/v1/sessions/{id}/fork" => post sessions::fork;
@@ -153,6 +155,8 @@ mod tests {
         ("get", "/health"),
         ("get", "/metrics"),
         ("get", "/openapi.json"),
+        ("get", "/v1/proof"),
+        ("post", "/v1/token/rotate"),
         ("post", "/v1/sessions"),
         ("get", "/v1/sessions"),
         ("get", "/v1/sessions/{id}"),

@@ -1,24 +1,31 @@
 //! Serves a booted daemon until it shuts down.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
 use bethink_config::{Home, Settings};
 use bethink_daemon::Daemon;
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::accept::Connections;
-use crate::app::{Capability, RunningKeys, ServerState};
+use crate::app::{RunningKeys, ServerState};
+use crate::current_token::CurrentToken;
 use crate::daemon_file::Announcement;
 use crate::guard::Guard;
+use crate::kept_port::{self, OwnPort};
 use crate::listen::{self, ListenError};
+use crate::moved::moved;
 use crate::pages::Pages;
 use crate::router::router;
-use crate::token::{ServerToken, TokenError};
+use crate::token::TokenError;
+
+/// The value of `daemon.listen` for a port that the home chooses and keeps.
+const AUTO: &str = "auto";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -48,20 +55,22 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     let home = Home::new(&settings.home);
-    let token = ServerToken::of(&home)?;
-    let (tcp, address) = listen::tcp(&settings.daemon.listen).await?;
-    let unix = if settings.daemon.socket { unix_listener(&home) } else { None };
+    let token = Arc::new(CurrentToken::of(home.clone(), shutdown.clone())?);
+    let (tcp, address) = match settings.daemon.listen.as_str() {
+        AUTO => own_port(&home, &token).await?,
+        listen => listen::tcp(listen).await?,
+    };
+    let unix = if settings.daemon.socket { unix_listener(&home) } else { no_socket(&home) };
 
     let (tasks, models) = (TaskTracker::new(), daemon.clone());
     let pages = Arc::new(Pages::default());
     let app = ServerState {
         daemon,
         limits: (&settings.daemon).into(),
-        stopping: shutdown.clone(),
+        token: token.clone(),
         running_keys: RunningKeys::default(),
         pages: pages.clone(),
         address,
-        capability: Capability(token.capability()),
         tasks: tasks.clone(),
     };
     let guard = Arc::new(Guard::new(address, &settings.daemon, token, pages));
@@ -85,6 +94,31 @@ pub async fn serve(
     models.close_models();
     connections.drain().await;
     Ok(())
+}
+
+/// Listens on the home's own port.
+async fn own_port(
+    home: &Home,
+    token: &CurrentToken,
+) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let OwnPort { listener, address, lost } = kept_port::listen(home).await?;
+    let kept = match lost {
+        Some(lost) => moved(home, token, lost, address.port()),
+        None => Ok(()),
+    };
+    // Without it, the next start chooses a port again.
+    if let Err(error) = kept.and_then(|()| kept_port::keep(home, address.port())) {
+        tracing::error!(%error, "could not keep the port of this home");
+    }
+    Ok((listener, address))
+}
+
+/// Removes the socket of an earlier daemon, which clients would try.
+fn no_socket(home: &Home) -> Option<UnixListener> {
+    if let Err(error) = listen::remove_socket(&home.socket()) {
+        tracing::warn!(path = %home.socket().display(), %error, "could not remove a Unix socket");
+    }
+    None
 }
 
 /// The socket is optional. If it cannot be created (a path over 107 bytes, or a file system without sockets), the

@@ -1,30 +1,20 @@
-//! The bearer token of a home: created at the first start, readable only by its owner.
+//! The file with a home's token: created at the first start, readable only by its owner.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bethink_config::Home;
+use bethink_credentials::HomeToken;
 use rustix::fs::OFlags;
-use subtle::ConstantTimeEq;
 use uuid::Uuid;
+
+use crate::private_file::{self, sync_parent, write_new};
 
 /// Minimum length of a token, in bytes. Generated ones have 64.
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4_096;
-
-/// Context of the derived key. Changing it would invalidate every gateway address that clients use.
-const CAPABILITY: &str = "bethink 2026-11-22 capability of the gateway";
-
-/// The token of a home. It is never printed.
-pub(crate) struct ServerToken(Vec<u8>);
-
-impl std::fmt::Debug for ServerToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
@@ -39,38 +29,31 @@ pub enum TokenError {
     Untrusted { path: PathBuf, why: &'static str },
 }
 
-impl ServerToken {
-    pub(crate) fn new(text: &str) -> Self {
-        Self(text.as_bytes().to_vec())
-    }
-
-    /// Compares in constant time.
-    pub(crate) fn is(&self, given: &[u8]) -> bool {
-        self.0.ct_eq(given).into()
-    }
-
-    /// The secret in the gateway addresses, for clients that can only send the provider's credential. It only opens the
-    /// gateway, and the token cannot be derived from it.
-    pub(crate) fn capability(&self) -> String {
-        blake3::Hash::from_bytes(blake3::derive_key(CAPABILITY, &self.0)).to_hex().to_string()
-    }
-
-    pub(crate) fn is_capability(&self, given: &[u8]) -> bool {
-        self.capability().as_bytes().ct_eq(given).into()
-    }
-
-    /// Reads the token of a home, or creates it.
-    pub(crate) fn of(home: &Home) -> Result<Self, TokenError> {
-        make_private(home.path())?;
-        let path = home.token();
-        match read(&path) {
-            Err(TokenError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                create(home, &path)?;
-                read(&path)
-            }
-            other => other,
+/// Reads the token of a home, or creates it.
+pub(crate) fn of(home: &Home) -> Result<HomeToken, TokenError> {
+    make_private(home.path())?;
+    let path = home.token();
+    match read(&path) {
+        Err(TokenError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            create(&path)?;
+            read(&path)
         }
+        other => other,
     }
+}
+
+/// Stores another token. It is durable when this returns.
+pub(crate) fn replace(home: &Home, token: &HomeToken) -> Result<(), TokenError> {
+    let path = home.token();
+    private_file::replace(&path, &line(token)).map_err(|source| TokenError::File {
+        what: "replace",
+        path,
+        source,
+    })
+}
+
+fn line(token: &HomeToken) -> Vec<u8> {
+    format!("{}\n", token.expose()).into_bytes()
 }
 
 /// Creates the home if it is missing, and makes it private.
@@ -85,7 +68,7 @@ fn make_private(home: &Path) -> Result<(), TokenError> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<ServerToken, TokenError> {
+fn read(path: &Path) -> Result<HomeToken, TokenError> {
     let failed = |source| TokenError::File { what: "read", path: path.to_path_buf(), source };
     let untrusted = |why| Err(TokenError::Untrusted { path: path.to_path_buf(), why });
     let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
@@ -109,29 +92,22 @@ fn read(path: &Path) -> Result<ServerToken, TokenError> {
     if token.len() < MIN_BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return untrusted("does not contain a token");
     }
-    Ok(ServerToken::new(token))
+    Ok(HomeToken::new(token))
 }
 
 /// Writes a temporary file and links it. A daemon that is killed meanwhile leaves no partial token, and a token that
 /// another daemon creates meanwhile is not replaced.
-fn create(home: &Home, path: &Path) -> Result<(), TokenError> {
+fn create(path: &Path) -> Result<(), TokenError> {
     let failed = |source| TokenError::File { what: "create", path: path.to_path_buf(), source };
-    // Two random UUIDs have 244 random bits.
-    let text = format!("{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let draft = path.with_extension(Uuid::new_v4().simple().to_string());
-    let written = write_new(&draft, text.as_bytes()).and_then(|()| fs::hard_link(&draft, path));
+    let written =
+        write_new(&draft, &line(&HomeToken::random())).and_then(|()| fs::hard_link(&draft, path));
     let removed = fs::remove_file(&draft);
     match written {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
         _ => removed.map_err(failed)?,
     }
-    File::open(home.path()).and_then(|dir| dir.sync_all()).map_err(failed)
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    sync_parent(path).map_err(failed)
 }
 
 #[cfg(test)]
@@ -151,39 +127,17 @@ mod tests {
     #[test]
     fn made_once_and_private() {
         let (_dir, home) = home();
-        let first = ServerToken::of(&home).unwrap();
-        assert_eq!(first.0.len(), 64);
-        assert!(ServerToken::of(&home).unwrap().is(&first.0));
+        let first = of(&home).unwrap();
+        assert_eq!(first.expose().len(), 64);
+        assert!(of(&home).unwrap().is(first.expose().as_bytes()));
         assert_eq!((mode(home.path()), mode(&home.token())), (0o700, 0o600));
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
-        assert_eq!(format!("{first:?}"), "Token(…)");
     }
 
     #[test]
     fn another_home_has_another_token() {
         let ((_a, one), (_b, two)) = (home(), home());
-        assert!(!ServerToken::of(&one).unwrap().is(&ServerToken::of(&two).unwrap().0));
-    }
-
-    #[test]
-    fn only_the_whole_token_is_right() {
-        let token = ServerToken::new("0123456789abcdef0123456789abcdef");
-        assert!(token.is(b"0123456789abcdef0123456789abcdef"));
-        for wrong in [&b""[..], b"0", b"0123456789abcdef0123456789abcdeF"] {
-            assert!(!token.is(wrong));
-        }
-    }
-
-    #[test]
-    fn a_capability_is_of_its_token() {
-        let (one, two) =
-            (ServerToken::new("0123456789abcdef0123456789abcdef"), ServerToken::new("another"));
-        let capability = one.capability();
-        assert_eq!((capability.len(), one.capability()), (64, capability.clone()));
-        assert!(
-            one.is_capability(capability.as_bytes()) && !two.is_capability(capability.as_bytes())
-        );
-        assert!(!one.is(capability.as_bytes()) && !one.is_capability(&one.0));
+        assert!(!of(&one).unwrap().is(of(&two).unwrap().expose().as_bytes()));
     }
 
     #[test]
@@ -192,7 +146,7 @@ mod tests {
             let (_dir, home) = home();
             fs::create_dir(home.path()).unwrap();
             prepare(&home.token());
-            let error = ServerToken::of(&home).unwrap_err().to_string();
+            let error = of(&home).unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");
         };
         let good = "0123456789abcdef0123456789abcdef";

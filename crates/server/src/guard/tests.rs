@@ -1,9 +1,12 @@
 use super::*;
 use axum::Router;
 use axum::body::Body;
+use bethink_config::Home;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 const RIGHT: &str = "Bearer 0123456789abcdef0123456789abcdef";
 
 struct House {
@@ -20,9 +23,10 @@ impl House {
             ..DaemonSettings::default()
         };
         let address = "127.0.0.1:4747".parse().unwrap();
-        let token = ServerToken::new("0123456789abcdef0123456789abcdef");
+        let token = HomeToken::new(TOKEN);
+        let token = CurrentToken::new(Home::new("/nowhere"), CancellationToken::new(), token);
         let pages = Arc::new(Pages::default());
-        let state = Arc::new(Guard::new(address, &settings, token, pages.clone()));
+        let state = Arc::new(Guard::new(address, &settings, Arc::new(token), pages.clone()));
         let entered = Arc::new(AtomicUsize::new(0));
         let inside = entered.clone();
         let router = Router::new()
@@ -107,7 +111,7 @@ async fn origins_are_exact() {
 async fn every_route_that_tells_something_wants_the_token() {
     let door = House::new();
     let host = ("host", "localhost:4747");
-    for open in ["/health", "/", "/assets/page.js"] {
+    for open in ["/health", "/v1/proof?nonce=x", "/", "/assets/page.js"] {
         assert_eq!(door.status(open, &[host]).await, 200, "{open}");
     }
     for uri in
@@ -161,7 +165,7 @@ async fn the_socket_needs_no_host_and_no_token_but_keeps_pages_out() {
 const CAPABILITY: &str = "/anthropic/k/";
 
 fn capability_of(token: &str) -> String {
-    ServerToken::new(token).capability()
+    HomeToken::new(token).capability().expose().to_owned()
 }
 
 #[tokio::test]
@@ -183,6 +187,30 @@ async fn a_capability_opens_the_gateway_alone() {
         assert_eq!(door.status(&uri, &host).await, expect, "{uri}");
     }
     assert_eq!(told(&format!("{CAPABILITY}{wrong}/v1/messages")), CAPABILITY);
+}
+
+#[tokio::test]
+async fn the_token_of_hooks_reports_events_and_nothing_else() {
+    let door = House::new();
+    let hooks = format!("Bearer {}", HomeToken::new(TOKEN).of_hooks().expose());
+    let status = async |method: &str, uri: &str| {
+        let request = Request::builder().method(method).uri(uri).header("host", "localhost:4747");
+        let request = request.header("authorization", &hooks).body(Body::empty()).unwrap();
+        door.send(request).await.status().as_u16()
+    };
+    assert_eq!(status("POST", "/v1/hooks/stop?client=claude").await, 200);
+    for (method, uri) in [
+        ("GET", "/v1/hooks/stop"),
+        ("POST", "/v1/hooks"),
+        ("POST", "/v1/hooks/../import"),
+        ("POST", "/v1/import"),
+        ("GET", "/v1/sessions"),
+        ("POST", "/v1/token/rotate"),
+        ("POST", "/mcp"),
+        ("POST", "/anthropic/v1/messages"),
+    ] {
+        assert_eq!(status(method, uri).await, 401, "{method} {uri}");
+    }
 }
 
 #[tokio::test]

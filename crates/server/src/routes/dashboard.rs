@@ -63,7 +63,8 @@ pub(crate) async fn login(
     responses((status = 200, body = api::GatewayAddresses))
 )]
 pub(crate) async fn gateway(State(app): State<ServerState>) -> Reply {
-    let at = |wire: &str| format!("http://{}/{wire}/k/{}", app.address, app.capability.0);
+    let capability = app.token.get().capability();
+    let at = |wire: &str| format!("http://{}/{wire}/k/{}", app.address, capability.expose());
     HttpAnswer::ok(&api::GatewayAddresses {
         anthropic: at("anthropic"),
         openai: format!("{}/v1", at("openai")),

@@ -71,14 +71,14 @@ pub(crate) async fn all(
     Ok(streamed(&app, events))
 }
 
-/// The stream ends when the daemon stops.
+/// The stream ends when the daemon stops or its token is replaced.
 fn streamed(
     app: &ServerState,
     events: impl Stream<Item = StreamEvent> + Send + 'static,
 ) -> Response {
     let texts = events.map(|event| text(&event));
-    let stopped = app.stopping.clone().cancelled_owned();
-    let lines = keep_alive(texts).take_until(stopped).map(Ok::<_, std::io::Error>);
+    let ended = app.token.ended().cancelled_owned();
+    let lines = keep_alive(texts).take_until(ended).map(Ok::<_, std::io::Error>);
     let kind = [
         (CONTENT_TYPE, "text/event-stream"),
         // Without it, reverse proxies hold events back until a buffer is full.

@@ -1,0 +1,23 @@
+//! What the daemon does when another program has taken the home's port: it uses another port and another token.
+//!
+//! Clients that ask for a proof have sent that program nothing. But an agent that uses the gateway has the capability in
+//! its settings, and other clients may have the token in theirs, so that program may know both. Their replacement costs
+//! nothing that the move has not cost already: whatever holds a copy of them also holds the old port, and must be set up
+//! again.
+
+use std::io;
+
+use bethink_config::Home;
+
+use crate::current_token::CurrentToken;
+use crate::private_file;
+
+/// Replaces the token, and notes the move for `bethink doctor`.
+pub(crate) fn moved(home: &Home, token: &CurrentToken, from: u16, to: u16) -> io::Result<()> {
+    token.rotate().map_err(io::Error::other)?;
+    tracing::warn!(from, to, "another program uses the port of this home; the token was replaced");
+    let note = format!(
+        "another program uses port {from}, which was this home's; the daemon moved to port {to} and replaced its token\n"
+    );
+    private_file::replace(&home.moved_note(), note.as_bytes())
+}
