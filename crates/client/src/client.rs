@@ -1,18 +1,25 @@
-//! The HTTP transport: addresses, the token, answers and refusals.
+//! The HTTP transport: connections, the token, answers and refusals.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_api::Health;
-use reqwest::{Method, RequestBuilder, Response, Url};
+use bethink_credentials::HomeToken;
+use reqwest::{ClientBuilder, Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::address::{AddressError, DaemonAddress};
 use crate::error::{ClientError, problem};
-use crate::places::DaemonPlaces;
+use crate::places::{Contact, DaemonPlaces};
+use crate::proof::{ExpectedDaemon, ProofError};
+use crate::proven::ProofLayer;
 use crate::start::Starter;
 
-/// Time limit to connect. A local daemon accepts at once or not at all.
+/// The address of requests that go through the socket. It only appears in their `Host` header.
+const SOCKET_URL: &str = "http://localhost";
+/// Time limit to connect, and for the daemon to prove itself. A local daemon accepts at once or not at all.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// A daemon whose health check takes longer counts as unreachable.
 const HEALTH_WITHIN: Duration = Duration::from_secs(2);
@@ -28,7 +35,10 @@ const POOL_IDLE: Duration = Duration::from_secs(20);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
-    token: Option<String>,
+    /// The address to show.
+    shown: String,
+    /// `None` through the socket, which needs none.
+    token: Option<HomeToken>,
 }
 
 /// A TLS configuration that trusts nobody, because connections are not encrypted. Without it, if another crate in the
@@ -42,29 +52,37 @@ fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
 }
 
 impl Client {
-    pub fn new(url: &str, token: Option<String>) -> Result<Self, ClientError> {
-        let wrong = |reason: String| ClientError::Address { url: url.to_owned(), reason };
-        let base = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
-        if base.scheme() != "http" || base.cannot_be_a_base() {
-            return Err(wrong("only plain http is supported".into()));
-        }
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .connect_timeout(CONNECT_WITHIN)
-            .pool_idle_timeout(POOL_IDLE)
-            .redirect(reqwest::redirect::Policy::none())
-            .tls_backend_preconfigured(no_trust().map_err(|error| wrong(error.to_string()))?)
-            .build()
-            .map_err(|error| wrong(reason(&error)))?;
-        Ok(Self { http, base, token })
+    /// Requests go through the socket of a home. `shown` names the daemon in errors.
+    fn through_socket(path: &Path, shown: String) -> Result<Self, ClientError> {
+        let base = DaemonAddress::parse(SOCKET_URL)?.url().clone();
+        let http = build(reqwest::Client::builder().unix_socket(path), &shown)?;
+        Ok(Self { http, base, shown, token: None })
+    }
+
+    /// Requests go over TCP, to a program that proves on each connection that it is this daemon.
+    pub(crate) fn over_tcp(daemon: ExpectedDaemon) -> Result<Self, ClientError> {
+        let (base, token) = (daemon.address.url().clone(), daemon.token.clone());
+        let shown = base.as_str().trim_end_matches('/').to_owned();
+        let builder = reqwest::Client::builder().connector_layer(ProofLayer::new(daemon));
+        let http = build(builder, &shown)?;
+        Ok(Self { http, base, shown, token: Some(token) })
     }
 
     /// Connects to the running daemon. Does not start one.
     pub async fn find(places: &DaemonPlaces) -> Result<Self, ClientError> {
-        let Some(url) = places.address() else {
-            return Err(ClientError::NotRunning { home: places.home.path().display().to_string() });
+        let client = match places.contact() {
+            Some(Contact::Socket(path)) => {
+                let shown = places.address().unwrap_or_else(|| path.display().to_string());
+                Self::through_socket(&path, shown)?
+            }
+            Some(Contact::Tcp(url)) => {
+                Self::over_tcp(places.expected(DaemonAddress::parse(&url)?)?)?
+            }
+            None => {
+                let home = places.home.path().display().to_string();
+                return Err(ClientError::NotRunning { home });
+            }
         };
-        let client = Self::new(&url, places.token())?;
         client.health().await?;
         Ok(client)
     }
@@ -84,7 +102,7 @@ impl Client {
     }
 
     pub fn url(&self) -> &str {
-        self.base.as_str().trim_end_matches('/')
+        &self.shown
     }
 
     pub async fn health(&self) -> Result<Health, ClientError> {
@@ -135,7 +153,7 @@ impl Client {
     pub(crate) fn stream(&self, method: Method, url: Url) -> RequestBuilder {
         let request = self.http.request(method, url);
         match &self.token {
-            Some(token) => request.bearer_auth(token),
+            Some(token) => request.bearer_auth(token.expose()),
             None => request,
         }
     }
@@ -169,6 +187,9 @@ impl Client {
     }
 
     pub(crate) fn broken(&self, error: &reqwest::Error) -> ClientError {
+        if let Some(refused) = proof_error(error) {
+            return refused.clone().into();
+        }
         let url = self.url().to_owned();
         match error.is_timeout() && !error.is_connect() {
             true => ClientError::Late { url, seconds: ANSWER_WITHIN.as_secs() },
@@ -179,6 +200,31 @@ impl Client {
 
 pub(crate) fn garbled(what: &str, error: &dyn std::error::Error) -> ClientError {
     ClientError::Garbled { what: what.to_owned(), reason: error.to_string() }
+}
+
+/// What all connections have in common.
+fn build(builder: ClientBuilder, shown: &str) -> Result<reqwest::Client, AddressError> {
+    let wrong = |reason: String| AddressError { url: shown.to_owned(), reason };
+    builder
+        .no_proxy()
+        .connect_timeout(CONNECT_WITHIN)
+        .pool_idle_timeout(POOL_IDLE)
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_backend_preconfigured(no_trust().map_err(|error| wrong(error.to_string()))?)
+        .build()
+        .map_err(|error| wrong(reason(&error)))
+}
+
+/// Returns the cause, if the daemon did not prove itself.
+fn proof_error(error: &reqwest::Error) -> Option<&ProofError> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if let Some(found) = inner.downcast_ref() {
+            return Some(found);
+        }
+        cause = inner.source();
+    }
+    None
 }
 
 /// Returns the innermost cause. The outer ones are "error sending request" with the address.
@@ -198,11 +244,20 @@ impl std::fmt::Debug for Client {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    fn client(url: &str) -> Client {
+        let address = DaemonAddress::parse(url).unwrap();
+        let (token, name) = (HomeToken::new("the-secret"), "the daemon of /home".to_owned());
+        Client::over_tcp(ExpectedDaemon { address, token, name }).unwrap()
+    }
 
     #[test]
     fn segments_and_parameters_are_encoded() {
-        let client = Client::new("http://127.0.0.1:1/", None).unwrap();
+        let client = client("http://127.0.0.1:1/");
         let mut url = client.at("v1/sessions");
         url.path_segments_mut().unwrap().push("../../x?y");
         let query = [("q", Some("a b&c=\u{e9}")), ("limit", None)];
@@ -214,20 +269,38 @@ mod tests {
         );
     }
 
-    #[test]
-    fn an_address_that_is_none_is_refused() {
-        for url in ["", "localhost:4747", "https://x", "http://", "unix:/x"] {
-            let refused = Client::new(url, None).unwrap_err();
-            assert!(matches!(refused, ClientError::Address { .. }), "{url}: {refused}");
-        }
-    }
-
     #[tokio::test]
     async fn nobody_there_is_unreachable() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", free.local_addr().unwrap());
         drop(free);
-        let error = Client::new(&url, None).unwrap().health().await.unwrap_err();
+        let error = client(&url).health().await.unwrap_err();
         assert!(error.is_unreachable(), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_proves_nothing_gets_nothing() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = client(&format!("http://{}", listener.local_addr().unwrap()));
+        let stranger = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut got = vec![0; 4096];
+            let read = stream.read(&mut got).await.unwrap();
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 30\r\n\r\n{\"status\":\"ok\",\"version\":\"1\"}";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            got.truncate(read);
+            stream.read_to_end(&mut got).await.unwrap();
+            String::from_utf8(got).unwrap()
+        };
+        let asked = async {
+            let error = client.projects().await.unwrap_err();
+            drop(client);
+            error
+        };
+        let (got, error) = tokio::join!(stranger, asked);
+        assert!(matches!(error, ClientError::Proof(ProofError::NotProven { .. })), "{error:?}");
+        assert!(!error.is_unreachable(), "no daemon is started because of it");
+        assert!(got.starts_with("GET /v1/proof?nonce=") && got.ends_with("\r\n\r\n"), "{got}");
+        assert!(!got.contains("the-secret") && got.matches("HTTP/1.1").count() == 1, "{got}");
     }
 }

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use bethink_api::Problem;
 
+use crate::address::AddressError;
+use crate::proof::ProofError;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// No daemon is listening there, or the connection broke.
@@ -26,8 +29,11 @@ pub enum ClientError {
     /// An unexpected answer, perhaps from another version.
     #[error("could not read the daemon's answer to {what}: {reason}")]
     Garbled { what: String, reason: String },
-    #[error("{url:?} is not a valid daemon address: {reason}; use http://HOST:PORT")]
-    Address { url: String, reason: String },
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Another program answers at the daemon's address.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
 }
 
 impl ClientError {

@@ -3,16 +3,22 @@
 //! Owns the HTTP transport, the typed routes, and the reading of problems and event streams. The wire types are in
 //! `bethink-api`. Uses no engine, store or terminal; the environment is passed as a lookup function.
 //!
-//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`mcp`] → [`error`] → [`events`] →
+//! A request goes through the home's socket. Without one it goes over TCP, to a program that has proved to be the daemon.
+//!
+//! Reading order: [`places`] → [`proof`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`mcp`] → [`error`] → [`events`] →
 //! [`start`] → [`stop`], and [`quick`] for hooks.
 
+mod address;
 pub mod client;
 pub mod error;
 pub mod events;
+pub mod exchange;
 pub mod mcp;
 pub mod memories;
 pub mod notes;
 pub mod places;
+pub mod proof;
+mod proven;
 pub mod quick;
 pub mod routes;
 pub mod start;

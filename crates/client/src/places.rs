@@ -1,9 +1,15 @@
 //! The daemon's home, and how a client finds the daemon in it.
 
-use std::path::{Path, PathBuf};
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
 
 use bethink_api::DaemonFile;
 use bethink_config::Home;
+use bethink_credentials::HomeToken;
+
+use crate::address::DaemonAddress;
+use crate::proof::{ExpectedDaemon, ProofError};
 
 /// The home of a daemon, and what the environment overrides.
 #[derive(Clone)]
@@ -43,20 +49,60 @@ impl DaemonPlaces {
         serde_json::from_slice(&std::fs::read(self.home.daemon_file()).ok()?).ok()
     }
 
-    pub fn token(&self) -> Option<String> {
-        self.token.clone().or_else(|| read_token(&self.home.token()))
-    }
-
-    /// The address to try. It is never guessed: a token must not be sent to another program that listens there.
+    /// The address to show. What listens there may be another program.
     pub fn address(&self) -> Option<String> {
         self.url.clone().or_else(|| self.daemon().map(|daemon| daemon.url))
     }
+
+    /// Returns how to reach the daemon, or `None` if none is running. The socket comes first, because only this user's
+    /// processes can serve it. If it is refused, no other way is tried: a daemon that serves no socket removes it.
+    /// Nothing is guessed.
+    pub(crate) fn contact(&self) -> Option<Contact> {
+        if let Some(url) = &self.url {
+            return Some(Contact::Tcp(url.clone()));
+        }
+        let socket = self.home.socket();
+        if socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
+            return Some(Contact::Socket(socket));
+        }
+        self.daemon().filter(|_| self.is_locked()).map(|daemon| Contact::Tcp(daemon.url))
+    }
+
+    /// Whether a daemon is running: it holds the home's lock. The lock is only tried as shared, so that several clients
+    /// can do it at the same time.
+    fn is_locked(&self) -> bool {
+        let Ok(lock) = File::open(self.home.lock()) else { return false };
+        matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    /// The daemon that must prove itself at an address.
+    pub(crate) fn expected(&self, address: DaemonAddress) -> Result<ExpectedDaemon, ProofError> {
+        let name = match self.token {
+            Some(_) => "the daemon whose token is in BETHINK_TOKEN".to_owned(),
+            None => format!("the daemon of {}", self.home.path().display()),
+        };
+        match self.token() {
+            Some(token) => Ok(ExpectedDaemon { address, token: HomeToken::new(&token), name }),
+            None => Err(ProofError::NoToken {
+                address: address.authority(),
+                place: self.home.token().display().to_string(),
+            }),
+        }
+    }
+
+    fn token(&self) -> Option<String> {
+        let read = || std::fs::read_to_string(self.home.token()).ok();
+        let token = self.token.clone().or_else(read)?.trim().to_owned();
+        (!token.is_empty()).then_some(token)
+    }
 }
 
-fn read_token(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let token = text.trim();
-    (!token.is_empty()).then(|| token.to_owned())
+/// How to reach a daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Contact {
+    Socket(PathBuf),
+    /// The daemon must prove itself before anything else is sent.
+    Tcp(String),
 }
 
 impl std::fmt::Debug for DaemonPlaces {
@@ -92,19 +138,44 @@ mod tests {
         assert_eq!(home(&[]), None);
     }
 
+    fn with_daemon_file(dir: &tempfile::TempDir) -> DaemonPlaces {
+        let places = DaemonPlaces::at(dir.path().to_owned());
+        let file = r#"{"url":"http://127.0.0.1:9","pid":1,"version":"0","later":true}"#;
+        std::fs::write(places.home.daemon_file(), file).unwrap();
+        places
+    }
+
     #[test]
-    fn no_address_is_guessed() {
+    fn without_a_socket_the_address_counts_only_while_a_daemon_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let places = DaemonPlaces::at(dir.path().to_owned());
-        assert_eq!(places.address(), None);
         std::fs::write(places.home.token(), "secret\n").unwrap();
-        assert_eq!(places.address(), None);
-        std::fs::write(
-            places.home.daemon_file(),
-            r#"{"url":"http://127.0.0.1:9","pid":1,"version":"0","later":true}"#,
-        )
-        .unwrap();
-        assert_eq!(places.address().as_deref(), Some("http://127.0.0.1:9"));
+        assert_eq!(places.contact(), None);
+        let places = with_daemon_file(&dir);
+        assert_eq!(places.contact(), None, "no daemon has ever locked the home");
+        let lock = File::create(places.home.lock()).unwrap();
+        assert_eq!(places.contact(), None, "nobody holds the lock");
+        lock.lock().unwrap();
+        let tcp = Some(Contact::Tcp("http://127.0.0.1:9".to_owned()));
+        assert_eq!(places.contact(), tcp);
+        drop(lock);
+        assert_eq!(places.contact(), None, "the daemon was killed");
         assert!(!format!("{places:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_socket_comes_first_and_nothing_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = with_daemon_file(&dir);
+        let lock = File::create(places.home.lock()).unwrap();
+        lock.lock().unwrap();
+        std::fs::write(places.home.socket(), "no socket").unwrap();
+        assert!(matches!(places.contact(), Some(Contact::Tcp(_))));
+        std::fs::remove_file(places.home.socket()).unwrap();
+        // Nobody accepts on it any more.
+        drop(std::os::unix::net::UnixListener::bind(places.home.socket()).unwrap());
+        assert_eq!(places.contact(), Some(Contact::Socket(places.home.socket())));
+        let elsewhere = DaemonPlaces { url: Some("http://box:1".into()), ..places };
+        assert_eq!(elsewhere.contact(), Some(Contact::Tcp("http://box:1".into())));
     }
 }

@@ -1,34 +1,30 @@
 //! One request with a deadline, for a process that runs for a few milliseconds.
 //!
 //! A hook runs on each prompt and after each tool. A runtime and a connection pool would cost more than the request
-//! itself, so this uses a plain socket and the subset of HTTP/1.1 that our daemon speaks. All other code uses
-//! [`Client`](crate::Client).
+//! itself, so this uses a plain socket and [`exchange`]. All other code uses [`Client`](crate::Client).
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use bethink_credentials::Nonce;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::places::DaemonPlaces;
+use crate::address::{AddressError, DaemonAddress};
+use crate::exchange::{self, PlainAnswer};
+use crate::places::{Contact, DaemonPlaces};
+use crate::proof::{ExpectedDaemon, MOST_PROOF_BYTES, ProofError};
 
 /// Time to write a request after the deadline. A daemon that hangs reads it from its socket later, and then checks the
 /// spool.
 const LAST_TRY: Duration = Duration::from_millis(1);
 
 /// Maximum size of an answer, in bytes: several times the longest text of a hook, escaped.
-const MOST_ANSWER_BYTES: u64 = 256 << 10;
-
-/// The daemon's answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookResponse {
-    pub status: u16,
-    pub body: String,
-}
+const MOST_ANSWER_BYTES: usize = 256 << 10;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +37,11 @@ pub enum QuickError {
     Broken(#[source] io::Error),
     #[error("could not read the daemon's answer")]
     Garbled,
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Another program answers at the daemon's address.
+    #[error(transparent)]
+    Proof(#[from] ProofError),
 }
 
 /// Posts JSON and waits at most `patience` for the whole answer.
@@ -49,20 +50,36 @@ pub fn post(
     path: &str,
     body: &str,
     patience: Duration,
-) -> Result<HookResponse, QuickError> {
+) -> Result<PlainAnswer, QuickError> {
     let until = Instant::now() + patience;
+    let home = || places.home.path().display().to_string();
     let told = |error: io::Error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => QuickError::Late(patience),
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            QuickError::NotRunning { home: places.home.path().display().to_string() }
+            QuickError::NotRunning { home: home() }
         }
         _ => QuickError::Broken(error),
     };
-    let (mut stream, host, token) = connect(places, until).map_err(told)?;
-    let request = request(path, body, &host, token.as_deref());
+    let contact = places.contact().ok_or_else(|| QuickError::NotRunning { home: home() })?;
+    let (mut stream, request): (Box<dyn Timed>, String) = match contact {
+        Contact::Socket(socket) => {
+            let stream = unix(&socket).map_err(told)?;
+            (Box::new(stream), exchange::post(path, body, "localhost", None))
+        }
+        Contact::Tcp(url) => {
+            let daemon = places.expected(DaemonAddress::parse(&url)?)?;
+            let mut stream = tcp(&daemon.address, until).map_err(told)?;
+            let nonce = Nonce::random();
+            let proof = ask(&mut stream, &daemon, &nonce, until).map_err(told)?;
+            daemon.check(&nonce, &proof)?;
+            // It opens less than the home's token, which no hook needs.
+            let (host, token) = (daemon.address.authority(), daemon.token.of_hooks());
+            (Box::new(stream), exchange::post(path, body, &host, Some(token.expose())))
+        }
+    };
     send(&mut *stream, request.as_bytes(), until).map_err(told)?;
-    let answer = receive(&mut *stream, until).map_err(told)?;
-    parse(&answer).ok_or(QuickError::Garbled)
+    let answer = receive(&mut *stream, MOST_ANSWER_BYTES, until).map_err(told)?;
+    exchange::parse(&answer).ok_or(QuickError::Garbled)
 }
 
 /// A stream with timeouts.
@@ -76,30 +93,22 @@ trait Timed: Read + Write + AsFd {
 impl Timed for UnixStream {}
 impl Timed for TcpStream {}
 
-type Connected = (Box<dyn Timed>, String, Option<String>);
-
-/// Connects through the socket, which only a process of this user can serve, or through TCP if `BETHINK_URL` is set or
-/// the home has no socket.
-fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
-    if places.url.is_none() {
-        match unix(&places.home.socket()) {
-            Ok(stream) => return Ok((Box::new(stream), "localhost".to_owned(), None)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            Err(_) => {}
-        }
-    }
-    let url = match &places.url {
-        Some(url) => url.clone(),
-        None => places.daemon().map(|daemon| daemon.url).ok_or(io::ErrorKind::NotFound)?,
-    };
-    let host = url.strip_prefix("http://").unwrap_or(&url).trim_end_matches('/').to_owned();
-    let address: SocketAddr = match host.parse() {
-        Ok(address) => address,
-        Err(_) => host.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?,
-    };
+fn tcp(address: &DaemonAddress, until: Instant) -> io::Result<TcpStream> {
+    let address = address.target().to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
     let stream = TcpStream::connect_timeout(&address, left(until)?)?;
     stream.set_nodelay(true)?;
-    Ok((Box::new(stream), host, places.token()))
+    Ok(stream)
+}
+
+/// Asks for a proof. The event is sent on the same connection, so that no other program can get it.
+fn ask(
+    stream: &mut TcpStream,
+    daemon: &ExpectedDaemon,
+    nonce: &Nonce,
+    until: Instant,
+) -> io::Result<Vec<u8>> {
+    send(stream, daemon.question(nonce).as_bytes(), until)?;
+    receive(stream, MOST_PROOF_BYTES, until)
 }
 
 /// Connects without blocking: if the daemon is suspended, its connection queue fills up, and `connect` would hang.
@@ -118,16 +127,6 @@ fn left(until: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-fn request(path: &str, body: &str, host: &str, token: Option<&str>) -> String {
-    let access =
-        token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
-    format!(
-        "POST {path} HTTP/1.1\r\nHost: {host}\r\n{access}Content-Type: application/json\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
-
 fn send(stream: &mut dyn Timed, mut bytes: &[u8], until: Instant) -> io::Result<()> {
     while !bytes.is_empty() {
         stream.wait_at_most(left(until).unwrap_or(LAST_TRY))?;
@@ -141,11 +140,11 @@ fn send(stream: &mut dyn Timed, mut bytes: &[u8], until: Instant) -> io::Result<
     Ok(())
 }
 
-/// Reads until the connection ends, as requested, or the announced length is reached.
-fn receive(stream: &mut dyn Timed, until: Instant) -> io::Result<Vec<u8>> {
+/// Reads until the connection ends or the announced length is reached.
+fn receive(stream: &mut dyn Timed, most: usize, until: Instant) -> io::Result<Vec<u8>> {
     let (mut answer, mut buffer) = (Vec::new(), [0; 16 << 10]);
     loop {
-        if is_whole(&answer) {
+        if exchange::is_whole(&answer) {
             return Ok(answer);
         }
         stream.wait_at_most(left(until)?)?;
@@ -155,34 +154,10 @@ fn receive(stream: &mut dyn Timed, until: Instant) -> io::Result<Vec<u8>> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if answer.len() as u64 > MOST_ANSWER_BYTES {
+        if answer.len() > most {
             return Err(io::ErrorKind::InvalidData.into());
         }
     }
-}
-
-fn is_whole(answer: &[u8]) -> bool {
-    split(answer)
-        .is_some_and(|(head, body)| length(head).is_some_and(|length| body.len() >= length))
-}
-
-fn split(answer: &[u8]) -> Option<(&str, &[u8])> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
-    Some((std::str::from_utf8(&answer[..end]).ok()?, &answer[end + 4..]))
-}
-
-fn length(head: &str) -> Option<usize> {
-    let mut headers = head.lines().filter_map(|line| line.split_once(':'));
-    let (_, length) = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-length"))?;
-    length.trim().parse().ok()
-}
-
-/// Parses an answer. The daemon sends the length of every answer that is not a stream.
-fn parse(answer: &[u8]) -> Option<HookResponse> {
-    let (head, body) = split(answer)?;
-    let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-    let body = body.get(..length(head)?)?;
-    Some(HookResponse { status, body: std::str::from_utf8(body).ok()?.to_owned() })
 }
 
 #[cfg(test)]
@@ -213,7 +188,7 @@ mod tests {
         })
     }
 
-    fn ask(places: &DaemonPlaces, patience: u64) -> Result<HookResponse, QuickError> {
+    fn ask(places: &DaemonPlaces, patience: u64) -> Result<PlainAnswer, QuickError> {
         post(places, "/v1/hooks/stop", r#"{"a":1}"#, Duration::from_millis(patience))
     }
 
@@ -225,7 +200,7 @@ mod tests {
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nContent-Length: 2\r\n\r\n{}more",
         );
         let answer = ask(&places, 5_000).unwrap();
-        assert_eq!(answer, HookResponse { status: 200, body: "{}".to_owned() });
+        assert_eq!(answer, PlainAnswer { status: 200, body: "{}".to_owned() });
         let request = daemon.join().unwrap();
         assert!(request.starts_with("POST /v1/hooks/stop HTTP/1.1\r\nHost: localhost\r\n"));
         assert!(request.contains("Content-Length: 7\r\n") && !request.contains("Authorization"));

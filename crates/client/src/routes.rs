@@ -26,6 +26,12 @@ impl Client {
         self.post("v1/dashboard/launch").await
     }
 
+    /// Replaces the daemon's token. This client has the old one, unless it uses the socket.
+    pub async fn rotate_token(&self) -> Result<()> {
+        let request = self.request(Method::POST, self.at("v1/token/rotate"));
+        self.body(request).await.map(drop)
+    }
+
     /// Base URLs for clients of a provider.
     pub async fn gateway(&self) -> Result<api::GatewayAddresses> {
         self.get("v1/gateway", &()).await

@@ -144,9 +144,8 @@ async fn wait(
 
 /// The daemon of `daemon.json`, if it is running.
 async fn serving(places: &DaemonPlaces) -> Option<DaemonFile> {
-    let file = places.daemon()?;
-    let client = Client::new(&file.url, None).ok()?;
-    client.health().await.ok().map(|_| file)
+    Client::find(places).await.ok()?;
+    places.daemon()
 }
 
 async fn lock(places: &DaemonPlaces, until: Instant) -> Result<File, StartError> {

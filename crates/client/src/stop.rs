@@ -4,7 +4,6 @@ use std::io;
 use std::process::Child;
 use std::time::Duration;
 
-use bethink_api::SessionQuery;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tokio::time::Instant;
 
@@ -25,9 +24,9 @@ pub enum StopError {
     )]
     NotOurs { url: String },
     #[error(
-        "process {pid} was not stopped: the program at {url} does not accept your token, so it may not be bethink"
+        "could not find out whether process {pid} is the daemon of this home, so it was not stopped"
     )]
-    Stranger { url: String, pid: u32, source: Box<ClientError> },
+    Stranger { pid: u32, source: Box<ClientError> },
     #[error("could not stop process {pid}")]
     Signal { pid: u32, source: io::Error },
     #[error("process {pid} is still running {} s after it was asked to stop", GONE_WITHIN.as_secs())]
@@ -42,13 +41,12 @@ pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32
     }
     let not_running = || StopError::NotRunning { home: places.home.path().display().to_string() };
     let file = places.daemon().ok_or_else(not_running)?;
-    match is_ours(places, &file.url).await {
-        Ok(()) => {}
-        Err(error) if error.is_unreachable() => return Err(not_running()),
-        Err(error) => {
-            let (url, pid) = (file.url, file.pid);
-            return Err(StopError::Stranger { url, pid, source: Box::new(error) });
-        }
+    // The process id may have been reused: only the daemon of this home can be found.
+    if let Err(error) = Client::find(places).await {
+        return Err(match error.is_unreachable() {
+            true => not_running(),
+            false => StopError::Stranger { pid: file.pid, source: Box::new(error) },
+        });
     }
     let Some(pid) = i32::try_from(file.pid).ok().and_then(Pid::from_raw) else {
         return Err(not_running());
@@ -63,13 +61,6 @@ pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32
         tokio::time::sleep(LOOK_EVERY).await;
     }
     Ok(file.pid)
-}
-
-/// The process id may have been reused; only the daemon of this home answers there and accepts this home's token.
-async fn is_ours(places: &DaemonPlaces, url: &str) -> Result<(), ClientError> {
-    let client = Client::new(url, places.token())?;
-    client.health().await?;
-    client.sessions(&SessionQuery { limit: Some(1), ..SessionQuery::default() }).await.map(drop)
 }
 
 fn is_gone(pid: Pid, child: &mut Option<Child>) -> bool {
