@@ -20,7 +20,7 @@ pub(crate) use memory::{
 pub(crate) use session::{
     HistoryArgs, ListSessions, NewSessionArgs, NotesCommand, Search, SessionCommand,
 };
-pub(crate) use start::{ConfigCommand, Demo};
+pub(crate) use start::{ConfigCommand, Demo, TokenCommand};
 pub(crate) use team::TeamCommand;
 pub(crate) use window::{Compact, Expand};
 
@@ -127,6 +127,10 @@ pub(crate) enum CliCommand {
     /// Show the base URLs to set in Anthropic and OpenAI clients
     #[command(after_help = "Example: bethink gateway --project ~/src/app")]
     Gateway,
+    /// Replace the token that gives programs access to the daemon
+    #[command(subcommand, arg_required_else_help = true)]
+    #[command(after_help = "Example: bethink token rotate")]
+    Token(TokenCommand),
     /// Show the daemon's log
     #[command(after_help = "Example: bethink logs -n 200 --follow")]
     Logs {

@@ -4,6 +4,7 @@ use std::io;
 
 use bethink_api::Problem;
 use bethink_client::places::NoHome;
+use bethink_client::proof::ProofError;
 use bethink_client::{ClientError, StartError, StopError};
 use bethink_replay::ReplayError;
 use bethink_terminal::{Screen, StyledText, Tone};
@@ -12,6 +13,10 @@ use bethink_terminal::{Screen, StyledText, Tone};
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 const UNREACHABLE: u8 = 3;
+
+/// What to do if another program answers at the daemon's address.
+pub(crate) const ANOTHER_PROGRAM: &str = "check BETHINK_URL, or unset it, and run `bethink up`; if that program may have received the token from another \
+     client, run `bethink token rotate`";
 
 /// The result of a command, whose output is already printed.
 pub(crate) type Done = Result<(), CliFailure>;
@@ -119,6 +124,9 @@ impl CliFailure {
             Self::Client(ClientError::Refused(problem)) => refusal_hint(problem),
             Self::Client(ClientError::NotRunning { .. } | ClientError::Unreachable { .. }) => {
                 Some("run `bethink up` to start the daemon, or `bethink doctor` to find out what is wrong".into())
+            }
+            Self::Client(ClientError::Proof(ProofError::NotProven { .. })) => {
+                Some(ANOTHER_PROGRAM.into())
             }
             Self::Client(ClientError::Start(StartError::NotFound { .. })) => {
                 Some("install `bethinkd` in the same directory as `bethink`, or in a directory in PATH".into())

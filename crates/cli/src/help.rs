@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "usage",
             "uninstall",
             "gateway",
+            "token",
             "mcp",
             "hook",
             "replay",

@@ -13,6 +13,16 @@ pub(crate) struct Demo {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Replace the token, and refuse the old one at once
+    ///
+    /// Use it if another program may know the token. Whatever has a copy of the token, or an address of the gateway, must
+    /// be set up again; the command says how.
+    #[command(after_help = "Example: bethink token rotate")]
+    Rotate,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// List all settings with their values and where each comes from
     #[command(after_help = "Example: bethink config list")]

@@ -14,7 +14,7 @@ use bethink_terminal::{Screen, StyledText, Tone, hanging};
 
 use super::finding::{DoctorFinding, Verdict, fail, ok, tip, warn};
 use crate::app::{CliApp, starter};
-use crate::failure::{CliFailure, Done};
+use crate::failure::{ANOTHER_PROGRAM, CliFailure, Done};
 
 /// Free space, in bytes, below which writes may soon fail.
 const LITTLE_SPACE: u64 = 1_000_000_000;
@@ -26,11 +26,15 @@ const LARGE_LOG: u64 = 100_000_000;
 pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     let daemon = Client::find(&app.places).await;
     let mut findings = agents::agents(app);
+    if let Ok(client) = &daemon {
+        findings.extend(agents::gateway(app, client).await);
+    }
     findings.push(program(app));
     findings.extend(self::daemon(app, &daemon).await);
     findings.push(home(app.places.home.path()));
     findings.push(token(&app.places.home.token()));
     findings.push(listens(app));
+    findings.extend(moved(app));
     findings.push(database(app.places.home.path()));
     findings.push(disk(app.places.home.path()));
     if let Ok(client) = &daemon {
@@ -94,6 +98,7 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
         }
         Err(error) => {
             let todo = match app.places.url {
+                _ if matches!(error, ClientError::Proof(_)) => ANOTHER_PROGRAM,
                 Some(_) => "check BETHINK_URL, or unset it to use your own daemon",
                 None => {
                     "run `bethink logs` to see what happened; `bethink down` and `bethink up` restart it"
@@ -232,9 +237,21 @@ fn listens(app: &CliApp) -> DoctorFinding {
             format!(
                 "{host}, reachable from other machines; the token crosses the network unencrypted"
             ),
-            "listen on 127.0.0.1, and use ssh to reach it from other machines",
+            "listen on 127.0.0.1, and use ssh to reach it from other machines, through the same port number",
         ),
     }
+}
+
+/// Reports that another program took the home's port.
+fn moved(app: &CliApp) -> Option<DoctorFinding> {
+    let note = app.places.home.moved_note();
+    let found = std::fs::read_to_string(&note).ok()?;
+    let todo = format!(
+        "agents that use the gateway still send their requests to that program: run `bethink install AGENT --gateway` \
+         for each, or `bethink gateway`; then delete {}",
+        note.display()
+    );
+    Some(warn("port", found.trim(), todo))
 }
 
 fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use bethink_api::GatewayAddresses;
 use bethink_install::{
-    ClientPlaces, InstallAgent, InstallRequest, InstallState, SettingsFile, files, unified_diff,
+    ClientPlaces, InstallAgent, InstallRequest, InstallState, Ours, SettingsEdit, SettingsFile,
+    files, unified_diff,
 };
 use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
@@ -114,12 +116,36 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     show(app, agent, &outcomes, dry_run)
 }
 
-pub(super) fn states(app: &CliApp) -> Vec<(InstallAgent, PathBuf, Result<InstallState, String>)> {
+/// An agent, one of its files, and the state of our entries in it.
+pub(super) type FileState = (InstallAgent, PathBuf, Result<InstallState, String>);
+
+pub(super) fn states(app: &CliApp) -> Vec<FileState> {
     let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
+    states_of(app, &wanted, |_| true)
+}
+
+/// Returns the states of the gateway's addresses alone.
+pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<FileState> {
+    let wanted = InstallRequest {
+        program: program(app),
+        anthropic: Some(addresses.anthropic),
+        openai: Some(addresses.openai),
+    };
+    let is_address =
+        |edit: &SettingsEdit| matches!(edit, SettingsEdit::Member { ours: Ours::Address, .. });
+    states_of(app, &wanted, is_address)
+}
+
+fn states_of(
+    app: &CliApp,
+    wanted: &InstallRequest,
+    counts: impl Fn(&SettingsEdit) -> bool,
+) -> Vec<FileState> {
     let Ok(places) = places(app, false) else { return Vec::new() };
     let mut states = Vec::new();
     for agent in InstallAgent::ALL {
-        for file in files(agent, &places, &wanted) {
+        for mut file in files(agent, &places, wanted) {
+            file.edits.retain(&counts);
             let path = existing(file.path.clone());
             let Ok(now) = Configured::read(&path) else { continue };
             let state = file.state(now.text()).map_err(|fault| fault.to_string());

@@ -28,6 +28,7 @@ mod service;
 mod session;
 mod team;
 mod todo;
+mod token;
 mod usage;
 
 use clap_complete::Shell;
@@ -78,6 +79,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
         CliCommand::Dashboard { print } => dashboard::open(app, print).await,
         CliCommand::Config(command) => config::run(app, command),
         CliCommand::Gateway => gateway::gateway(app).await,
+        CliCommand::Token(command) => token::run(app, command).await,
         CliCommand::Logs { follow, lines } => daemon::logs(app, follow, lines).await,
         CliCommand::Session(command) => Box::pin(session::run(app, command)).await,
         CliCommand::Context { count } => context::context(app, count).await,

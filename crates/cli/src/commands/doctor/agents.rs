@@ -1,12 +1,13 @@
 //! The agents on this machine, whether bethink is installed for them, and problems with their hooks.
 
+use bethink_client::Client;
 use bethink_install::{InstallAgent, InstallState};
 use bethink_spool::{Faults, Spool};
 use bethink_terminal::words::plural;
 
 use crate::app::CliApp;
 use crate::commands::finding::{DoctorFinding, ok, tip, warn};
-use crate::commands::install::{is_present, states};
+use crate::commands::install::{address_states, is_present, states};
 
 pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
     let mut findings: Vec<DoctorFinding> =
@@ -52,6 +53,19 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
         }
     }
     Some(ok("agents", format!("{name}: installed")))
+}
+
+/// Reports agents that send their model calls to an address that the gateway no longer has.
+pub(super) async fn gateway(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
+    let Ok(addresses) = client.gateway().await else { return Vec::new() };
+    let states = address_states(app, addresses).into_iter();
+    let stale = states.filter(|(_, _, state)| *state == Ok(InstallState::Stale));
+    let findings = stale.map(|(agent, path, _)| {
+        let name = agent.as_str();
+        let found = format!("{name}: the gateway's address in {} is outdated", path.display());
+        warn("agents", found, format!("run `bethink install {name} --gateway`"))
+    });
+    findings.collect()
 }
 
 fn waiting(app: &CliApp) -> Option<DoctorFinding> {

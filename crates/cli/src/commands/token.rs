@@ -1,0 +1,29 @@
+//! `bethink token rotate`: replaces the daemon's token.
+
+use serde_json::json;
+
+use crate::app::CliApp;
+use crate::args::TokenCommand;
+use crate::failure::Done;
+
+pub(crate) async fn run(app: &mut CliApp, command: TokenCommand) -> Done {
+    match command {
+        TokenCommand::Rotate => rotate(app).await,
+    }
+}
+
+async fn rotate(app: &mut CliApp) -> Done {
+    app.client().await?.rotate_token().await?;
+    let told = json!({ "rotated": true, "url": app.places.address() });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    screen.note("the daemon has a new token and refuses the old one")?;
+    for next in [
+        "hooks, `bethink mcp` and the editors use the new one by themselves",
+        "for an agent whose model calls go through the gateway: `bethink install AGENT --gateway`",
+        "for a client that you set up with an address of the gateway: `bethink gateway`",
+        "an open dashboard is logged out: `bethink dashboard` opens it again",
+    ] {
+        screen.hint(next)?;
+    }
+    Ok(())
+}
