@@ -33,7 +33,8 @@ fn served(client: &mut Client) -> Vec<(String, String)> {
 
 /// Routes that need no token, because they reveal nothing.
 fn is_open(method: &str, path: &str) -> bool {
-    let page = matches!(path, "/" | "/health" | "/openapi.json") || path.starts_with("/assets/");
+    let page = matches!(path, "/" | "/health" | "/openapi.json" | "/v1/proof")
+        || path.starts_with("/assets/");
     (method == "GET" && page) || (method, path) == ("POST", "/v1/dashboard/login")
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+use bethink_credentials::{HomeToken, Nonce};
 use bethink_harness::daemon::binary;
 use bethink_harness::wait::PATIENCE;
 use bethink_harness::{say, until};
@@ -244,6 +246,19 @@ fn a_daemon_that_restarts_is_found_again() {
     assert_eq!(piped.end(), (vec![], 0, String::new()));
 }
 
+/// Answers the question that a client asks first on each connection, as a daemon with the token `t` does.
+fn prove(from: &mut impl BufRead, to: &mut TcpStream) {
+    let (mut head, port) = (String::new(), to.local_addr().unwrap().port());
+    while !head.ends_with("\r\n\r\n") {
+        assert!(from.read_line(&mut head).unwrap() > 0, "{head}");
+    }
+    let nonce = head.split_once("?nonce=").unwrap().1.split(' ').next().unwrap();
+    let proof = HomeToken::new("t").proof(port, &Nonce::parse(nonce).unwrap());
+    let body = json!({ "proof": proof }).to_string();
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    to.write_all(answer.as_bytes()).unwrap();
+}
+
 /// A server that takes a request and goes away: the call is told so, and is not made twice.
 #[test]
 fn a_daemon_that_goes_away_in_a_call_is_an_error_of_that_call() {
@@ -256,6 +271,7 @@ fn a_daemon_that_goes_away_in_a_call_is_an_error_of_that_call() {
     thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
             let mut from = BufReader::new(client.try_clone().unwrap());
+            prove(&mut from, &mut client);
             let (mut first, mut line, mut length) = (String::new(), String::new(), 0);
             from.read_line(&mut first).unwrap();
             while from.read_line(&mut line).unwrap() > 2 {

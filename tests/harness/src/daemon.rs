@@ -20,6 +20,8 @@ pub struct Home {
     root: TempDir,
     home: PathBuf,
     program: Option<PathBuf>,
+    /// The `--listen` argument.
+    listen: Option<&'static str>,
     env: Vec<(String, String)>,
 }
 
@@ -34,7 +36,7 @@ impl Home {
     pub fn new() -> Self {
         let root = TempDir::with_prefix("bethink-").expect("a temporary directory");
         let home = root.path().join("home");
-        Self { root, home, program: None, env: Vec::new() }
+        Self { root, home, program: None, listen: Some("127.0.0.1:0"), env: Vec::new() }
     }
 
     /// A home at this path, for example on a full disk.
@@ -51,6 +53,12 @@ impl Home {
     /// Runs this build of the daemon instead of the one built with the tests.
     pub fn running(mut self, program: &Path) -> Self {
         self.program = Some(program.to_owned());
+        self
+    }
+
+    /// Starts the daemon without an address, so that it uses the one of its settings or its home.
+    pub fn on_its_own_port(mut self) -> Self {
+        self.listen = None;
         self
     }
 
@@ -92,8 +100,8 @@ impl Home {
         own.for_each(|(key, _)| {
             command.env_remove(key);
         });
+        command.args(self.listen.iter().flat_map(|listen| ["--listen", listen]));
         command
-            .args(["--listen", "127.0.0.1:0"])
             // A person without files of other agents.
             .env("HOME", self.root.path().join("person"))
             .env("BETHINK_HOME", &self.home)

@@ -1,0 +1,63 @@
+//! `bethink token rotate`: the old token and what it opened are refused at once.
+
+use std::os::unix::fs::PermissionsExt;
+
+use bethink_harness::{Client, Daemon, Request, http, say, until, wait};
+
+use crate::person::{Person, token};
+
+#[test]
+fn an_old_token_and_what_is_derived_from_it_are_refused_at_once() {
+    let daemon = Daemon::fresh();
+    let old = daemon.token().to_owned();
+    let session = daemon.session(200_000);
+    let capability = daemon.client().get("/v1/gateway").ok();
+    let capability = capability["anthropic"].as_str().unwrap().to_owned();
+    let path = capability.split_once("/anthropic").unwrap().1.to_owned();
+    let open = |daemon: &Daemon| {
+        let request = format!(
+            "GET /anthropic{path}/v1/models HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            daemon.addr()
+        );
+        http::raw(daemon.addr(), request.as_bytes()).unwrap().unwrap().status
+    };
+    assert_ne!(open(&daemon), 401, "the capability opens the gateway");
+    let events = daemon.client().events(&format!("/v1/sessions/{session}/events"), None);
+    let mut kept_alive = daemon.client();
+    kept_alive.get("/v1/sessions").ok();
+
+    let rotated = Person::of(&daemon.home).run(&["token", "rotate"]);
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    assert!(rotated.err.contains("bethink install AGENT --gateway"), "{rotated:?}");
+
+    assert_eq!(kept_alive.must(&Request::new("GET", "/v1/sessions")).status, 401);
+    assert_eq!(open(&daemon), 401);
+    assert_eq!(events.count(), 0, "the stream of the old token ends");
+    let new = token(daemon.home.path());
+    assert_ne!(new, old);
+    let mode = daemon.home.path().join("token").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut client = Client::new(daemon.addr(), &new);
+    client.get("/v1/sessions").ok();
+    let events = client.events(&format!("/v1/sessions/{session}/events"), None);
+    let messages = serde_json::json!({ "messages": [say::user("after")] });
+    client.post(&format!("/v1/sessions/{session}/messages"), &messages).ok();
+    assert!(events.take(1).count() == 1, "a stream of the new token goes on");
+}
+
+#[test]
+fn a_new_token_stays_after_a_restart_and_clients_find_it() {
+    let mut daemon = bethink_harness::Home::new().with("BETHINK_DAEMON__SOCKET", "false").start();
+    let person = Person::of(&daemon.home);
+    let old = daemon.token().to_owned();
+    assert_eq!(person.run(&["token", "rotate"]).code, Some(0));
+    assert_eq!(person.run(&["session", "ls"]).code, Some(0), "over TCP, with the new token");
+    assert_eq!(person.prompts().code, Some(0));
+    let emptied = until(wait::PATIENCE, || (person.waiting() == 0).then_some(()));
+    assert!(emptied.is_some());
+    daemon.kill9();
+    daemon.start();
+    assert_eq!(daemon.token(), token(daemon.home.path()));
+    assert_ne!(daemon.token(), old);
+    assert_eq!(Client::new(daemon.addr(), &old).must(&Request::new("GET", "/v1/jobs")).status, 401);
+}
