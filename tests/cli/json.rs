@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 58] = [
+const RUNS: [&str; 59] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -68,6 +68,7 @@ const RUNS: [&str; 58] = [
     "uninstall codex",
     "gateway",
     "dashboard",
+    "token rotate",
     "usage",
     "doctor",
 ];

@@ -12,6 +12,7 @@ mod service;
 mod surface;
 mod team;
 mod terminal;
+mod token;
 
 use std::fs;
 use std::path::{Path, PathBuf};

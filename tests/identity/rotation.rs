@@ -3,8 +3,21 @@
 use std::os::unix::fs::PermissionsExt;
 
 use bethink_harness::{Client, Daemon, Request, http, say, until, wait};
+use serde_json::json;
 
 use crate::person::{Person, token};
+
+/// A request of a browser that has logged in.
+fn log_in(daemon: &Daemon) -> Request {
+    let launch = daemon.client().post("/v1/dashboard/launch", &json!({})).ok();
+    let (_, launch) = launch["url"].as_str().unwrap().split_once("#launch=").unwrap();
+    let login = Request::new("POST", "/v1/dashboard/login").json(&json!({ "launch": launch }));
+    let answer = daemon.client().must(&login.anonymous());
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let page = answer.ok()["page"].as_str().unwrap().to_owned();
+    let request = Request::new("GET", "/v1/sessions").anonymous();
+    request.header("Cookie", &cookie).header("X-Bethink-Page", &page)
+}
 
 #[test]
 fn an_old_token_and_what_is_derived_from_it_are_refused_at_once() {
@@ -23,6 +36,8 @@ fn an_old_token_and_what_is_derived_from_it_are_refused_at_once() {
     };
     assert_ne!(open(&daemon), 401, "the capability opens the gateway");
     let events = daemon.client().events(&format!("/v1/sessions/{session}/events"), None);
+    let page = log_in(&daemon);
+    assert_eq!(daemon.client().must(&page).status, 200);
     let mut kept_alive = daemon.client();
     kept_alive.get("/v1/sessions").ok();
 
@@ -32,6 +47,7 @@ fn an_old_token_and_what_is_derived_from_it_are_refused_at_once() {
 
     assert_eq!(kept_alive.must(&Request::new("GET", "/v1/sessions")).status, 401);
     assert_eq!(open(&daemon), 401);
+    assert_eq!(daemon.client().must(&page).status, 401, "the page is logged out");
     assert_eq!(events.count(), 0, "the stream of the old token ends");
     let new = token(daemon.home.path());
     assert_ne!(new, old);
@@ -40,7 +56,7 @@ fn an_old_token_and_what_is_derived_from_it_are_refused_at_once() {
     let mut client = Client::new(daemon.addr(), &new);
     client.get("/v1/sessions").ok();
     let events = client.events(&format!("/v1/sessions/{session}/events"), None);
-    let messages = serde_json::json!({ "messages": [say::user("after")] });
+    let messages = json!({ "messages": [say::user("after")] });
     client.post(&format!("/v1/sessions/{session}/messages"), &messages).ok();
     assert!(events.take(1).count() == 1, "a stream of the new token goes on");
 }

@@ -149,6 +149,17 @@ fn without_a_token_nothing_is_sent() {
     assert_eq!(stranger.heard(), "");
 }
 
+/// Clients would only try the socket that a killed daemon left.
+#[test]
+fn a_daemon_without_a_socket_removes_that_of_an_earlier_one() {
+    let mut earlier = Daemon::fresh();
+    earlier.kill9();
+    let home = Home::at(earlier.home.path()).with("BETHINK_DAEMON__SOCKET", "false");
+    let daemon = home.start();
+    assert!(!daemon.home.path().join("daemon.sock").exists());
+    assert_eq!(Person::of(&daemon.home).run(&["status"]).code, Some(0));
+}
+
 /// With the socket there, no command and no hook uses TCP.
 #[test]
 fn the_socket_comes_first() {

@@ -21,3 +21,22 @@ pub(crate) fn moved(home: &Home, token: &CurrentToken, from: u16, to: u16) -> io
     );
     private_file::replace(&home.moved_note(), note.as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[test]
+    fn a_move_replaces_the_token_and_is_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        let token = CurrentToken::of(home.clone(), CancellationToken::new()).unwrap();
+        let old = token.get();
+        moved(&home, &token, 4747, 4748).unwrap();
+        assert!(!token.get().is(old.expose().as_bytes()));
+        let note = std::fs::read_to_string(home.moved_note()).unwrap();
+        assert!(note.contains("4747") && note.contains("4748"), "{note}");
+    }
+}
