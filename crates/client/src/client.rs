@@ -35,8 +35,10 @@ const POOL_IDLE: Duration = Duration::from_secs(20);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
-    /// The address to show.
+    /// The TCP address, to show.
     shown: String,
+    /// What requests connect to, for errors: the socket, or the address.
+    target: String,
     /// `None` through the socket, which needs none.
     token: Option<HomeToken>,
 }
@@ -52,11 +54,11 @@ fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
 }
 
 impl Client {
-    /// Requests go through the socket of a home. `shown` names the daemon in errors.
+    /// Requests go through the socket of a home.
     fn through_socket(path: &Path, shown: String) -> Result<Self, ClientError> {
         let base = DaemonAddress::parse(SOCKET_URL)?.url().clone();
         let http = build(reqwest::Client::builder().unix_socket(path), &shown)?;
-        Ok(Self { http, base, shown, token: None })
+        Ok(Self { http, base, shown, target: path.display().to_string(), token: None })
     }
 
     /// Requests go over TCP, to a program that proves on each connection that it is this daemon.
@@ -65,7 +67,7 @@ impl Client {
         let shown = base.as_str().trim_end_matches('/').to_owned();
         let builder = reqwest::Client::builder().connector_layer(ProofLayer::new(daemon));
         let http = build(builder, &shown)?;
-        Ok(Self { http, base, shown, token: Some(token) })
+        Ok(Self { http, base, target: shown.clone(), shown, token: Some(token) })
     }
 
     /// Connects to the running daemon. Does not start one.
@@ -190,7 +192,7 @@ impl Client {
         if let Some(refused) = proof_error(error) {
             return refused.clone().into();
         }
-        let url = self.url().to_owned();
+        let url = self.target.clone();
         match error.is_timeout() && !error.is_connect() {
             true => ClientError::Late { url, seconds: ANSWER_WITHIN.as_secs() },
             false => ClientError::Unreachable { url, reason: reason(error) },

@@ -65,7 +65,8 @@ impl DaemonPlaces {
         if socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
             return Some(Contact::Socket(socket));
         }
-        self.daemon().filter(|_| self.is_locked()).map(|daemon| Contact::Tcp(daemon.url))
+        // In this order: a daemon that takes the lock removes the file of an earlier one.
+        self.is_locked().then(|| self.daemon())?.map(|daemon| Contact::Tcp(daemon.url))
     }
 
     /// Whether a daemon is running: it holds the home's lock. The lock is only tried as shared, so that several clients

@@ -1,7 +1,7 @@
 //! The lock of the home directory. The daemon that holds it owns all leased jobs.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -43,10 +43,22 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
         }
         Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
     }
+    remove_leftover(home);
     // Only for the error message of another daemon: the kernel holds the lock.
     let holder = format!("pid {}\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(cannot)?;
     Ok(file)
+}
+
+/// Removes the address of a daemon that was killed, where another program may listen now.
+fn remove_leftover(home: &Path) {
+    let file = Home::new(home).daemon_file();
+    match std::fs::remove_file(&file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            tracing::warn!(file = %file.display(), %error, "could not remove an old address");
+        }
+        _ => {}
+    }
 }
 
 async fn try_lock(file: &File) -> Result<(), TryLockError> {

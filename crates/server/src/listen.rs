@@ -18,8 +18,8 @@ pub enum ListenError {
     )]
     NotLoopback(SocketAddr),
     #[error(
-        "could not listen on {address}; if another program uses the port, choose a free one with \
-         `--listen 127.0.0.1:0`"
+        "could not listen on {address}; if another program uses the port, let bethink choose one: \
+         `bethink config set daemon.listen auto`"
     )]
     Bind {
         address: SocketAddr,
