@@ -44,6 +44,8 @@ export class EventStream implements AsyncIterable<BethinkEvent> {
   readonly #options: EventOptions;
   readonly #closed = new AbortController();
   #lastEventId: string;
+  /** Whether a connection may have been lost, so that events were missed if the next one has no ID to resume after. */
+  #hadConnection: boolean;
   #pause = FIRST_PAUSE;
   #wake = () => {};
 
@@ -51,6 +53,7 @@ export class EventStream implements AsyncIterable<BethinkEvent> {
     this.#open = open;
     this.#options = options;
     this.#lastEventId = options.lastEventId ?? "";
+    this.#hadConnection = this.#lastEventId !== "";
     if (options.signal?.aborted) this.close();
     options.signal?.addEventListener("abort", () => this.close(), { once: true, signal: this.#closed.signal });
   }
@@ -74,9 +77,8 @@ export class EventStream implements AsyncIterable<BethinkEvent> {
       } catch (error) {
         if (this.#closed.signal.aborted) return;
         if (this.#lastEventId !== "" && error instanceof ApiError && error.status === 422) {
-          // The daemon no longer knows the ID.
+          // The daemon no longer knows the ID. The next connection starts with a reset.
           this.#lastEventId = "";
-          yield { event: "reset", data: {}, id: "", session_id: undefined };
           continue;
         }
         onDisconnect?.(error);
@@ -98,6 +100,8 @@ export class EventStream implements AsyncIterable<BethinkEvent> {
     try {
       const response = await this.#open(path, headers, connection.signal);
       onConnect?.();
+      if (this.#hadConnection && this.#lastEventId === "") yield { event: "reset", data: {}, id: "", session_id: undefined };
+      this.#hadConnection = true;
       const parser = new EventParser();
       const decoder = new TextDecoder();
       const reader = response.body?.getReader();

@@ -44,6 +44,23 @@ test("an ID that the daemon does not know becomes a reset", async () => {
   assert.deepEqual(asked, ["/v1/sessions/a%2Fb/events 5", "/v1/sessions/a%2Fb/events -"]);
 });
 
+test("a stream that is lost before its first event continues with a reset", async () => {
+  const { events, asked } = await read(3, [":\n\n", new ConnectionError("refused"), event(1), event(2)]);
+  assert.deepEqual(events.map((one) => one.event), ["reset", "message", "message"]);
+  assert.deepEqual(asked, ["/v1/events -", "/v1/events -", "/v1/events -", "/v1/events 1"]);
+});
+
+test("a stream whose first connection succeeds late has missed nothing", async () => {
+  const { events } = await read(1, [new ConnectionError("refused"), event(1)]);
+  assert.deepEqual(events.map((one) => one.event), ["message"]);
+});
+
+test("a reset follows the connection, so that nothing happens unseen between them", async () => {
+  const { events, asked } = await read(1, [422, new ConnectionError("refused"), event(9)], { lastEventId: "5" });
+  assert.deepEqual(events.map((one) => one.event), ["reset"]);
+  assert.equal(asked.length, 3);
+});
+
 test("a refusal ends the stream, unless the caller wants to reconnect", async () => {
   await assert.rejects(read(1, [401]), /401/);
   const lost: unknown[] = [];
