@@ -79,35 +79,42 @@ export class Client {
     }
   }
 
-  /** Sends a request, and again if its connection is lost. The key stays the same, so a change is made once. */
+  /** Sends a request within one time limit for all of its attempts. */
   async #send(method: Method, template: string, options: AnyOptions): Promise<{ response: Response; text: string }> {
-    const path = fillPath(template, options);
-    const init = { method: method.toUpperCase(), ...requestBody(method, options) };
-    const end = Date.now() + (options.timeout ?? this.#timeout);
+    const { timeout = this.#timeout } = options;
+    const { signal, end, expired } = deadline(timeout, options.signal);
+    try {
+      const init = { method: method.toUpperCase(), ...requestBody(method, options), signal };
+      return await this.#attempts(fillPath(template, options), init, Date.now() + timeout);
+    } catch (error) {
+      throw expired() ? new TimeoutError(timeout) : error;
+    } finally {
+      end();
+    }
+  }
+
+  /** Sends a request, and again if its connection is lost. The key stays the same, so a change is made once. */
+  async #attempts(path: string, init: SignalledInit, end: number): Promise<{ response: Response; text: string }> {
     let lost: ConnectionError | undefined;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#once(path, init, options);
+        return await this.#once(path, init);
       } catch (error) {
         if (error instanceof ConnectionError && error.sent) lost ??= error;
         const pause = retryPause(error, attempt, lost !== undefined);
         if (pause === undefined || Date.now() + pause > end) throw error instanceof ConnectionError ? (lost ?? error) : error;
-        await sleep(pause, options.signal);
+        await sleep(pause, init.signal);
       }
     }
   }
 
-  async #once(path: string, init: RequestInit, options: AnyOptions): Promise<{ response: Response; text: string }> {
-    const { signal, end, expired } = deadline(options.timeout ?? this.#timeout, options.signal);
+  async #once(path: string, init: SignalledInit): Promise<{ response: Response; text: string }> {
     try {
-      const response = await this.#open(path, { ...init, signal });
+      const response = await this.#open(path, init);
       return { response, text: await readText(response, this.#maxBytes) };
     } catch (error) {
-      if (expired()) throw new TimeoutError(options.timeout ?? this.#timeout);
-      if (error instanceof ApiError || error instanceof ConnectionError || error instanceof RangeError || signal.aborted) throw error;
+      if (error instanceof ApiError || error instanceof ConnectionError || error instanceof RangeError || init.signal.aborted) throw error;
       throw new ConnectionError("the connection to the daemon was lost", { cause: error });
-    } finally {
-      end();
     }
   }
 
@@ -118,6 +125,8 @@ export class Client {
     return response;
   }
 }
+
+type SignalledInit = RequestInit & { signal: AbortSignal };
 
 interface AnyOptions extends CallOptions {
   path?: unknown;
@@ -151,7 +160,6 @@ function requestBody(method: Method, options: AnyOptions): RequestInit {
 
 /** Milliseconds to wait before the next attempt; `undefined` if another attempt cannot help. */
 function retryPause(error: unknown, attempt: number, sent: boolean): number | undefined {
-  if (error instanceof TimeoutError) return undefined;
   // The first request with this key is still running.
   if (error instanceof ApiError && error.status === 409) return error.retryAfter;
   if (attempt === ATTEMPTS) return undefined;

@@ -125,6 +125,18 @@ test("an answer that takes too long or is too large is given up", async () => {
   assert.deepEqual([slow.sent.length, large.sent.length], [1, 1]);
 });
 
+test("attempts share one time limit", async ({ mock }) => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const { client: one, sent } = client([lost(), "silence"], { timeout: 400 });
+  const ended = assert.rejects(one.get("/v1/projects"), TimeoutError);
+  await new Promise(setImmediate);
+  mock.timers.tick(200);
+  await new Promise(setImmediate);
+  assert.equal(sent.length, 2, "after the first pause");
+  mock.timers.tick(200);
+  await ended;
+});
+
 test("a caller can stop a request", async () => {
   const { client: one, sent } = client(["silence"]);
   const stop = new AbortController();
