@@ -1,6 +1,6 @@
 // Typed requests to the daemon. Changes carry an idempotency key, so that a lost connection can be retried safely.
 
-import { ApiError, ConnectionError, TimeoutError, apiError } from "./errors.ts";
+import { ApiError, ConnectionError, ProofError, TimeoutError, apiError } from "./errors.ts";
 import { type EventOptions, EventStream } from "./events.ts";
 import type { Answer, CallOptions, Method, OptionalArgument, Path } from "./paths.ts";
 
@@ -163,7 +163,7 @@ function retryPause(error: unknown, attempt: number, sent: boolean): number | un
   // The first request with this key is still running.
   if (error instanceof ApiError && error.status === 409) return error.retryAfter;
   if (attempt === ATTEMPTS) return undefined;
-  const isBusy = error instanceof ApiError && error.type === "busy";
+  const isBusy = (error instanceof ApiError && error.type === "busy") || (error instanceof ProofError && error.status === 503);
   const isLost = error instanceof ConnectionError && sent;
   return isBusy || isLost ? FIRST_PAUSE * 2 ** (attempt - 1) * (0.75 + Math.random() / 2) : undefined;
 }
@@ -173,7 +173,8 @@ function newKey(): string {
   return [Date.now(), Math.random(), Math.random()].map((part) => part.toString(36).replace("0.", "")).join("-");
 }
 
-async function readText(response: Response, maxBytes: number): Promise<string> {
+/** Returns the body as text. Throws if it is too large. */
+export async function readText(response: Response, maxBytes: number): Promise<string> {
   if (!response.body) return "";
   const reader = response.body.getReader();
   const decoder = new TextDecoder();

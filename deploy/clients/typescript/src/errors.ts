@@ -50,6 +50,18 @@ export class ConnectionError extends Error {
   }
 }
 
+/** What answers at the daemon's address is not this home's daemon. Nothing was sent to it but a question. */
+export class ProofError extends ConnectionError {
+  override readonly name: string = "ProofError";
+  /** The status of its answer, if it was not a success. */
+  readonly status: number | undefined;
+
+  constructor(message: string, options: { cause?: unknown; status?: number | undefined } = {}) {
+    super(message, { cause: options.cause, sent: false });
+    this.status = options.status;
+  }
+}
+
 /** The daemon did not answer in time. The request may still take effect, so it is not retried. */
 export class TimeoutError extends ConnectionError {
   constructor(milliseconds: number) {

@@ -1,13 +1,13 @@
 // Finds the daemon on this machine, and sends requests through its Unix socket or over loopback.
 
-import { type IncomingMessage, type RequestOptions as NodeOptions, request } from "node:http";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { Readable } from "node:stream";
 
 import { Client, type ClientOptions, type Transport } from "./client.ts";
 import { ConnectionError } from "./errors.ts";
+import { exchange } from "./http.ts";
+import { provenConnection } from "./proof.ts";
 
 export * from "./index.ts";
 
@@ -16,7 +16,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** How to reach the daemon of a home. */
 export interface DaemonAddress {
   readonly home: string;
-  /** The Unix socket, which needs no token. */
+  /** The Unix socket, which needs no token. Not set for an external daemon. */
   readonly socket: string | undefined;
   /** Not set if nothing shows that a daemon of this home has ever run. */
   readonly url: URL | undefined;
@@ -53,22 +53,22 @@ export function homeOf(env: Environment): string {
 /** Reads `daemon.json` and `token` in the home. `BETHINK_URL` and `BETHINK_TOKEN` replace them. */
 export async function findDaemon(env: Environment, home = homeOf(env)): Promise<DaemonAddress> {
   const named = env["BETHINK_URL"];
-  const file = named ? {} : await readDaemonFile(home);
+  const socket = named ? undefined : join(home, "daemon.sock");
   const stored = (await readText(join(home, "token")))?.trim() || undefined;
-  const found = named || file.url;
+  const found = named || (await readDaemonUrl(home));
   const url = found ? parseUrl(found) : undefined;
   // The home's token is for this machine only: another one gets the token that was given for it, or none.
   const token = env["BETHINK_TOKEN"] || (url && isLoopback(url) ? stored : undefined);
-  return { home, socket: file.socket, url, token, external: Boolean(named) };
+  return { home, socket, url, token, external: Boolean(named) };
 }
 
-async function readDaemonFile(home: string): Promise<{ url?: string; socket?: string }> {
+async function readDaemonUrl(home: string): Promise<string | undefined> {
   try {
-    const { url, socket } = JSON.parse((await readText(join(home, "daemon.json"))) ?? "{}") as Record<string, unknown>;
-    return { ...(typeof url === "string" && { url }), ...(typeof socket === "string" && { socket }) };
+    const { url } = JSON.parse((await readText(join(home, "daemon.json"))) ?? "{}") as Record<string, unknown>;
+    return typeof url === "string" ? url : undefined;
   } catch {
     // The daemon is just writing it.
-    return {};
+    return undefined;
   }
 }
 
@@ -91,7 +91,7 @@ function isLoopback({ hostname }: URL): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Sends through the socket if it works, else over TCP. */
+/** Sends through the socket if it works, else over TCP to a daemon that has proved itself. */
 async function send(address: DaemonAddress, path: string, init: RequestInit): Promise<Response> {
   const { home, socket, url, token } = address;
   if (socket !== undefined) {
@@ -102,40 +102,13 @@ async function send(address: DaemonAddress, path: string, init: RequestInit): Pr
     }
   }
   if (!url) throw new ConnectionError(`no daemon is running for ${home}; run \`bethink up\``, { sent: false });
-  const { hostname, port } = url;
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return exchange({ host: hostname.replace(/[[\]]/g, ""), port: port || 80, path, headers }, init);
-}
-
-/** One request with `node:http`: `fetch` cannot use a Unix socket. Does not follow redirects. */
-function exchange(target: NodeOptions, init: RequestInit): Promise<Response> {
-  const body = init.body as string | null | undefined;
-  const headers: Record<string, string> = { ...(target.headers as Record<string, string>), ...(init.headers as Record<string, string>) };
-  if (body != null) headers["content-length"] = String(Buffer.byteLength(body));
-  return new Promise((resolve, reject) => {
-    let connected = false;
-    const { method = "GET", signal } = init;
-    const sent = request({ ...target, method, headers, ...(signal && { signal }) });
-    sent.on("socket", (socket) => {
-      // A connection that was kept open has no event.
-      connected = !socket.connecting;
-      socket.once("connect", () => (connected = true));
-    });
-    sent.on("response", (answer) => resolve(toResponse(answer)));
-    sent.on("error", (cause) => {
-      const place = target.socketPath ?? `${target.host}:${target.port}`;
-      reject(signal?.aborted ? cause : new ConnectionError(`could not reach the daemon at ${place}: ${cause.message}`, { cause, sent: connected }));
-    });
-    sent.end(body ?? undefined);
-  });
-}
-
-function toResponse(answer: IncomingMessage): Response {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(answer.headersDistinct)) for (const one of value ?? []) headers.append(name, one);
-  const status = answer.statusCode ?? 502;
-  // `Response` takes no body for these.
-  const body = [204, 205, 304].includes(status) ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
-  if (body === null) answer.resume();
-  return new Response(body, { status, headers });
+  const host = url.hostname.replace(/[[\]]/g, "");
+  const port = Number(url.port || 80);
+  if (token === undefined) {
+    const message = `could not verify the daemon at ${url.host}: there is no token in ${home}; set BETHINK_TOKEN`;
+    throw new ConnectionError(message, { sent: false });
+  }
+  const connection = await provenConnection({ host, port, token, home }, init.signal);
+  const headers = { authorization: `Bearer ${token}` };
+  return exchange({ host, port, path, headers, createConnection: () => connection }, init);
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError, Client, type ClientOptions, ConnectionError, TimeoutError } from "../src/index.ts";
+import { ApiError, Client, type ClientOptions, ConnectionError, ProofError, TimeoutError } from "../src/index.ts";
 
 interface Sent {
   path: string;
@@ -135,6 +135,16 @@ test("attempts share one time limit", async ({ mock }) => {
   assert.equal(sent.length, 2, "after the first pause");
   mock.timers.tick(200);
   await ended;
+});
+
+test("a busy daemon is asked again, even if it was too busy for a proof", async () => {
+  const busy = json({ type: "busy", title: "", status: 503, detail: "" }, 503);
+  const { client: one, sent } = client([busy, new ProofError("busy", { status: 503 }), json({ projects: [] })]);
+  await one.get("/v1/projects");
+  assert.equal(sent.length, 3);
+  const foreign = client([new ProofError("foreign", { status: 404 })]);
+  await assert.rejects(foreign.client.get("/v1/projects"), ProofError);
+  assert.equal(foreign.sent.length, 1);
 });
 
 test("a caller can stop a request", async () => {

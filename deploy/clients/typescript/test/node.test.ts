@@ -1,13 +1,14 @@
 // Finding the daemon, and which of its addresses gets the token.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { ApiError, connect, findDaemon, homeOf } from "../src/node.ts";
+import { ApiError, ConnectionError, ProofError, connect, findDaemon, homeOf } from "../src/node.ts";
 
 let home = "";
 const servers: (() => void)[] = [];
@@ -26,10 +27,30 @@ async function serve(at: string | 0, answer: (request: IncomingMessage, response
     seen.push(request);
     answer(request, response);
   });
-  servers.push(() => (server.close(), server.closeAllConnections()));
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  servers.push(close);
   await new Promise<void>((listening) => (typeof at === "string" ? server.listen(at, listening) : server.listen(0, "127.0.0.1", listening)));
   const url = typeof at === "string" ? "" : `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, seen, close };
+}
+
+/** Serves at a free port like a daemon with the token `secret`. `seen` has what comes after the proof. */
+async function serveDaemon(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const seen: IncomingMessage[] = [];
+  const { url } = await serve(0, (request, response) => {
+    if (request.url?.startsWith("/v1/proof?")) return response.end(proof(request));
+    seen.push(request);
+    return answer(request, response);
+  });
   return { url, seen };
+}
+
+function proof({ url = "", socket }: IncomingMessage, token = "secret", port = socket.localPort): string {
+  const nonce = /^\/v1\/proof\?nonce=([0-9a-f]{64})$/.exec(url)?.[1];
+  return JSON.stringify({ proof: createHmac("sha256", token).update(`bethink-proof-1\n${port}\n${nonce}`).digest("hex") });
 }
 
 const ok = (_: IncomingMessage, response: ServerResponse) => response.setHeader("content-type", "application/json").end('{"projects":[]}');
@@ -48,8 +69,9 @@ test("the files of the home and the environment lead to the daemon", async () =>
   assert.equal((await findDaemon(env)).url, undefined, "a token alone leads nowhere");
   write("daemon.json", '{"url":"http://127.0.0.1:9');
   assert.equal((await findDaemon(env)).url, undefined, "an incomplete file");
-  write("daemon.json", '{"url":"http://127.0.0.1:9","pid":1,"socket":"/s"}');
-  assert.deepEqual([(await findDaemon({}, home)).url?.port, (await findDaemon({}, home)).socket], ["9", "/s"]);
+  write("daemon.json", '{"url":"http://127.0.0.1:9","pid":1,"socket":"/elsewhere"}');
+  const found = await findDaemon({}, home);
+  assert.deepEqual([found.url?.port, found.socket, found.token], ["9", join(home, "daemon.sock"), "secret"]);
   const external = await findDaemon({ ...env, BETHINK_URL: "http://127.0.0.1:8", BETHINK_TOKEN: "t" });
   assert.deepEqual([external.url?.port, external.socket, external.token, external.external], ["8", undefined, "t", true]);
   await assert.rejects(findDaemon({ BETHINK_URL: "file:///etc" }, home), /not an http/);
@@ -68,32 +90,95 @@ test("the token of the home goes to this machine only", async () => {
 });
 
 test("the socket comes first and gets no token; without it, TCP does", async () => {
-  const tcp = await serve(0, ok);
+  const tcp = await serveDaemon(ok);
   const socket = await serve(join(home, "daemon.sock"), ok);
-  write("token", "secret");
+  write("token", "secret\n");
+  write("daemon.json", JSON.stringify({ url: tcp.url }));
   const client = connect({ home, env: {} });
-  write("daemon.json", JSON.stringify({ url: tcp.url, socket: join(home, "daemon.sock") }));
   await client.get("/v1/projects");
   assert.deepEqual([socket.seen[0]?.headers.host, socket.seen[0]?.headers.authorization, tcp.seen.length], ["localhost", undefined, 0]);
-  write("daemon.json", JSON.stringify({ url: tcp.url, socket: join(home, "gone.sock") }));
+  socket.close();
   await client.get("/v1/projects");
-  assert.equal(tcp.seen[0]?.headers.authorization, "Bearer secret");
+  assert.deepEqual([tcp.seen[0]?.headers.authorization, socket.seen.length], ["Bearer secret", 1]);
+});
+
+test("each connection proves itself before it gets the request", async () => {
+  const ports: (number | undefined)[] = [];
+  const { url } = await serve(0, (request, response) => {
+    ports.push(request.socket.remotePort);
+    const { authorization, host } = request.headers;
+    if (request.url?.startsWith("/v1/proof")) {
+      assert.deepEqual([authorization, host], [undefined, new URL(url).host]);
+      return response.end(proof(request));
+    }
+    assert.equal(authorization, "Bearer secret");
+    return ok(request, response);
+  });
+  write("token", "secret");
+  const client = connect({ home, env: { BETHINK_URL: url } });
+  await client.get("/v1/projects");
+  await client.post("/v1/sessions", { body: { project_dir: "x".repeat(1_000_000) } });
+  assert.deepEqual([ports[0], ports[2]], [ports[1], ports[3]], "proof and request share a connection");
+  assert.notEqual(ports[0], ports[2]);
+});
+
+test("who cannot prove itself gets nothing, and none of its answers counts", async () => {
+  const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+    "its proof is wrong": (request, response) => response.end(proof(request, "guessed")),
+    "relayed from another port": (request, response) => response.end(proof(request, "secret", 1)),
+    "not hexadecimal": (_, response) => response.end('{"proof":"zz"}'),
+    "not an object": (_, response) => response.end("null"),
+    "too long": (request, response) => response.end(proof(request) + " ".repeat(5_000)),
+    "status 404": (request, response) => response.writeHead(404).end(proof(request)),
+    "status 302": (request, response) => response.writeHead(302, { location: request.url }).end(proof(request)),
+    "no proof": (request) => request.socket.destroy(),
+  };
+  write("token", "secret");
+  for (const [what, answer] of Object.entries(answers)) {
+    const foreign = await serve(0, answer);
+    write("daemon.json", JSON.stringify({ url: foreign.url }));
+    const sent = connect({ home, env: {} }).post("/v1/recall", { body: { project_dir: "/a", query: "my prompt" } });
+    await assert.rejects(sent, (error) => error instanceof ProofError && !error.sent && /is not the daemon of .*bethink status/.test(error.message), what);
+    assert.deepEqual(foreign.seen.map(({ url, method, headers }) => [url?.slice(0, 16), method, headers.authorization]), [["/v1/proof?nonce=", "GET", undefined]], what);
+  }
+});
+
+test("without a token, nothing is sent over TCP", async () => {
+  const tcp = await serve(0, ok);
+  await assert.rejects(connect({ home, env: { BETHINK_URL: tcp.url } }).get("/v1/projects"), (error) => error instanceof ConnectionError && /no token/.test(error.message));
+  assert.equal(tcp.seen.length, 0);
+});
+
+test("a peer that never answers is left", { timeout: 5_000 }, async (context) => {
+  const silent = await serve(0, () => {});
+  write("token", "secret");
+  const stop = new AbortController();
+  const stopped = connect({ home, env: { BETHINK_URL: silent.url } }).get("/v1/projects", { signal: stop.signal });
+  while (silent.seen.length === 0) await new Promise(setImmediate);
+  stop.abort();
+  await assert.rejects(stopped, (error) => !(error instanceof ConnectionError));
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const left = connect({ home, env: { BETHINK_URL: silent.url } }).get("/v1/projects");
+  while (silent.seen.length === 1) await new Promise(setImmediate);
+  context.mock.timers.tick(10_000);
+  await assert.rejects(left, ProofError);
 });
 
 test("a redirect is an error, so that the token goes nowhere else", async () => {
   const elsewhere = await serve(0, ok);
-  const daemon = await serve(0, (_, response) => response.writeHead(307, { location: elsewhere.url }).end());
+  const daemon = await serveDaemon((_, response) => response.writeHead(307, { location: elsewhere.url }).end());
   write("token", "secret");
   await assert.rejects(connect({ home, env: { BETHINK_URL: daemon.url } }).get("/v1/projects"), ApiError);
   assert.equal(elsewhere.seen.length, 0);
 });
 
 test("a change whose connection is cut is sent again with its key", async () => {
-  const daemon = await serve(0, (request, response) => {
+  const daemon = await serveDaemon((request, response) => {
     if (daemon.seen.length === 1) request.socket.destroy();
     else if (daemon.seen.length === 2) response.writeHead(200, { "content-length": 9 }).write("{", () => request.socket.destroy());
     else response.setHeader("content-type", "application/json").end('{"id":"1"}');
   });
+  write("token", "secret");
   const client = connect({ env: { BETHINK_URL: daemon.url }, home });
   assert.equal((await client.post("/v1/sessions", { body: { project_dir: "/a" } })).id, "1");
   const keys = daemon.seen.map((request) => request.headers["idempotency-key"]);
