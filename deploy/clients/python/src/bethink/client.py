@@ -105,9 +105,11 @@ class Client:
             try:
                 return self._send(*request)
             except (ConnectionError, http.client.HTTPException, Problem) as error:
-                if not may_pass(error) or time.monotonic() + wait > deadline:
+                asked = error.retry_after if isinstance(error, Problem) else None
+                pause = max(wait, asked or 0.0)
+                if not may_pass(error) or time.monotonic() + pause > deadline:
                     raise
-            time.sleep(wait)
+            time.sleep(pause)
             wait = min(2 * wait, 1.0)
 
     def _send(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> Answer:
@@ -124,8 +126,11 @@ class Client:
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether the request may succeed if it is repeated: the connection was lost, or the first attempt still runs."""
-    return not isinstance(error, Problem) or (error.status == HTTPStatus.CONFLICT and error.retry_after is not None)
+    """Whether the request may succeed if it is repeated."""
+    if isinstance(error, Problem):
+        still_runs = error.status == HTTPStatus.CONFLICT and error.retry_after is not None
+        return still_runs or error.type == "busy"
+    return True  # The connection was lost.
 
 
 def target(path: str, fields: Mapping[str, Any]) -> str:
