@@ -70,6 +70,11 @@ fn the_python_client_keeps_its_promises() {
     let tests = [
         "a_daemon_is_found_by_its_socket_or_by_its_address",
         "a_token_is_sent_only_to_this_computer",
+        "a_daemon_proves_itself_before_it_gets_the_token",
+        "what_cannot_prove_itself_gets_nothing",
+        "a_peer_that_never_answers_is_left",
+        "a_connection_that_ends_after_its_proof_is_not_replaced",
+        "a_busy_daemon_is_asked_again_after_the_time_it_names",
         "a_refusal_has_its_fields",
         "text_is_read_and_written_with_its_etag",
         "a_lost_answer_is_fetched_again_and_nothing_happens_twice",

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hmac
 import http.client
+import http.server
 import json
 import os
+import re
 import socket
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import bethink
+import bethink.proof
 from bethink.types import Appended, MessagesPage, Session
 
 HOME = Path(os.environ["BETHINK_HOME"])
@@ -47,6 +51,129 @@ def a_token_is_sent_only_to_this_computer() -> None:
             (home / "token").write_text("secret")
             refuses(lambda: bethink.connect(home), bethink.NotRunning, "not on this computer")
             refuses(lambda: bethink.connect(home / "none"), bethink.NotRunning, "bethink up")
+
+
+class Listener(http.server.ThreadingHTTPServer):
+    """Listens at the address in a home's `daemon.json`, and answers each request with `answer(handler)`."""
+
+    def __init__(self, answer: Callable[[http.server.BaseHTTPRequestHandler], tuple[int, str]]) -> None:
+        self.seen: list[tuple[int, str, str | None]] = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(handler) -> None:
+                self.seen.append((handler.client_address[1], handler.path, handler.headers["Authorization"]))
+                status, body = answer(handler)
+                handler.send_response(status)
+                handler.send_header("Content-Length", str(len(body)))
+                if status == 503:
+                    handler.send_header("Retry-After", "1")
+                if handler.close_connection:
+                    handler.send_header("Connection", "close")
+                handler.end_headers()
+                handler.wfile.write(body.encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.home = Path(tempfile.mkdtemp(dir=SCRATCH))
+        (self.home / "daemon.json").write_text(json.dumps({"url": f"http://127.0.0.1:{self.server_port}"}))
+        (self.home / "token").write_text("secret\n")
+
+    def proof(self, path: str, token: str = "secret", port: int | None = None) -> str:
+        asked = re.fullmatch(r"/v1/proof\?nonce=([0-9a-f]{64})", path)
+        assert asked, path
+        message = f"bethink-proof-1\n{port or self.server_port}\n{asked[1]}"
+        return json.dumps({"proof": hmac.new(token.encode(), message.encode(), "sha256").hexdigest()})
+
+
+def a_daemon_proves_itself_before_it_gets_the_token() -> None:
+    sessions = '{"sessions": []}'
+    daemon = Listener(lambda it: (200, daemon.proof(it.path) if "proof" in it.path else sessions))
+    client = bethink.Client(daemon.home)
+    for _ in range(2):
+        assert client.get("/v1/sessions", dict) == {"sessions": []}
+    ports, paths, tokens = zip(*daemon.seen)
+    assert [path.split("?")[0] for path in paths] == ["/v1/proof", "/v1/sessions"] * 2
+    assert tokens == (None, "Bearer secret") * 2
+    assert ports[0] == ports[1] != ports[2] == ports[3], "proof and request share a connection"
+
+
+def what_cannot_prove_itself_gets_nothing() -> None:
+    def hang_up(handler: http.server.BaseHTTPRequestHandler) -> Any:
+        handler.connection.close()
+        raise ConnectionAbortedError
+
+    answers: dict[str, Any] = {
+        "its proof is wrong": [
+            lambda it: (200, foreign.proof(it.path, "guessed")),
+            lambda it: (200, foreign.proof(it.path, port=1)),
+            lambda _: (200, '{"proof": "zz"}'),
+            lambda _: (200, "null"),
+        ],
+        "status 404": [lambda it: (404, foreign.proof(it.path))],
+        "no proof": [hang_up],
+    }
+    for says, answer in [(says, answer) for says, each in answers.items() for answer in each]:
+        foreign = Listener(answer)
+        foreign.handle_error = lambda *_: None  # type: ignore[method-assign]
+        sends_nothing(bethink.Client(foreign.home), says)
+        assert all(path.startswith("/v1/proof?") and token is None for _, path, token in foreign.seen), foreign.seen
+        assert len(foreign.seen) == 2
+    (foreign.home / "token").write_text("\n")
+    refuses(bethink.Client(foreign.home).events, bethink.NotRunning, "empty")
+    assert len(foreign.seen) == 2, "an empty token proves nothing"
+
+
+def sends_nothing(client: bethink.Client, says: str) -> None:
+    prompt = {"project_dir": "/a", "query": "my prompt"}
+    error = refuses(lambda: client.post("/v1/recall", dict, prompt), bethink.ProofError, says)
+    assert "is not the daemon of" in str(error)
+    refuses(client.events, bethink.ProofError, says)
+
+
+def a_peer_that_never_answers_is_left() -> None:
+    within, bethink.proof.WITHIN = bethink.proof.WITHIN, 0.1
+    try:
+        with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as silent:
+            home = Path(name)
+            (home / "daemon.json").write_text(json.dumps({"url": f"http://127.0.0.1:{silent.getsockname()[1]}"}))
+            (home / "token").write_text("secret")
+            start = time.monotonic()
+            sends_nothing(bethink.Client(home, timeout=10.0), "no proof")
+            assert time.monotonic() - start < 9.0
+    finally:
+        bethink.proof.WITHIN = within
+
+
+def a_connection_that_ends_after_its_proof_is_not_replaced() -> None:
+    def leave(handler: http.server.BaseHTTPRequestHandler) -> tuple[int, str]:
+        handler.close_connection = True
+        return 200, daemon.proof(handler.path)
+
+    daemon = Listener(leave)
+    client = bethink.Client(daemon.home, retry_for=0.0)
+    refuses(lambda: client.get("/v1/sessions", dict), (ConnectionError, http.client.HTTPException), "")
+    assert all(token is None for _, _, token in daemon.seen), daemon.seen
+
+
+def a_busy_daemon_is_asked_again_after_the_time_it_names() -> None:
+    steps = ["busy proof", "proof", "busy", "proof", "sessions"]
+    times: list[float] = []
+
+    def answer(handler: http.server.BaseHTTPRequestHandler) -> tuple[int, str]:
+        step = steps[len(daemon.seen) - 1]
+        times.append(time.monotonic())
+        if step.startswith("busy"):
+            return 503, json.dumps({"type": "busy", "title": "", "status": 503, "detail": "try again"})
+        return 200, daemon.proof(handler.path) if step == "proof" else "{}"
+
+    daemon = Listener(answer)
+    bethink.Client(daemon.home).get("/v1/sessions", dict)
+    assert len(times) == len(steps) and times[3] - times[2] >= 1.0, times
 
 
 def refuses(action: Any, kind: type[Exception], says: str) -> Any:

@@ -18,8 +18,9 @@ from .client import Answer, Client
 from .discovery import NotRunning
 from .events import EventStream
 from .problem import Problem
+from .proof import ProofError
 
-__all__ = ["Answer", "Client", "EventStream", "NotRunning", "Problem", "connect", "types"]
+__all__ = ["Answer", "Client", "EventStream", "NotRunning", "Problem", "ProofError", "connect", "types"]
 
 
 def connect(home: str | os.PathLike[str] | None = None) -> Client:

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 from .discovery import connect, find_home
 from .events import EventStream
 from .problem import Problem
+from .proof import ProofError
 
 T = TypeVar("T")
 
@@ -127,6 +128,8 @@ class Client:
 
 def may_pass(error: Exception) -> bool:
     """Whether the request may succeed if it is repeated."""
+    if isinstance(error, ProofError):
+        return error.status == HTTPStatus.SERVICE_UNAVAILABLE
     if isinstance(error, Problem):
         still_runs = error.status == HTTPStatus.CONFLICT and error.retry_after is not None
         return still_runs or error.type == "busy"

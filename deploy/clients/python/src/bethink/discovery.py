@@ -9,6 +9,8 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from .proof import prove
+
 # The daemon listens only on loopback. The token is sent to no other host.
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -28,6 +30,7 @@ def find_home() -> Path:
 def connect(home: Path, timeout: float) -> tuple[http.client.HTTPConnection, dict[str, str]]:
     """Connects to the daemon of `home`. Returns the connection, and the headers that its requests need.
 
+    A connection over TCP has proved that the daemon is at the other end, and is for one request.
     Looks for the daemon each time, because a new one may have another port and another token.
     """
     connection = UnixConnection(str(home / "daemon.sock"), timeout)
@@ -47,12 +50,21 @@ def connect_over_tcp(home: Path, timeout: float, cause: OSError) -> tuple[http.c
         raise not_running(home, cause) from error
     if url.scheme != "http" or url.hostname not in LOOPBACK:
         raise NotRunning(f"{home / 'daemon.json'} names {url.geturl()!r}, which is not on this computer")
+    if not token:
+        raise NotRunning(f"could not verify the daemon at {url.netloc}: {home / 'token'} is empty")
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
     try:
         connection.connect()
     except OSError as error:
         connection.close()
         raise not_running(home, error) from error
+    # A lost connection must not be replaced by an unproven one.
+    connection.auto_open = 0
+    try:
+        prove(connection, token, home)
+    except BaseException:
+        connection.close()
+        raise
     return connection, {"Authorization": f"Bearer {token}"}
 
 
