@@ -129,7 +129,7 @@ class Client:
 def may_pass(error: Exception) -> bool:
     """Whether the request may succeed if it is repeated."""
     if isinstance(error, ProofError):
-        return error.status == HTTPStatus.SERVICE_UNAVAILABLE
+        return error.status in (None, HTTPStatus.SERVICE_UNAVAILABLE)
     if isinstance(error, Problem):
         still_runs = error.status == HTTPStatus.CONFLICT and error.retry_after is not None
         return still_runs or error.type == "busy"
