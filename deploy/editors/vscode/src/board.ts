@@ -5,8 +5,8 @@
 
 import * as vscode from 'vscode';
 
-import { type BethinkEvent, type Client, ConnectionError, type ContextEvent, type Memory, type Proposal, type Session, type Todo } from './client';
-import { words } from './failure';
+import { type BethinkEvent, type Client, type ContextEvent, type Memory, type Proposal, type Session, type Todo } from './client';
+import { isDown, words } from './failure';
 import * as projects from './projects';
 import * as routes from './routes';
 
@@ -149,7 +149,7 @@ export class Board implements vscode.Disposable {
   }
 
   private fail(error: unknown): void {
-    this.state = error instanceof ConnectionError ? 'down' : 'failed';
+    this.state = isDown(error) ? 'down' : 'failed';
     this.fault = words(error);
     this.changes.fire();
   }

@@ -13,8 +13,8 @@ import { compact } from './commands/compact';
 import { dashboard } from './commands/dashboard';
 import { recall } from './commands/recall';
 import { remember } from './commands/remember';
-import { ConnectionError, clientOf, findDaemon } from './client';
-import { words } from './failure';
+import { clientOf, findDaemon } from './client';
+import { isDown, words } from './failure';
 import { MemoryFiles, SCHEME } from './memory-files';
 import { Starter, settings } from './starter';
 import { Status } from './status';
@@ -39,7 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     onDisconnect: (error) => {
       board.down(error);
-      if (error instanceof ConnectionError) void attempt(async () => void ((await starter.offer()) && events.retryNow()));
+      if (isDown(error)) void attempt(async () => void ((await starter.offer()) && events.retryNow()));
     },
     // Even after a refusal: a token can be corrected.
     reconnect: () => true,
@@ -60,7 +60,7 @@ export function activate(context: vscode.ExtensionContext): void {
     try {
       await work();
     } catch (error) {
-      const offer = error instanceof ConnectionError && vscode.workspace.isTrusted ? ['Start the Daemon'] : [];
+      const offer = isDown(error) && vscode.workspace.isTrusted ? ['Start the Daemon'] : [];
       const chosen = await complain(`bethink: ${words(error)}`, ...offer);
       if (chosen) await attempt(start);
     }

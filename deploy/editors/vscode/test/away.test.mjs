@@ -1,7 +1,8 @@
 // A daemon that is down, comes back elsewhere, or does not take the token; a folder that is not trusted.
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 
 import { Machine, until } from './kit.mjs';
@@ -39,6 +40,29 @@ test('an untrusted folder starts nothing and writes nothing', async () => {
   editor.close();
 });
 
+test('a daemon that ends the event stream is not called down, and nobody is asked to start it', async () => {
+  let streams = 0;
+  const server = createServer((request, response) => {
+    if (!request.url.startsWith('/v1/events')) return response.setHeader('content-type', 'application/json').end('{"sessions":[],"memories":[],"proposals":[]}');
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    streams += 1;
+    return streams === 1 ? response.end('retry: 1\n\n') : response.write(':\n\n');
+  });
+  mkdirSync(machine.home, { recursive: true });
+  await new Promise((listening) => server.listen(`${machine.home}/daemon.sock`, listening));
+  const editor = machine.open();
+  const states = [];
+  const set = editor.contexts.set.bind(editor.contexts);
+  editor.contexts.set = (key, value) => (states.push(value), set(key, value));
+  await until('the second stream', () => streams === 2);
+  await up(editor);
+  assert.equal(states.includes('down'), false, states.join());
+  assert.deepEqual(editor.seen.messages, []);
+  editor.close();
+  server.close();
+  server.closeAllConnections();
+});
+
 test('a program that is not there is named', async () => {
   const editor = machine.open({ settings: { program: '/nowhere/bethink' } });
   await editor.run('start');
@@ -70,16 +94,16 @@ test('it comes back on another port with another token', async () => {
   editor.close();
 });
 
-test('a token that is not taken is told, and mends by itself', async () => {
+test('a daemon with another token gets nothing, and the right token mends it', async () => {
   const file = `${machine.home}/token`;
   const right = readFileSync(file, 'utf8');
   // The socket needs no token, so the daemon is found by its URL.
   process.env.BETHINK_URL = JSON.parse(readFileSync(`${machine.home}/daemon.json`, 'utf8')).url;
   writeFileSync(file, `${'0'.repeat(64)}\n`);
   const editor = machine.open({ answers: { 'Remember for': 'x' } });
-  await until('the warning', () => editor.seen.status.text === '$(warning) bethink');
+  await down(editor);
   await editor.run('remember');
-  assert.match(editor.seen.messages.at(-1).text, /Bearer.*BETHINK_HOME/);
+  assert.match(editor.seen.messages.at(-1).text, /is not the daemon of .*BETHINK_TOKEN/);
   assert.doesNotMatch(JSON.stringify(editor.seen.messages), /0{64}/);
   writeFileSync(file, right);
   await up(editor);
