@@ -45,12 +45,12 @@ tests['4 a restart with a new token goes unnoticed'] = function()
   kit.eventually('events again', function() return not require('bethink').statusline():find('^0/') end)
 end
 
-tests['5 a token that is not taken is told, and never shown'] = function()
+tests['5 a daemon with another token gets nothing, and the token is never shown'] = function()
   local told = vim.json.decode(table.concat(vim.fn.readfile(kit.home .. '/daemon.json')))
   vim.loop.os_setenv('BETHINK_URL', told.url)
   vim.loop.os_setenv('BETHINK_TOKEN', ('0'):rep(64))
   vim.cmd('BethinkMemories')
-  local said = kit.says('Bearer')
+  local said = kit.says('is not the daemon of')
   kit.equal(nil, said:find('0000', 1, true))
   vim.loop.os_unsetenv('BETHINK_TOKEN')
   kit.asked = {}

@@ -80,13 +80,106 @@ tests['the environment leads to the daemon'] = function()
   vim.loop.os_setenv('BETHINK_URL', 'http://127.0.0.1:8')
   vim.loop.os_setenv('BETHINK_TOKEN', 't')
   kit.equal({ home = kit.home, foreign = true, token = 't', host = '127.0.0.1', port = '8' }, find())
+  vim.loop.os_unsetenv('BETHINK_TOKEN')
+  kit.matches('there is no token in', find().why)
   for _, wrong in ipairs({ 'file:///etc', 'https://127.0.0.1:8', 'nonsense', 'http://x:1/../y' }) do
     vim.loop.os_setenv('BETHINK_URL', wrong)
     kit.matches('is not http', find().why)
   end
   vim.loop.os_unsetenv('BETHINK_URL')
-  vim.loop.os_unsetenv('BETHINK_TOKEN')
   kit.matches('no daemon is running for', find().why)
+end
+
+tests['the code of a message is that of RFC 4231'] = function()
+  local digest = require('bethink.hmac').digest
+  kit.equal('b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7', digest(('\11'):rep(20), 'Hi There'))
+  kit.equal(
+    '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+    digest('Jefe', 'what do ya want for nothing?')
+  )
+  kit.equal(
+    '60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54',
+    digest(('\170'):rep(131), 'Test Using Larger Than Block-Size Key - Hash Key First')
+  )
+end
+
+--- Listens on a free port, and answers each request with the text that `answer(request, port)` returns.
+local function listener(answer)
+  local server, seen, open = vim.loop.new_tcp(), {}, {}
+  server:bind('127.0.0.1', 0)
+  local port = server:getsockname().port
+  server:listen(8, function()
+    local peer = vim.loop.new_tcp()
+    server:accept(peer)
+    open[#open + 1] = peer
+    peer:read_start(function(_, text)
+      if text then
+        seen[#seen + 1] = { peer = #open, text = text }
+        peer:write(answer(text, port))
+      end
+    end)
+  end)
+  local function close()
+    for _, handle in ipairs({ server, unpack(open) }) do
+      handle:close()
+    end
+  end
+  return { host = '127.0.0.1', port = tostring(port), home = '/h', token = 'secret' }, seen, close
+end
+
+local function answered(status, body)
+  return ('HTTP/1.1 %s X\r\nContent-Length: %d\r\n\r\n%s'):format(status, #body, body)
+end
+
+local function proof(request, token, port)
+  local message = 'bethink-proof-1\n' .. port .. '\n' .. request:match('^GET /v1/proof%?nonce=(%x+) HTTP/1%.1\r\n')
+  return ('{"proof": "%s"}'):format(require('bethink.hmac').digest(token, message))
+end
+
+--- Sends a prompt, and returns why that failed and the body of the answer.
+local function exchange(place)
+  local ended, body
+  local call = { method = 'POST', target = '/v1/recall', body = 'my prompt', silence = 5000 }
+  require('bethink.wire').exchange(place, call, {
+    head = function() end,
+    data = function(part) body = (body or '') .. part end,
+    closed = function(why) ended = { why = why } end,
+  })
+  kit.eventually('the end', function() return ended end)
+  return ended.why, body
+end
+
+tests['a daemon proves itself on each connection before it gets the token'] = function()
+  local place, seen, close = listener(function(request, port)
+    return answered(200, request:find('^GET /v1/proof') and proof(request, 'secret', port) or 'recalled')
+  end)
+  for at = 1, 2 do
+    local why, body = exchange(place)
+    kit.equal({ nil, 'recalled', 2 * at }, { why, body, #seen })
+    kit.equal(seen[2 * at - 1].peer, seen[2 * at].peer)
+    kit.equal(nil, seen[2 * at - 1].text:find('Authorization'))
+    kit.matches('\r\nAuthorization: Bearer secret\r\n.*my prompt$', seen[2 * at].text)
+  end
+  close()
+end
+
+tests['what cannot prove itself gets nothing'] = function()
+  local answers = {
+    { 'its proof is wrong', function(request, port) return answered(200, proof(request, 'guessed', port)) end },
+    { 'its proof is wrong', function(request) return answered(200, proof(request, 'secret', 1)) end },
+    { 'its proof is wrong', function() return answered(200, 'null') end },
+    { 'with status 404', function(request, port) return answered(404, proof(request, 'secret', port)) end },
+    { 'is not HTTP', function() return 'SSH-2.0-x\r\n\r\n' end },
+  }
+  for _, one in ipairs(answers) do
+    local says, answer = unpack(one)
+    local place, seen, close = listener(answer)
+    local why, body = exchange(place)
+    kit.matches(says, why)
+    kit.equal({ nil, 1 }, { body, #seen })
+    kit.equal(nil, seen[1].text:find('Authorization') or seen[1].text:find('prompt'))
+    close()
+  end
 end
 
 return tests

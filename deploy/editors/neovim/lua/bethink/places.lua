@@ -30,25 +30,25 @@ function M.home()
   return data .. '/bethink'
 end
 
---- The content of `daemon.json`. The daemon may have stopped since, or may be just writing the file.
+--- The address in `daemon.json`. The daemon may have stopped since, or may be just writing the file.
 local function written(home)
   local ok, told = pcall(vim.json.decode, read(home .. '/daemon.json') or '')
-  return ok and type(told) == 'table' and told or {}
+  return ok and type(told) == 'table' and type(told.url) == 'string' and told.url or nil
 end
 
---- Returns `socket`, which needs no token, if the daemon has one; else `host`, `port` and `token`. `foreign` is true if
+--- Returns `socket`, which needs no token, if the home has one; else `host`, `port` and `token`. `foreign` is true if
 --- `BETHINK_URL` names the daemon, which is then managed elsewhere. `why` is set if no daemon can be found.
 function M.find()
   local home = M.home()
   local foreign = env('BETHINK_URL')
-  local told = foreign and {} or written(home)
   local token = env('BETHINK_TOKEN') or (read(home .. '/token') or ''):match('%S+')
   local place = { home = home, foreign = foreign ~= nil, token = token }
-  if type(told.socket) == 'string' and vim.loop.fs_stat(told.socket) then
-    place.socket = told.socket
+  local socket = home .. '/daemon.sock'
+  if not foreign and vim.loop.fs_stat(socket) then
+    place.socket = socket
     return place
   end
-  local url = foreign or (type(told.url) == 'string' and told.url)
+  local url = foreign or written(home)
   if not url then
     place.why = 'no daemon is running for ' .. home
     return place
@@ -56,6 +56,8 @@ function M.find()
   place.host, place.port = url:match('^http://([%d%.]+):(%d+)/?$')
   if not place.host then
     place.why = url .. ' is not http://ADDRESS:PORT'
+  elseif not token then
+    place.why = 'there is no token in ' .. home .. ' to verify it with'
   end
   return place
 end

@@ -1,4 +1,5 @@
---- HTTP/1.1 over the daemon's Unix socket or loopback, with libuv. Needs no other program and never blocks the editor.
+--- HTTP/1.1 over the daemon's Unix socket or TCP, with libuv. Needs no other program and never blocks the editor. Over TCP,
+--- the daemon proves itself on each connection before the token and the request are sent.
 --- Callbacks run in the event loop, where editor functions must not be called.
 
 local M = {}
@@ -90,9 +91,13 @@ function M.reader(on)
   return reader
 end
 
+local function host(place)
+  return place.socket and 'localhost' or place.host .. ':' .. place.port
+end
+
 local function request_text(place, call)
   local lines = { ('%s %s HTTP/1.1'):format(call.method, call.target) }
-  lines[#lines + 1] = 'Host: ' .. (place.socket and 'localhost' or place.host .. ':' .. place.port)
+  lines[#lines + 1] = 'Host: ' .. host(place)
   lines[#lines + 1] = 'Connection: close'
   if place.token and not place.socket then
     lines[#lines + 1] = 'Authorization: Bearer ' .. place.token
@@ -104,6 +109,18 @@ local function request_text(place, call)
     lines[#lines + 1] = 'Content-Length: ' .. #call.body
   end
   return table.concat(lines, '\r\n') .. '\r\n\r\n' .. (call.body or '')
+end
+
+--- Returns a reader of the answer to a challenge, which calls `judged(why)` once, with nil if it is a proof.
+local function proof_reader(challenge, judged)
+  local status, body = nil, ''
+  local function head(code)
+    status = code
+  end
+  local function data(part)
+    body = (body .. part):sub(1, challenge.most_bytes)
+  end
+  return M.reader({ head = head, data = data, done = function() judged(challenge.objection(status, body)) end })
 end
 
 --- `call` has method, target, headers, body, and `silence`: milliseconds without data after which the request fails. `on`
@@ -134,7 +151,29 @@ function M.exchange(place, call, on)
     end)
   end
 
-  local reader = M.reader({ head = on.head, data = on.data, done = function() finish(nil) end })
+  local reader
+  local function write(text)
+    socket:write(text, function(broken)
+      if broken then
+        finish(broken)
+      end
+    end)
+  end
+  local function send()
+    reader = M.reader({ head = on.head, data = on.data, done = function() finish(nil) end })
+    write(request_text(place, call))
+  end
+  local challenge = not place.socket and require('bethink.proof').challenge(place)
+  local function prove()
+    local function judged(why)
+      if why then
+        return finish(('what answers at %s is not the daemon of %s: %s'):format(host(place), place.home, why))
+      end
+      send()
+    end
+    reader = proof_reader(challenge, judged)
+    write(('GET %s HTTP/1.1\r\nHost: %s\r\n\r\n'):format(challenge.target, host(place)))
+  end
   local function received(failed, bytes)
     if over then
       return
@@ -160,11 +199,11 @@ function M.exchange(place, call, on)
       return finish(failed)
     end
     socket:read_start(received)
-    socket:write(request_text(place, call), function(broken)
-      if broken then
-        finish(broken)
-      end
-    end)
+    if challenge then
+      prove()
+    else
+      send()
+    end
   end
 
   alive()
