@@ -40,13 +40,17 @@ test('an untrusted folder starts nothing and writes nothing', async () => {
   editor.close();
 });
 
-test('a daemon that ends the event stream is not called down, and nobody is asked to start it', async () => {
+test('a daemon that ends the event stream is not called down, and nobody is asked to start it', async (context) => {
   let streams = 0;
   const server = createServer((request, response) => {
     if (!request.url.startsWith('/v1/events')) return response.setHeader('content-type', 'application/json').end('{"sessions":[],"memories":[],"proposals":[]}');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     streams += 1;
     return streams === 1 ? response.end('retry: 1\n\n') : response.write(':\n\n');
+  });
+  context.after(() => {
+    server.close();
+    server.closeAllConnections();
   });
   mkdirSync(machine.home, { recursive: true });
   await new Promise((listening) => server.listen(`${machine.home}/daemon.sock`, listening));
@@ -59,8 +63,6 @@ test('a daemon that ends the event stream is not called down, and nobody is aske
   assert.equal(states.includes('down'), false, states.join());
   assert.deepEqual(editor.seen.messages, []);
   editor.close();
-  server.close();
-  server.closeAllConnections();
 });
 
 test('a program that is not there is named', async () => {
