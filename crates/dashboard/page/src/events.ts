@@ -13,6 +13,8 @@ export class Events {
   readonly #listeners = new Set<Listener>();
   readonly #onState: (state: State) => void;
   #lastEventId = "";
+  /** Whether the next connection starts with a `reset`: a stream that was closed before its first event cannot be resumed. */
+  #missed = false;
   #stream: EventStream | null = null;
   #hiding: ReturnType<typeof setTimeout> | undefined;
 
@@ -28,6 +30,7 @@ export class Events {
   stop(): void {
     this.#stream?.close();
     this.#stream = null;
+    this.#missed = this.#lastEventId === "";
   }
 
   /** Calls `listener` for each event until `signal` is aborted. */
@@ -49,7 +52,7 @@ export class Events {
   async #run(): Promise<void> {
     this.#stream = client.events({
       lastEventId: this.#lastEventId,
-      onConnect: () => this.#onState("live"),
+      onConnect: () => this.#connected(),
       onDisconnect: () => this.#onState("waiting"),
       // After a 401 the sign-in page is shown.
       reconnect: (error) => !(error instanceof ApiError && error.status === 401),
@@ -57,10 +60,27 @@ export class Events {
     try {
       for await (const event of this.#stream) {
         this.#lastEventId = event.id;
-        for (const listener of [...this.#listeners]) listener(event);
+        this.#tell(event);
       }
     } catch {
       this.stop();
+    }
+  }
+
+  #connected(): void {
+    this.#onState("live");
+    if (this.#missed) this.#tell({ event: "reset", data: {}, id: "", session_id: undefined });
+    this.#missed = false;
+  }
+
+  /** Calls the listeners. If one throws, the others still get the event, and the stream continues. */
+  #tell(event: BethinkEvent): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        console.error(error);
+      }
     }
   }
 }
