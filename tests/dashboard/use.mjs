@@ -64,7 +64,7 @@ await withBrowser(async (browser) => {
     await page.locator(`a[href*="${given.compaction}"]`).click();
     await page.getByRole("heading", { name: "Kept" }).waitFor();
     await page.getByRole("heading", { name: "Restored" }).waitFor();
-    await page.getByText(/names? in use are still in the prompt/).waitFor();
+    await page.getByText(/names? in use .* the prompt still has/).waitFor();
     await page.getByText("Show the summarized messages").click();
     await page.getByText("Please look at src/module_0/handler_0.rs").first().waitFor();
     await page.getByRole("button", { name: "Undo…" }).click();
@@ -172,6 +172,22 @@ await withBrowser(async (browser) => {
     assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
     const nameless = await page.evaluate(() => [...document.querySelectorAll("button, a, input, select")].filter((element) => !(element.textContent.trim() || element.ariaLabel || element.labels?.length)).length);
     assert.equal(nameless, 0);
+  });
+
+  await step("a degraded daemon is shown above every view with the reason, until it is healthy", async () => {
+    const banner = page.locator(".banner");
+    assert.equal(await banner.isVisible(), false);
+    await page.clock.install();
+    await page.route("**/health", (route) => route.fulfill({ json: { status: "degraded", version: "0", detail: "the disk is full: <b>free</b> some space." } }));
+    await page.reload();
+    await banner.getByText("The daemon is degraded: the disk is full: <b>free</b> some space. Details").waitFor();
+    await go(page, "#/jobs", "Jobs");
+    assert.equal(await banner.isVisible(), true);
+    await banner.getByRole("link", { name: "Details" }).click();
+    await page.getByRole("heading", { level: 1, name: "Doctor" }).waitFor();
+    await page.unroute("**/health");
+    await page.clock.fastForward(15_000);
+    await banner.waitFor({ state: "hidden" });
   });
 
   assert.deepEqual(faults, []);

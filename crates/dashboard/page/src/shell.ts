@@ -1,6 +1,7 @@
 // The frame around every view: navigation, the state of the connection, and help.
 
 import { client } from "./api.ts";
+import { HealthBanner } from "./banner.ts";
 import { h, mark } from "./dom.ts";
 import { Events, type State } from "./events.ts";
 import { PLACES, help, listen } from "./keys.ts";
@@ -33,6 +34,7 @@ export class Shell {
   readonly #events: Events;
   readonly #main = h("main", { id: "main", tabindex: -1 });
   readonly #nav = h("nav", { "aria-label": "Views" });
+  readonly #banner = new HealthBanner();
   readonly #state = h("span", { class: "state", role: "status" }, "connecting…");
   readonly #life = new AbortController();
   #view = new AbortController();
@@ -47,11 +49,13 @@ export class Shell {
     this.#root.replaceChildren(
       h("a", { class: "skip", href: "#main", onclick: (event) => this.#skip(event) }, "Skip to content"),
       h("header", { class: "top" }, h("a", { class: "brand", href: "#/" }, "bethink"), this.#nav, this.#tools()),
+      this.#banner.node,
       this.#main,
       h("div", { id: "said", role: "status", "aria-live": "polite" }),
     );
     this.#places();
     listenOnce({ reload: () => this.#draw(), back: () => this.#back(), theme: () => this.#theme() });
+    this.#banner.follow(this.#life.signal);
     this.#events.start();
     this.#events.listen(this.#life.signal, (event) => {
       if (event.event === "reset") this.#draw();
@@ -132,6 +136,7 @@ export class Shell {
   #showState(state: State): void {
     mark(this.#state, "data-state", state);
     if (this.#state.textContent !== STATES[state]) this.#state.textContent = STATES[state];
+    if (state === "live") void this.#banner.look(this.#life.signal);
   }
 
   #theme(): void {
