@@ -39,10 +39,11 @@ function follow() {
   return { events, seen, states, until, listen };
 }
 
-test("a listener that throws stops neither the others nor the stream", { timeout: 5_000 }, async ({ mock }) => {
+test("a listener that throws stops neither the others nor the stream", { timeout: 5_000 }, async ({ mock, after }) => {
   const errors = mock.method(console, "error", () => {});
   streams = [event(1) + event(2)];
   const { events, seen, states, until, listen } = follow();
+  after(() => events.stop());
   listen(() => {
     throw new Error("a fault of one view");
   });
@@ -51,13 +52,13 @@ test("a listener that throws stops neither the others nor the stream", { timeout
   await until(() => seen.length === 2);
   assert.equal(errors.mock.callCount(), 2);
   assert.deepEqual(states, ["live"]);
-  events.stop();
 });
 
-test("a tab that was hidden resumes, or is reset if it has seen no event", { timeout: 5_000 }, async ({ mock }) => {
+test("a tab that was hidden resumes, or is reset if it has seen no event", { timeout: 5_000 }, async ({ mock, after }) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   streams = ["", event(5), event(6)];
   const { events, seen, states, until, listen } = follow();
+  after(() => events.stop());
   listen((kind) => seen.push(kind));
   events.start();
   await until(() => states.length === 1);
@@ -72,5 +73,4 @@ test("a tab that was hidden resumes, or is reset if it has seen no event", { tim
   await until(() => seen.length === 3);
   assert.deepEqual(seen, ["reset", "message", "message"]);
   assert.deepEqual(resumed, [undefined, undefined, "5"]);
-  events.stop();
 });

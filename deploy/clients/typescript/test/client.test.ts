@@ -125,7 +125,7 @@ test("an answer that takes too long or is too large is given up", async () => {
   assert.deepEqual([slow.sent.length, large.sent.length], [1, 1]);
 });
 
-test("attempts share one time limit", async ({ mock }) => {
+test("attempts share one time limit", { timeout: 5_000 }, async ({ mock }) => {
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const { client: one, sent } = client([lost(), "silence"], { timeout: 400 });
   const ended = assert.rejects(one.get("/v1/projects"), TimeoutError);

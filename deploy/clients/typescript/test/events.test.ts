@@ -13,11 +13,13 @@ async function read(many: number, steps: Step[], options: EventOptions = {}): Pr
   const client = new Client((path, init) => {
     asked.push(`${path} ${(init.headers as Record<string, string>)["last-event-id"] ?? "-"}`);
     const step = steps.shift();
+    if (step === undefined) stream.close();
     if (step === undefined) return Promise.reject(new Error("no more connections"));
     if (step instanceof Error) return Promise.reject(step);
     return Promise.resolve(typeof step === "number" ? new Response("", { status: step }) : new Response(`retry: 1\n\n${step}`));
   });
-  for await (const event of client.events(options)) {
+  const stream = client.events(options);
+  for await (const event of stream) {
     events.push(event);
     if (events.length === many) break;
   }
