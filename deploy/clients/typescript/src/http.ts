@@ -22,7 +22,8 @@ export function exchange(target: RequestOptions, init: RequestInit): Promise<Res
     sent.on("response", (answer) => resolve(toResponse(answer)));
     sent.on("error", (cause) => {
       const place = target.socketPath ?? `${target.host}:${target.port}`;
-      reject(signal?.aborted ? cause : new ConnectionError(`could not reach the daemon at ${place}: ${cause.message}`, { cause, sent: connected }));
+      const hint = target.socketPath === undefined || connected ? "" : "; run `bethink up`";
+      reject(signal?.aborted ? cause : new ConnectionError(`could not reach the daemon at ${place}: ${cause.message}${hint}`, { cause, sent: connected }));
     });
     sent.end(body ?? undefined);
   });

@@ -1,6 +1,6 @@
 // Finds the daemon on this machine, and sends requests through its Unix socket or over loopback.
 
-import { readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 
@@ -16,7 +16,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** How to reach the daemon of a home. */
 export interface DaemonAddress {
   readonly home: string;
-  /** The Unix socket, which needs no token. Not set for an external daemon. */
+  /** The Unix socket, which needs no token. Not set if the home has none, or for an external daemon. */
   readonly socket: string | undefined;
   /** Not set if nothing shows that a daemon of this home has ever run. */
   readonly url: URL | undefined;
@@ -53,13 +53,14 @@ export function homeOf(env: Environment): string {
 /** Reads `daemon.json` and `token` in the home. `BETHINK_URL` and `BETHINK_TOKEN` replace them. */
 export async function findDaemon(env: Environment, home = homeOf(env)): Promise<DaemonAddress> {
   const named = env["BETHINK_URL"];
-  const socket = named ? undefined : join(home, "daemon.sock");
+  const socket = join(home, "daemon.sock");
+  const hasSocket = !named && (await exists(socket));
   const stored = (await readText(join(home, "token")))?.trim() || undefined;
   const found = named || (await readDaemonUrl(home));
   const url = found ? parseUrl(found) : undefined;
   // The home's token is for this machine only: another one gets the token that was given for it, or none.
   const token = env["BETHINK_TOKEN"] || (url && isLoopback(url) ? stored : undefined);
-  return { home, socket, url, token, external: Boolean(named) };
+  return { home, socket: hasSocket ? socket : undefined, url, token, external: Boolean(named) };
 }
 
 async function readDaemonUrl(home: string): Promise<string | undefined> {
@@ -70,6 +71,13 @@ async function readDaemonUrl(home: string): Promise<string | undefined> {
     // The daemon is just writing it.
     return undefined;
   }
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function readText(file: string): Promise<string | undefined> {
@@ -91,24 +99,23 @@ function isLoopback({ hostname }: URL): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Sends through the socket if it works, else over TCP to a daemon that has proved itself. */
+/** Sends through the socket if there is one, else over TCP to a daemon that has proved itself. */
 async function send(address: DaemonAddress, path: string, init: RequestInit): Promise<Response> {
   const { home, socket, url, token } = address;
-  if (socket !== undefined) {
-    try {
-      return await exchange({ socketPath: socket, path, headers: { host: "localhost" } }, init);
-    } catch (error) {
-      if (!(error instanceof ConnectionError) || error.sent) throw error;
-    }
-  }
+  if (socket !== undefined) return exchange({ socketPath: socket, path, headers: { host: "localhost" } }, init);
   if (!url) throw new ConnectionError(`no daemon is running for ${home}; run \`bethink up\``, { sent: false });
-  const host = url.hostname.replace(/[[\]]/g, "");
-  const port = Number(url.port || 80);
   if (token === undefined) {
     const message = `could not verify the daemon at ${url.host}: there is no token in ${home}; set BETHINK_TOKEN`;
     throw new ConnectionError(message, { sent: false });
   }
+  const host = hostOf(url);
+  const port = Number(url.port || 80);
   const connection = await provenConnection({ host, port, token, home }, init.signal);
   const headers = { authorization: `Bearer ${token}` };
   return exchange({ host, port, path, headers, createConnection: () => connection }, init);
+}
+
+/** `localhost` may also be ::1, where another program could pass the question on to the daemon. */
+function hostOf({ hostname }: URL): string {
+  return hostname === "localhost" ? "127.0.0.1" : hostname.replace(/[[\]]/g, "");
 }

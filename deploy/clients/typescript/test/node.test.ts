@@ -71,7 +71,9 @@ test("the files of the home and the environment lead to the daemon", async () =>
   assert.equal((await findDaemon(env)).url, undefined, "an incomplete file");
   write("daemon.json", '{"url":"http://127.0.0.1:9","pid":1,"socket":"/elsewhere"}');
   const found = await findDaemon({}, home);
-  assert.deepEqual([found.url?.port, found.socket, found.token], ["9", join(home, "daemon.sock"), "secret"]);
+  assert.deepEqual([found.url?.port, found.socket, found.token], ["9", undefined, "secret"]);
+  write("daemon.sock", "");
+  assert.equal((await findDaemon(env)).socket, join(home, "daemon.sock"));
   const external = await findDaemon({ ...env, BETHINK_URL: "http://127.0.0.1:8", BETHINK_TOKEN: "t" });
   assert.deepEqual([external.url?.port, external.socket, external.token, external.external], ["8", undefined, "t", true]);
   await assert.rejects(findDaemon({ BETHINK_URL: "file:///etc" }, home), /not an http/);
@@ -98,6 +100,10 @@ test("the socket comes first and gets no token; without it, TCP does", async () 
   await client.get("/v1/projects");
   assert.deepEqual([socket.seen[0]?.headers.host, socket.seen[0]?.headers.authorization, tcp.seen.length], ["localhost", undefined, 0]);
   socket.close();
+  write("daemon.sock", "");
+  await assert.rejects(client.get("/v1/projects"), (error) => error instanceof ConnectionError && !error.sent && /bethink up/.test(error.message));
+  assert.equal(tcp.seen.length, 0, "the socket of a daemon that is gone");
+  rmSync(join(home, "daemon.sock"));
   await client.get("/v1/projects");
   assert.deepEqual([tcp.seen[0]?.headers.authorization, socket.seen.length], ["Bearer secret", 1]);
 });
@@ -141,6 +147,14 @@ test("who cannot prove itself gets nothing, and none of its answers counts", asy
     await assert.rejects(sent, (error) => error instanceof ProofError && !error.sent && /is not the daemon of .*bethink status/.test(error.message), what);
     assert.deepEqual(foreign.seen.map(({ url, method, headers }) => [url?.slice(0, 16), method, headers.authorization]), [["/v1/proof?nonce=", "GET", undefined]], what);
   }
+});
+
+test("localhost is 127.0.0.1", async () => {
+  const daemon = await serveDaemon(ok);
+  write("token", "secret");
+  const named = daemon.url.replace("127.0.0.1", "localhost");
+  await connect({ home, env: { BETHINK_URL: named } }).get("/v1/projects");
+  assert.equal(daemon.seen[0]?.headers.host, new URL(daemon.url).host);
 });
 
 test("without a token, nothing is sent over TCP", async () => {
