@@ -71,6 +71,7 @@ fn the_python_client_keeps_its_promises() {
         "a_daemon_is_found_by_its_socket_or_by_its_address",
         "a_token_is_sent_only_to_this_computer",
         "a_daemon_proves_itself_before_it_gets_the_token",
+        "tcp_is_used_only_without_a_socket_and_localhost_is_127_0_0_1",
         "what_cannot_prove_itself_gets_nothing",
         "a_peer_that_never_answers_is_left",
         "a_connection_that_ends_after_its_proof_is_not_replaced",

@@ -102,6 +102,24 @@ def a_daemon_proves_itself_before_it_gets_the_token() -> None:
     assert ports[0] == ports[1] != ports[2] == ports[3], "proof and request share a connection"
 
 
+def tcp_is_used_only_without_a_socket_and_localhost_is_127_0_0_1() -> None:
+    daemon = Listener(lambda it: (200, daemon.proof(it.path) if "proof" in it.path else "{}"))
+    (daemon.home / "daemon.json").write_text(json.dumps({"url": f"http://localhost:{daemon.server_port}"}))
+    path = daemon.home / "daemon.sock"
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(path))
+    refuses(lambda: bethink.connect(daemon.home), bethink.NotRunning, "bethink up")
+    assert not daemon.seen, "the socket of a daemon that is gone"
+    path.unlink()
+    resolve = socket.getaddrinfo
+    socket.getaddrinfo = lambda host, *rest: resolve("256.0.0.1" if host == "localhost" else host, *rest)  # type: ignore
+    try:
+        bethink.connect(daemon.home)
+    finally:
+        socket.getaddrinfo = resolve
+    assert len(daemon.seen) == 2
+
+
 def what_cannot_prove_itself_gets_nothing() -> None:
     def hang_up(handler: http.server.BaseHTTPRequestHandler) -> Any:
         handler.connection.close()

@@ -33,31 +33,28 @@ def connect(home: Path, timeout: float) -> tuple[http.client.HTTPConnection, dic
     A connection over TCP has proved that the daemon is at the other end, and is for one request.
     Looks for the daemon each time, because a new one may have another port and another token.
     """
-    connection = UnixConnection(str(home / "daemon.sock"), timeout)
-    try:
-        connection.connect()
-        return connection, {}  # The daemon checks the user at the other end, so it needs no token.
-    except OSError as error:
-        connection.close()
-        return connect_over_tcp(home, timeout, error)
+    path = str(home / "daemon.sock")
+    if not os.path.exists(path):
+        return connect_over_tcp(home, timeout)
+    connection = UnixConnection(path, timeout)
+    opened(connection, home)
+    return connection, {}  # The daemon checks the user at the other end, so it needs no token.
 
 
-def connect_over_tcp(home: Path, timeout: float, cause: OSError) -> tuple[http.client.HTTPConnection, dict[str, str]]:
+def connect_over_tcp(home: Path, timeout: float) -> tuple[http.client.HTTPConnection, dict[str, str]]:
     try:
         url = urlsplit(json.loads((home / "daemon.json").read_text())["url"])
         token = (home / "token").read_text().strip()
     except (OSError, ValueError, KeyError) as error:
-        raise not_running(home, cause) from error
+        raise not_running(home, error) from error
     if url.scheme != "http" or url.hostname not in LOOPBACK:
         raise NotRunning(f"{home / 'daemon.json'} names {url.geturl()!r}, which is not on this computer")
     if not token:
         raise NotRunning(f"could not verify the daemon at {url.netloc}: {home / 'token'} is empty")
-    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=timeout)
-    try:
-        connection.connect()
-    except OSError as error:
-        connection.close()
-        raise not_running(home, error) from error
+    # `localhost` may also be ::1, where another program could pass the question on to the daemon.
+    host = "127.0.0.1" if url.hostname == "localhost" else url.hostname
+    connection = http.client.HTTPConnection(host, url.port, timeout=timeout)
+    opened(connection, home)
     # A lost connection must not be replaced by an unproven one.
     connection.auto_open = 0
     try:
@@ -68,7 +65,15 @@ def connect_over_tcp(home: Path, timeout: float, cause: OSError) -> tuple[http.c
     return connection, {"Authorization": f"Bearer {token}"}
 
 
-def not_running(home: Path, cause: OSError) -> NotRunning:
+def opened(connection: http.client.HTTPConnection, home: Path) -> None:
+    try:
+        connection.connect()
+    except OSError as error:
+        connection.close()
+        raise not_running(home, error) from error
+
+
+def not_running(home: Path, cause: Exception) -> NotRunning:
     return NotRunning(f"no daemon is running for {home} ({cause}); start it with `bethink up`")
 
 
