@@ -161,7 +161,7 @@ def a_peer_that_never_answers_is_left() -> None:
             (home / "daemon.json").write_text(json.dumps({"url": f"http://127.0.0.1:{silent.getsockname()[1]}"}))
             (home / "token").write_text("secret")
             start = time.monotonic()
-            sends_nothing(bethink.Client(home, timeout=10.0), "no proof")
+            sends_nothing(bethink.Client(home, timeout=10.0, retry_for=0.0), "no proof")
             assert time.monotonic() - start < 9.0
     finally:
         bethink.proof.WITHIN = within
