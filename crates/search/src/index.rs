@@ -22,6 +22,8 @@ struct IndexPayload {
 
 /// Number of messages that are indexed in one transaction. It occupies the writer for about 20 ms.
 const BATCH: usize = 128;
+/// Maximum size of these messages. A single message may be larger.
+const BATCH_BYTES: usize = 16 << 20;
 /// A session is indexed in the background each time it has grown by this many messages, so that a search needs at most
 /// about 10 ms to index the rest.
 const UNINDEXED: u64 = 64;
@@ -108,7 +110,8 @@ impl SearchService {
     pub(crate) async fn index_batch(&self, session: SessionId) -> Result<Option<u64>> {
         let Some(range) = self.cx.store().unindexed(session).await? else { return Ok(None) };
         let store = self.cx.store();
-        let batch = store.messages(session, SeqRange { limit: BATCH, ..range }).await?;
+        let range = SeqRange { limit: BATCH, bytes: BATCH_BYTES, ..range };
+        let batch = store.messages(session, range).await?;
         let count = batch.len() as u64;
         let through = through(range, &batch);
         let before = range.after.map(|seq| (session, seq));
@@ -141,10 +144,7 @@ impl JobHandler for SearchService {
 /// Returns the last message that the index then covers. A recovered session may have lost messages at the end.
 fn through(range: SeqRange, batch: &[StoredMessage]) -> Seq {
     let end = Seq(range.before.map_or(u64::MAX, |before| before.0.saturating_sub(1)));
-    match batch.last() {
-        Some(last) if batch.len() == BATCH => last.seq,
-        _ => end,
-    }
+    batch.last().map_or(end, |last| last.seq)
 }
 
 /// Returns the terms of a batch. Each message is read in the context of the previous one.

@@ -28,4 +28,4 @@ pub use jobs::{JobQueue, job_payload, job_session, new_job_id};
 pub use locked::locked;
 pub use page::{MAX_PAGE, page_limit};
 pub use runner::{JobHandler, JobOutput, JobRunner, JobStart};
-pub use stored::{READ_BATCH, parse_stored};
+pub use stored::{READ_BATCH, next_batch, parse_stored};

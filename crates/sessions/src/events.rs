@@ -5,8 +5,7 @@
 
 use std::collections::VecDeque;
 
-use bethink_service::{READ_BATCH, Result, ServiceError, SessionSubscription, StreamEvent};
-use bethink_store::SeqRange;
+use bethink_service::{Result, ServiceError, SessionSubscription, StreamEvent, next_batch};
 use bethink_transcript::{Seq, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -57,7 +56,7 @@ impl SessionEvents {
 
     /// Queues the next part of history and its compactions, and returns whether there is more.
     async fn replay(&mut self) -> bool {
-        let range = SeqRange { after: Some(self.sent), limit: READ_BATCH, ..SeqRange::all() };
+        let range = next_batch(self.sent);
         let store = self.sessions.cx.store();
         let (Ok(messages), Ok(compactions)) =
             (store.messages(self.session, range).await, store.compactions(self.session).await)

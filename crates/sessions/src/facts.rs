@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bethink_facts::Facts;
-use bethink_service::{READ_BATCH, Result, blocking, parse_stored};
+use bethink_service::{Result, blocking, next_batch, parse_stored};
 use bethink_store::SeqRange;
 use bethink_transcript::{Message, Seq};
 
@@ -35,8 +35,7 @@ impl SessionService {
     /// Reads messages from the store, up to the one before `end`.
     async fn read_stored(&self, handle: &SessionHandle, facts: &mut Facts, end: Seq) -> Result<()> {
         while facts.through.next() < end {
-            let after = Some(facts.through);
-            let range = SeqRange { after, before: Some(end), limit: READ_BATCH, newest: false };
+            let range = SeqRange { before: Some(end), ..next_batch(facts.through) };
             let batch = self.cx.store().messages(handle.id, range).await?;
             if batch.is_empty() {
                 // A damaged message leaves a gap that recovery reported.
@@ -70,6 +69,7 @@ async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use bethink_config::Settings;
+    use bethink_service::READ_BATCH;
     use bethink_transcript::SessionId;
     use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use bethink_api::{self as api, SessionLifecycle};
 use bethink_service::{
-    JobHandler, JobOutput, JobRunner, READ_BATCH, Result, ServiceError, if_found, job_session,
-    new_job_id,
+    JobHandler, JobOutput, JobRunner, Result, ServiceError, if_found, job_session, new_job_id,
+    next_batch,
 };
 use bethink_store::{
     Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord,
@@ -81,12 +81,7 @@ impl SessionService {
     async fn copy_history(&self, from: SessionId, to: SessionId, through: Seq) -> Result<()> {
         let mut after = Seq::ZERO;
         while after < through {
-            let range = SeqRange {
-                after: Some(after),
-                before: Some(through.next()),
-                limit: READ_BATCH,
-                newest: false,
-            };
+            let range = SeqRange { before: Some(through.next()), ..next_batch(after) };
             let batch = self.cx.store().messages(from, range).await?;
             let Some(last) = batch.last() else { break };
             after = last.seq;

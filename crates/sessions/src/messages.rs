@@ -212,6 +212,7 @@ impl SessionService {
             limit,
             // When reading backwards, the nearest messages come first.
             newest: after_seq.is_none() && before_seq.is_some(),
+            ..SeqRange::all()
         };
         let stored = self.cx.store().messages(id, range).await?;
         let next_cursor = (stored.len() == limit && !range.newest)

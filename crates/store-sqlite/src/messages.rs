@@ -17,6 +17,16 @@ const OF_SESSION: &str = "
       AND seq < ?
     ORDER BY seq";
 
+/// `length` of a blob does not read it.
+const SIZES: &str = "
+    SELECT seq, length(raw)
+    FROM messages
+    WHERE session = ?
+      AND seq > ?
+      AND seq < ?
+    ORDER BY seq
+    LIMIT ?";
+
 const AT: &str = "
     SELECT asked.key AS place, session, seq, message_id, role, recorded, created_at, checksum, raw
     FROM json_each(?) AS asked
@@ -29,11 +39,15 @@ pub(crate) async fn read(
     id: SessionId,
     range: SeqRange,
 ) -> StoreResult<Vec<StoredMessage>> {
+    let before = match range.bytes {
+        usize::MAX => range.before,
+        most => end_of_batch(store, id, range, most).await?.or(range.before),
+    };
     let order = if range.newest { "DESC" } else { "" };
     let statement = sql(AssertSqlSafe(format!("{OF_SESSION} {order} LIMIT ?")))
         .bind(id)
         .bind(range.after.unwrap_or_default())
-        .bind(range.before.unwrap_or(Seq(u64::MAX)))
+        .bind(before.unwrap_or(Seq(u64::MAX)))
         .bind(range.limit);
     let messages = store.all_of(id, statement, message).await;
     let mut messages = messages.inspect_err(|error| note_damage(store, error))?;
@@ -41,6 +55,28 @@ pub(crate) async fn read(
         messages.reverse();
     }
     Ok(messages)
+}
+
+/// Returns the first message of the range that does not fit in `most` bytes with those before it; never the very first.
+async fn end_of_batch(
+    store: &SqliteStore,
+    id: SessionId,
+    range: SeqRange,
+    most: usize,
+) -> StoreResult<Option<Seq>> {
+    let statement = sql(SIZES)
+        .bind(id)
+        .bind(range.after.unwrap_or_default())
+        .bind(range.before.unwrap_or(Seq(u64::MAX)))
+        .bind(range.limit);
+    let read = |row: &Row| Ok((row.get::<Seq>(0)?, row.get::<i64>(1)?));
+    let mut total = 0;
+    let too_many = store.all(statement, read).await?.into_iter().skip_while(|(_, size)| {
+        let is_first = total == 0;
+        total += usize::try_from(*size).unwrap_or(0);
+        is_first || total <= most
+    });
+    Ok(too_many.map(|(seq, _)| seq).next())
 }
 
 pub(crate) async fn read_at(

@@ -67,12 +67,14 @@ pub struct SeqRange {
     pub after: Option<Seq>,
     pub before: Option<Seq>,
     pub limit: usize,
+    /// Maximum size of all messages together, in ascending order. At least one message is returned.
+    pub bytes: usize,
     pub newest: bool,
 }
 
 impl SeqRange {
     pub fn all() -> Self {
-        Self { after: None, before: None, limit: usize::MAX, newest: false }
+        Self { after: None, before: None, limit: usize::MAX, bytes: usize::MAX, newest: false }
     }
 
     pub fn from(seq: Seq) -> Self {

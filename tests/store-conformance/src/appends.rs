@@ -189,7 +189,8 @@ pub async fn ranges_are_open_and_limited(store: &impl Store) {
     let names: Vec<String> = (1..=10).map(|n| format!("m{n}")).collect();
     say(store, session, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let read = |after, before, limit, newest| async move {
-        let range = SeqRange { after: Some(Seq(after)), before: Some(Seq(before)), limit, newest };
+        let (after, before) = (Some(Seq(after)), Some(Seq(before)));
+        let range = SeqRange { after, before, limit, newest, ..SeqRange::all() };
         let messages = store.messages(session, range).await.unwrap();
         messages.iter().map(|message| message.seq.0).collect::<Vec<_>>()
     };
@@ -198,7 +199,13 @@ pub async fn ranges_are_open_and_limited(store: &impl Store) {
     assert_eq!(read(3, 9, 2, true).await, [7, 8], "ascending either way");
     assert_eq!(read(9, 10, 99, false).await, Vec::<u64>::new());
     assert_eq!(read(0, u64::MAX, usize::MAX, true).await.len(), 10);
-    assert_eq!(store.messages(session, SeqRange::from(Seq(8))).await.unwrap().len(), 3);
+    let newest = store.messages(session, SeqRange::from(Seq(8))).await.unwrap();
+    assert_eq!(newest.len(), 3);
+    let two: usize = newest[..2].iter().map(|message| message.raw.len()).sum();
+    for (bytes, count) in [(0, 1), (two - 1, 1), (two, 2), (2 * two, 3)] {
+        let range = SeqRange { bytes, ..SeqRange::from(Seq(8)) };
+        assert_eq!(store.messages(session, range).await.unwrap(), newest[..count], "{bytes} bytes");
+    }
 }
 
 pub async fn an_answered_append_is_marked_and_found_once_indexed(store: &impl Store) {

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use bethink_prefix_match::{Chain, ChainScope, LikenessReader};
-use bethink_service::{ErrorKind, READ_BATCH, Result, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceError, next_batch};
 use bethink_sessions::model_of;
-use bethink_store::{Lineage, SeqRange};
+use bethink_store::Lineage;
 use bethink_transcript::{Seq, SessionId};
 
 use super::cache::{CachedConversation, ConversationPlace, SharedPrefix};
@@ -250,8 +250,7 @@ impl GatewayService {
         let mut chain = Chain::new(&setting);
         let (mut reader, mut marks, mut after) = (LikenessReader::default(), Vec::new(), Seq::ZERO);
         loop {
-            let range = SeqRange { after: Some(after), limit: READ_BATCH, ..SeqRange::all() };
-            let batch = self.cx.store().messages(id, range).await?;
+            let batch = self.cx.store().messages(id, next_batch(after)).await?;
             let Some(last) = batch.last() else { return Ok(marks) };
             after = last.seq;
             for message in &batch {

@@ -2,8 +2,8 @@
 
 use bethink_extractor::wrote_memory;
 use bethink_facts::{Facts, RecordedStatement, SaidKind};
-use bethink_service::{READ_BATCH, Result, parse_stored};
-use bethink_store::{SeqRange, SessionRecord};
+use bethink_service::{Result, next_batch, parse_stored};
+use bethink_store::SessionRecord;
 use bethink_transcript::{BlockKind, Message, Role, Seq};
 
 use super::gate;
@@ -51,8 +51,7 @@ impl MemoryService {
         let mut listener = TurnListener { dir, start, since, ..TurnListener::default() };
         let mut after = Seq(start.0.saturating_sub(BEFORE));
         loop {
-            let range = SeqRange { after: Some(after), limit: READ_BATCH, ..SeqRange::all() };
-            let batch = self.cx.store().messages(session.id, range).await?;
+            let batch = self.cx.store().messages(session.id, next_batch(after)).await?;
             let Some(last) = batch.last() else { break };
             after = last.seq;
             for stored in batch {

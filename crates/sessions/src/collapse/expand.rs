@@ -53,7 +53,7 @@ impl SessionService {
         let Some(q) = q else {
             let from = after.unwrap_or(Seq(first.0.saturating_sub(1)));
             let range =
-                SeqRange { after: Some(from), before: Some(last.next()), limit, newest: false };
+                SeqRange { after: Some(from), before: Some(last.next()), limit, ..SeqRange::all() };
             let stored = self.cx.store().messages(id, range).await?;
             let next_cursor =
                 (stored.len() == limit).then(|| stored.last().map(|m| m.seq.to_string())).flatten();
