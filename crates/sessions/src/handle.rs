@@ -21,6 +21,9 @@ use crate::loaded::LoadedSession;
 /// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
 /// spans are still triggered. The same number triggers an update of the notes.
 const UNSEEN_TOKENS: u64 = 5_000;
+/// An append does not load a session with more bytes than this: a few times the largest window. Only a session without
+/// compactions has more. It is loaded when a prompt or a compaction needs it.
+pub(crate) const MAX_LOAD_BYTES: usize = 32 << 20;
 /// Maximum number of handles. A handle of a session that is not in memory has a few hundred bytes.
 const MAX_HANDLES: usize = 4_096;
 
@@ -45,8 +48,30 @@ pub(crate) struct EvictedSession {
     pub(crate) thresholds: Thresholds,
     /// Estimated tokens of the whole prompt.
     pub(crate) tokens: u64,
+    /// Bytes of its messages, from the newest boundary on.
+    bytes: usize,
     /// Tokens since it was evicted.
     grown: u64,
+}
+
+impl EvictedSession {
+    /// What an append needs of a session that is not kept in memory.
+    pub(crate) fn of(loaded: &LoadedSession, bytes: usize) -> Self {
+        Self {
+            model: loaded.state.model.name.clone(),
+            thresholds: loaded.state.thresholds,
+            tokens: loaded.estimated(),
+            bytes,
+            grown: 0,
+        }
+    }
+
+    fn grow(&mut self, fresh: &[Arc<Message>]) {
+        let tokens = tokens_of(fresh);
+        self.tokens += tokens;
+        self.grown += tokens;
+        self.bytes += fresh.iter().map(|message| message.weight()).sum::<usize>();
+    }
 }
 
 #[derive(Default)]
@@ -154,15 +179,19 @@ impl SessionHandle {
         *locked(&self.evicted) = None;
     }
 
+    /// Notes a session that is too large to be loaded. The caller holds the lock of the state.
+    pub(crate) fn note_evicted(&self, evicted: EvictedSession) {
+        locked(&self.inbox).clear();
+        *locked(&self.evicted) = Some(evicted);
+    }
+
     /// Counts messages of an evicted session; returns `None` when it is time to load it. The caller holds the lock of
     /// the state, so no other task loads it meanwhile. A later load reads these messages from the store.
     pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {
         let mut evicted = locked(&self.evicted);
         let known = evicted.as_mut()?;
-        let tokens = tokens_of(fresh);
-        known.tokens += tokens;
-        known.grown += tokens;
-        if known.grown >= UNSEEN_TOKENS {
+        known.grow(fresh);
+        if known.grown >= UNSEEN_TOKENS && known.bytes <= MAX_LOAD_BYTES {
             return None;
         }
         locked(&self.inbox).clear();
@@ -173,12 +202,10 @@ impl SessionHandle {
     fn without_state(&self) -> Self {
         let known = self.state.try_lock().ok().and_then(|state| {
             let loaded = state.as_ref()?;
-            Some(EvictedSession {
-                model: loaded.state.model.name.clone(),
-                thresholds: loaded.state.thresholds,
-                tokens: loaded.estimated() + tokens_of(&locked(&self.inbox)),
-                grown: 0,
-            })
+            let mut evicted = EvictedSession::of(loaded, loaded.state.history.weight());
+            evicted.grow(&locked(&self.inbox));
+            evicted.grown = 0;
+            Some(evicted)
         });
         Self {
             cache: self.cache.clone(),

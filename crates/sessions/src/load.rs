@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_compactor::Breakers;
 use bethink_context::decision::{in_force, newest_is_undone};
 use bethink_context::{Decision, Decisions, FixedTokens, History, Learner, SessionState, TodoList};
-use bethink_service::{Event, READ_BATCH, Result, ServiceError, locked, parse_stored};
+use bethink_service::{Event, Result, ServiceError, locked, next_batch, parse_stored};
 use bethink_store::SeqRange;
 use bethink_transcript::{Message, Seq, SessionId};
 use tokio::sync::OwnedMutexGuard;
@@ -52,7 +52,8 @@ impl SessionService {
         mut state: OwnedMutexGuard<Option<LoadedSession>>,
     ) -> Result<SessionGuard> {
         if state.is_none() {
-            *state = Some(self.load(handle).await?);
+            let (loaded, _) = self.load(handle, usize::MAX).await?;
+            *state = Some(loaded);
             handle.forget_evicted();
         }
         let mut loaded = OwnedMutexGuard::try_map(state, Option::as_mut)
@@ -92,7 +93,13 @@ impl SessionService {
         }
     }
 
-    async fn load(&self, handle: &SessionHandle) -> Result<LoadedSession> {
+    /// Loads a session, and returns the size of its history. A history of more than `most` bytes is only counted; then the
+    /// session must not be used for prompts.
+    pub(crate) async fn load(
+        &self,
+        handle: &SessionHandle,
+        most: usize,
+    ) -> Result<(LoadedSession, usize)> {
         let (id, store) = (handle.id, self.cx.store());
         let session = store.session(id).await?;
         let log = self.decision_log(id).await?;
@@ -142,7 +149,11 @@ impl SessionService {
             todos_after,
             ahead: BTreeMap::new(),
         };
-        self.take_history(&mut loaded, Seq(kept_from.0.saturating_sub(1))).await?;
+        let before = Seq(kept_from.0.saturating_sub(1));
+        let bytes = self.take_history(&mut loaded, before, most).await?;
+        if bytes > most {
+            return Ok((loaded, bytes));
+        }
         let history = &loaded.state.history;
         loaded.state.decisions = Decisions::replay(&log, history);
         let state = &mut loaded.state;
@@ -152,18 +163,28 @@ impl SessionService {
         for contributor in self.contributors() {
             contributor.loaded(handle, &loaded).await?;
         }
-        Ok(loaded)
+        Ok((loaded, bytes))
     }
 
-    /// Reads history after `after`, in batches, because a long session should not be in memory twice.
-    async fn take_history(&self, loaded: &mut LoadedSession, mut after: Seq) -> Result<()> {
+    /// Reads history after `after`, in batches, because a long session should not be in memory twice. Returns its size.
+    /// Of a history of more than `most` bytes, only the tokens are kept.
+    async fn take_history(
+        &self,
+        loaded: &mut LoadedSession,
+        mut after: Seq,
+        most: usize,
+    ) -> Result<usize> {
         (loaded.session.last_seq, loaded.state.last_seq) = (after, after);
+        let mut bytes = 0;
         loop {
-            let range = SeqRange { after: Some(after), limit: READ_BATCH, ..SeqRange::all() };
-            let batch = self.cx.store().messages(loaded.session.id, range).await?;
-            let Some(last) = batch.last() else { return Ok(()) };
+            let batch = self.cx.store().messages(loaded.session.id, next_batch(after)).await?;
+            let Some(last) = batch.last() else { return Ok(bytes) };
             after = last.seq;
             for stored in batch {
+                bytes += stored.raw.len();
+                if bytes > most {
+                    loaded.forget_history();
+                }
                 // A damaged message leaves a gap that recovery reported; the messages after it are complete.
                 loaded.session.last_seq = Seq(stored.seq.0.saturating_sub(1));
                 loaded.take_in(Arc::new(parse_stored(stored)?));

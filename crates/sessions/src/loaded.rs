@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bethink_api::RecoveryStep;
 use bethink_compactor::Breakers;
-use bethink_context::{FixedTokens, HistoryEntry, SessionState, todos};
+use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState, todos};
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
@@ -73,6 +73,12 @@ impl LoadedSession {
         self.view_tokens += entry.tokens();
         self.grown += entry.tokens();
         state.history.push(entry);
+    }
+
+    /// Drops the messages, but not their number of tokens.
+    pub(crate) fn forget_history(&mut self) {
+        self.state.history = History::default();
+        self.state.learner = Learner::default();
     }
 
     /// Records the parts of a request that another component made: they count towards the window, and a fork of the

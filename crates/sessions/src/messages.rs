@@ -18,7 +18,8 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::handle::SessionHandle;
+use crate::handle::{EvictedSession, MAX_LOAD_BYTES, SessionHandle};
+use crate::loaded::LoadedSession;
 use crate::service::{SessionEvent, SessionService};
 
 impl SessionService {
@@ -99,18 +100,22 @@ impl SessionService {
         Ok((answer, stored.places))
     }
 
-    /// Returns how full the window is, without waiting for a prompt and without loading an evicted session.
+    /// Returns how full the window is, without waiting for a prompt. A session that is not in memory is loaded only if its
+    /// growth may be due for notes, and if it is not too large.
     async fn level_after_append(
         &self,
         handle: &Arc<SessionHandle>,
         fresh: &[Arc<Message>],
     ) -> api::ContextLevel {
-        let Ok(state) = Arc::clone(&handle.state).try_lock_owned() else {
+        let Ok(mut state) = Arc::clone(&handle.state).try_lock_owned() else {
             return handle.noted_level();
         };
-        if state.is_none()
-            && let Some(evicted) = handle.grow(fresh)
-        {
+        let evicted = match *state {
+            Some(_) => Ok(None),
+            None => self.evicted_or_loaded(handle, fresh, &mut state).await,
+        };
+        let Ok(evicted) = evicted else { return handle.noted_level() };
+        if let Some(evicted) = evicted {
             self.watch_cache(handle, &evicted.model, fresh);
             self.note_level(handle, &evicted.thresholds, evicted.tokens);
         } else if let Ok(loaded) = self.up_to_date(handle, state).await {
@@ -119,6 +124,28 @@ impl SessionService {
             self.tell(&SessionEvent::Settled { handle, loaded: &loaded });
         }
         handle.noted_level()
+    }
+
+    /// Returns what is known of a session that is not in memory and stays so. If it is small and should be loaded, this
+    /// loads it.
+    async fn evicted_or_loaded(
+        &self,
+        handle: &SessionHandle,
+        fresh: &[Arc<Message>],
+        state: &mut Option<LoadedSession>,
+    ) -> Result<Option<EvictedSession>> {
+        if let Some(evicted) = handle.grow(fresh) {
+            return Ok(Some(evicted));
+        }
+        let (loaded, bytes) = self.load(handle, MAX_LOAD_BYTES).await?;
+        if bytes > MAX_LOAD_BYTES {
+            let evicted = EvictedSession::of(&loaded, bytes);
+            handle.note_evicted(evicted.clone());
+            return Ok(Some(evicted));
+        }
+        *state = Some(loaded);
+        handle.forget_evicted();
+        Ok(None)
     }
 
     fn note_level(&self, handle: &SessionHandle, thresholds: &Thresholds, tokens: u64) {
@@ -348,6 +375,41 @@ mod tests {
         // A loaded session has all messages.
         let loaded = home.sessions.lock(&handle().await).await.unwrap();
         assert_eq!((loaded.session.last_seq, loaded.messages().len()), (Seq(4), 4));
+        drop(loaded);
+        home.close().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_append_does_not_load_a_session_that_is_too_large() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[]).await;
+        let append = async |bytes| {
+            let message = json!({ "role": "user", "content": "x".repeat(bytes) });
+            let body = json!({ "messages": [message] }).to_string();
+            home.sessions.append(id, body.into(), None).await.unwrap().context.tokens
+        };
+        let is_loaded =
+            async || home.sessions.handle(id).await.unwrap().state.lock().await.is_some();
+        let half = MAX_LOAD_BYTES / 2;
+        let first = append(half).await;
+        assert!(is_loaded().await, "a small one is");
+        home.sessions.inner.registry.trim(0);
+        let second = append(half).await;
+        assert_eq!(
+            (is_loaded().await, second),
+            (false, 2 * first),
+            "too large since it was evicted"
+        );
+        home.sessions.inner.registry.remove(id);
+        let third = append(half).await;
+        assert_eq!(
+            (is_loaded().await, third),
+            (false, 3 * first),
+            "of a daemon that was restarted"
+        );
+        let loaded = home.sessions.lock(&home.sessions.handle(id).await.unwrap()).await.unwrap();
+        assert_eq!((loaded.messages().len(), loaded.estimated()), (3, third));
         drop(loaded);
         home.close().await;
     }
