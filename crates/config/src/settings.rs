@@ -101,14 +101,18 @@ settings! {
         log: Text = "info",
         /// Maximum size of a request. A turn with a dozen screenshots in base64 has about 40 MiB.
         max_body_bytes: Whole(1_024, 1 << 32) = 64 << 20,
+        /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones. Handling
+        /// takes several times as much memory. A larger body is admitted alone.
+        in_flight_bytes: Whole(1_024, (1 << 32) - 1) = 64 << 20,
         /// Maximum size of an imported file: far above that of any known session file.
         max_import_bytes: Whole(1_024, 1 << 40) = 1 << 30,
         /// Maximum nesting depth of JSON: that of common JSON parsers. Tool inputs are less than 20 levels deep.
         max_depth: Whole(8, 1_000) = 128,
         /// Maximum number of messages in one append: enough for a whole session, but not for a runaway loop.
         max_messages: Whole(1, MANY) = 10_000,
-        /// Maximum number of connections: half of the usual limit of file descriptors (1,024), so that files can still be
-        /// opened.
+        /// Maximum number of TCP connections of clients with a token. A quarter as many more may have none, and a quarter as
+        /// many more may use the socket: together three quarters of the usual limit of file descriptors (1,024), so that files
+        /// can still be opened.
         max_connections: Whole(1, 65_536) = 512,
         /// A local client sends its headers at once, so one that takes longer is stuck.
         header_timeout_ms: Whole(100, DAY_MS) = 10_000,

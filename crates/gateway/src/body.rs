@@ -1,25 +1,25 @@
 //! Reads a client's body within its limit.
 
 use axum::body::Body;
-use bethink_intake::Unread;
-use bytes::Bytes;
+use bethink_intake::{ReceivedBody, Unread};
+use http::StatusCode;
 use http::header::CONTENT_ENCODING;
-use http::{HeaderMap, StatusCode};
+use http::request::Parts;
 
 use crate::fault::GatewayFault;
 
 /// Reads the whole body. Fails as soon as it is known to have more than `limit` bytes.
 pub(crate) async fn read(
     body: Body,
-    headers: &HeaderMap,
+    parts: &Parts,
     limit: u64,
-) -> Result<Bytes, GatewayFault> {
+) -> Result<ReceivedBody, GatewayFault> {
     let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
+    if !parts.headers.get_all(CONTENT_ENCODING).iter().all(plain) {
         let what = "the gateway cannot read a compressed body: send it without Content-Encoding";
         return Err(GatewayFault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed_body", what));
     }
-    bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
+    bethink_intake::whole(body, parts, limit).await.map_err(|unread| match unread {
         Unread::TooLarge { limit, actual } => {
             let what = format!(
                 "the request has at least {actual} bytes, but bethink's gateway accepts at most {limit}: send less, or raise `max_body_bytes` in [gateway]"
@@ -30,30 +30,54 @@ pub(crate) async fn read(
             GatewayFault::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", unread.to_string())
         }
         Unread::CutOff { .. } => GatewayFault::invalid(unread.to_string()),
+        Unread::Busy => {
+            GatewayFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", unread.to_string())
+        }
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use http::header::CONTENT_LENGTH;
+    use bethink_intake::BodyBudget;
+    use bethink_model_http::Provider;
+    use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RETRY_AFTER};
 
     use super::*;
 
+    fn head(name: HeaderName, value: &'static str) -> Parts {
+        let mut request = http::Request::new(());
+        request.headers_mut().insert(name, HeaderValue::from_static(value));
+        request.into_parts().0
+    }
+
+    async fn status(body: &'static str, parts: &Parts) -> Result<usize, u16> {
+        let read = read(Body::from(body), parts, 1 << 20).await;
+        read.map(|received| received.bytes.len()).map_err(|fault| fault.status.as_u16())
+    }
+
     #[tokio::test]
     async fn a_body_is_refused_by_claim_and_by_count() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(read(Body::from("1234"), &headers, 4).await.unwrap(), "1234");
-        assert_eq!(read(Body::from("12345"), &headers, 4).await.unwrap_err().status, 413);
-        headers.insert(CONTENT_LENGTH, 99.into());
-        assert_eq!(read(Body::empty(), &headers, 4).await.unwrap_err().status, 413);
+        let plain = head(CONTENT_ENCODING, "identity");
+        let counted = async |body| read(Body::from(body), &plain, 4).await;
+        assert_eq!(counted("1234").await.unwrap().bytes, "1234");
+        assert_eq!(counted("12345").await.unwrap_err().status, 413);
+        assert_eq!(status("", &head(CONTENT_LENGTH, "2000000")).await, Err(413));
     }
 
     #[tokio::test]
     async fn a_compressed_body_is_refused() {
-        let headers = |value: &'static str| {
-            HeaderMap::from_iter([(CONTENT_ENCODING, http::HeaderValue::from_static(value))])
-        };
-        assert_eq!(read(Body::from("x"), &headers("zstd"), 4).await.unwrap_err().status, 415);
-        assert_eq!(read(Body::from("x"), &headers("Identity"), 4).await.unwrap(), "x");
+        assert_eq!(status("x", &head(CONTENT_ENCODING, "zstd")).await, Err(415));
+        assert_eq!(status("x", &head(CONTENT_ENCODING, "Identity")).await, Ok(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_without_room_may_be_sent_again() {
+        let mut parts = head(CONTENT_LENGTH, "1000000");
+        parts.extensions.insert(BodyBudget::new(1 << 20));
+        let first = read(Body::empty(), &parts, 1 << 20).await.unwrap();
+        let fault = read(Body::empty(), &parts, 1 << 20).await.unwrap_err();
+        assert_eq!((fault.status.as_u16(), fault.code), (503, "busy"));
+        assert!(fault.answer(Provider::Anthropic).headers().contains_key(RETRY_AFTER));
+        drop(first);
     }
 }

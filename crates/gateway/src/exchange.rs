@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use bethink_config::GatewaySettings;
+use bethink_intake::BodyRoom;
 use bethink_model_http::{OutgoingRequest, Provider, ResponseStream};
 use bytes::Bytes;
 use http::request::Parts;
@@ -118,7 +119,7 @@ impl<M: PromptPlanner> Gateway<M> {
         request: Request,
         route: &'static str,
     ) -> Result<Response, GatewayFault> {
-        let (outgoing, _) = self.receive(provider, request, route).await?;
+        let (outgoing, _, _room) = self.receive(provider, request, route).await?;
         Ok(relay::unrecorded(self.send(provider, outgoing).await?))
     }
 
@@ -127,7 +128,7 @@ impl<M: PromptPlanner> Gateway<M> {
         request: Request,
         route: &'static str,
     ) -> Result<IncomingRequest<W>, GatewayFault> {
-        let (outgoing, headers) = self.receive(W::PROVIDER, request, route).await?;
+        let (outgoing, headers, room) = self.receive(W::PROVIDER, request, route).await?;
         let parsed = match WireEnvelope::<W>::read(&outgoing.body) {
             Some(envelope) => {
                 let request = envelope.request(&headers)?;
@@ -135,21 +136,22 @@ impl<M: PromptPlanner> Gateway<M> {
             }
             None => None,
         };
-        Ok(IncomingRequest { outgoing, parsed })
+        Ok(IncomingRequest { outgoing, parsed, _room: room })
     }
 
-    /// Returns the request to send, and the client's original headers.
+    /// Returns the request to send, the client's original headers, and the room that its body takes.
     async fn receive(
         &self,
         provider: Provider,
         request: Request,
         route: &'static str,
-    ) -> Result<(OutgoingRequest, HeaderMap), GatewayFault> {
+    ) -> Result<(OutgoingRequest, HeaderMap, BodyRoom), GatewayFault> {
         let (parts, body) = request.into_parts();
         // Fails before a large body is read if the request cannot be forwarded.
         let mut outgoing = self.upstream(provider).outgoing(&parts, route, client_auth(&parts))?;
-        outgoing.body = body::read(body, &parts.headers, self.max_body_bytes).await?;
-        Ok((outgoing, parts.headers))
+        let received = body::read(body, &parts, self.max_body_bytes).await?;
+        outgoing.body = received.bytes;
+        Ok((outgoing, parts.headers, received.room))
     }
 
     async fn send(
@@ -184,6 +186,8 @@ fn client_auth(parts: &Parts) -> ClientAuth {
 struct IncomingRequest<W> {
     outgoing: OutgoingRequest,
     parsed: Option<(WireEnvelope<W>, GatewayRequest)>,
+    /// Held until the provider's answer begins: then the body has been sent.
+    _room: BodyRoom,
 }
 
 /// Returns `None` if bethink itself failed: the client's request is then forwarded unchanged and not stored.

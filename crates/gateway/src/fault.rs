@@ -6,7 +6,7 @@ use bethink_model::{ErrorClass, ModelError};
 use bethink_model_http::Provider;
 use bethink_service::{ErrorKind, ServiceError};
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -103,6 +103,9 @@ impl GatewayFault {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::from_str(&id) {
             headers.insert(header, id);
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from(bethink_intake::RETRY_SECONDS));
         }
         if self.no_retry {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));

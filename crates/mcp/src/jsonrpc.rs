@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use bethink_intake::Unread;
-use http::header::CONTENT_TYPE;
+use bethink_intake::{RETRY_SECONDS, ReceivedBody, Unread};
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
@@ -25,16 +25,10 @@ pub(crate) async fn check_message(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let body = match bethink_intake::whole(body, &parts.headers, MESSAGE_BYTES as u64).await {
-        Ok(body) => body,
-        Err(unread) => {
-            let (status, code) = match unread {
-                Unread::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
-                Unread::Stuck { .. } => (StatusCode::REQUEST_TIMEOUT, PARSE_ERROR),
-                Unread::CutOff { .. } => (StatusCode::BAD_REQUEST, PARSE_ERROR),
-            };
-            return refusal(status, code, &unread.to_string(), &Value::Null);
-        }
+    // The room is held until the message is answered.
+    let (body, _room) = match bethink_intake::whole(body, &parts, MESSAGE_BYTES as u64).await {
+        Ok(ReceivedBody { bytes, room }) => (bytes, room),
+        Err(unread) => return not_read(unread),
     };
     let message: Value = match serde_json::from_slice(&body) {
         Ok(message) => message,
@@ -48,6 +42,21 @@ pub(crate) async fn check_message(request: Request, next: Next) -> Response {
         return refusal(StatusCode::BAD_REQUEST, INVALID_REQUEST, why, &id);
     }
     in_json_rpc(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
+}
+
+/// Returns the error for a message whose body was not read.
+fn not_read(unread: Unread) -> Response {
+    let (status, code) = match unread {
+        Unread::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
+        Unread::Stuck { .. } => (StatusCode::REQUEST_TIMEOUT, PARSE_ERROR),
+        Unread::CutOff { .. } => (StatusCode::BAD_REQUEST, PARSE_ERROR),
+        Unread::Busy => (StatusCode::SERVICE_UNAVAILABLE, REFUSED),
+    };
+    let mut response = refusal(status, code, &unread.to_string(), &Value::Null);
+    if unread == Unread::Busy {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+    }
+    response
 }
 
 /// Returns the reason if a message is not a valid JSON-RPC message of this protocol.
@@ -121,6 +130,14 @@ fn refusal(status: StatusCode, code: i64, why: &str, id: &Value) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_without_room_may_be_sent_again() {
+        let response = not_read(Unread::Busy);
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "1");
+        assert!(!not_read(Unread::CutOff { length: 1 }).headers().contains_key(RETRY_AFTER));
+    }
 
     #[test]
     fn only_messages_pass() {

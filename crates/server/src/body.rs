@@ -2,12 +2,13 @@
 
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
-use bethink_intake::Unread;
+use bethink_intake::{BodyRoom, ReceivedBody, Unread};
 use bethink_service::{ErrorKind, Receipt};
 use bethink_transcript::json;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::request::Parts;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
@@ -24,6 +25,8 @@ const FEWER_MESSAGES: &str =
 pub(crate) struct Sent {
     pub(crate) key: Option<Receipt>,
     body: Bytes,
+    /// Held until the request is answered.
+    _room: BodyRoom,
 }
 
 impl Sent {
@@ -54,9 +57,9 @@ where
     type Rejection = HttpFailure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, HttpFailure> {
-        let UncheckedBody { key, body } = UncheckedBody::from_request(request, state).await?;
+        let UncheckedBody { key, body, room } = UncheckedBody::from_request(request, state).await?;
         check_text(&body, Limits::from_ref(state).depth)?;
-        Ok(Self { key, body })
+        Ok(Self { key, body, _room: room })
     }
 }
 
@@ -66,6 +69,7 @@ where
 pub(crate) struct UncheckedBody {
     pub(crate) key: Option<Receipt>,
     pub(crate) body: Bytes,
+    pub(crate) room: BodyRoom,
 }
 
 impl<S> FromRequest<S> for UncheckedBody
@@ -79,12 +83,12 @@ where
         let limit = Limits::from_ref(state).body_bytes;
         let (parts, body) = request.into_parts();
         let key = idempotency::key(&parts.headers)?;
-        let body = read(body, &parts.headers, limit, FEWER_MESSAGES).await?;
+        let ReceivedBody { bytes: body, room } = read(body, &parts, limit, FEWER_MESSAGES).await?;
         if !body.is_empty() {
             check_media_type(&parts.headers)?;
         }
         let key = key.map(|key| idempotency::with_fingerprint(key, &parts, &body));
-        Ok(Self { key, body })
+        Ok(Self { key, body, room })
     }
 }
 
@@ -97,11 +101,11 @@ pub(crate) fn check_object(body: &[u8], depth: usize) -> Result<(), HttpFailure>
 /// Reads the whole body, and refuses it as soon as it exceeds `limit` bytes; `smaller` is the hint for that.
 pub(crate) async fn read(
     body: Body,
-    headers: &HeaderMap,
+    parts: &Parts,
     limit: u64,
     smaller: &'static str,
-) -> Result<Bytes, HttpFailure> {
-    bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
+) -> Result<ReceivedBody, HttpFailure> {
+    bethink_intake::whole(body, parts, limit).await.map_err(|unread| match unread {
         Unread::TooLarge { limit, actual } => {
             HttpFailure::new(ErrorKind::TooLarge, unread.to_string())
                 .bounded(limit, actual)
@@ -109,6 +113,7 @@ pub(crate) async fn read(
         }
         Unread::Stuck { .. } => HttpFailure::new(ProblemSort::BodyTimeout, unread.to_string()),
         Unread::CutOff { .. } => HttpFailure::new(ProblemSort::BodyCutOff, unread.to_string()),
+        Unread::Busy => HttpFailure::new(ProblemSort::Busy, unread.to_string()),
     })
 }
 
@@ -201,6 +206,7 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
 mod tests {
     use super::*;
     use bethink_api::{AppendRequest, ContextRequest, CreateSession, Todos};
+    use bethink_intake::BodyBudget;
     use http::header::CONTENT_LENGTH;
 
     fn check<T: DeserializeOwned + std::fmt::Debug>(body: &str, status: u16, field: Option<&str>) {
@@ -266,22 +272,31 @@ mod tests {
         assert!(check_text("[[\"ä\"]]".as_bytes(), 2).is_ok());
     }
 
+    /// The head of a request with this `Content-Length`.
+    fn head(claimed: Option<u64>) -> Parts {
+        let mut request = Request::new(Body::empty());
+        if let Some(claimed) = claimed {
+            request.headers_mut().insert(CONTENT_LENGTH, claimed.into());
+        }
+        request.into_parts().0
+    }
+
     #[tokio::test]
     async fn a_body_over_its_limit_is_refused_by_claim_and_by_count() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(read(Body::from("1234"), &headers, 4, "less").await.unwrap(), "1234");
-        let problem =
-            read(Body::from("12345"), &headers, 4, "less").await.unwrap_err().problem().clone();
+        let read = async |body: &'static str, claimed| {
+            read(Body::from(body), &head(claimed), 4, "less").await.map(|received| received.bytes)
+        };
+        assert_eq!(read("1234", None).await.unwrap(), "1234");
+        let problem = read("12345", None).await.unwrap_err().problem().clone();
         assert_eq!((problem.status, problem.limit, problem.actual), (413, Some(4), Some(5)));
-        headers.insert(CONTENT_LENGTH, 99.into());
-        let problem = read(Body::empty(), &headers, 4, "less").await.unwrap_err().problem().clone();
+        let problem = read("", Some(99)).await.unwrap_err().problem().clone();
         assert_eq!((problem.status, problem.limit, problem.actual), (413, Some(4), Some(99)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_stops_is_a_timeout() {
         let body = Body::from_stream(futures_util::stream::pending::<Result<Bytes, axum::Error>>());
-        let failure = read(body, &HeaderMap::new(), 4, "less").await.unwrap_err();
+        let failure = read(body, &head(None), 4, "less").await.unwrap_err();
         assert_eq!(failure.problem().status, 408);
     }
 
@@ -289,7 +304,19 @@ mod tests {
     async fn a_body_that_breaks_off_is_cut_off() {
         let parts = [Ok(Bytes::from("{\"a")), Err(axum::Error::new("reset"))];
         let body = Body::from_stream(futures_util::stream::iter(parts));
-        let failure = read(body, &HeaderMap::new(), 99, "less").await.unwrap_err();
+        let failure = read(body, &head(None), 99, "less").await.unwrap_err();
         assert_eq!(failure.slug(), "body_cut_off");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_without_room_may_be_sent_again() {
+        let mut parts = head(Some(1 << 20));
+        parts.extensions.insert(BodyBudget::new(1 << 20));
+        let first = read(Body::empty(), &parts, 1 << 20, "less").await.unwrap();
+        let failure = read(Body::empty(), &parts, 1 << 20, "less").await.unwrap_err();
+        assert_eq!((failure.problem().status, failure.slug()), (503, "busy"));
+        let answer = axum::response::IntoResponse::into_response(failure);
+        assert!(answer.headers().contains_key(http::header::RETRY_AFTER));
+        drop(first);
     }
 }

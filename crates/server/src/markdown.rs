@@ -26,8 +26,8 @@ pub(crate) async fn text(
             return Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail));
         }
     }
-    let body = read(body, &parts.headers, limit, smaller).await?;
-    String::from_utf8(body.into()).map_err(|error| {
+    let body = read(body, parts, limit, smaller).await?;
+    String::from_utf8(body.bytes.into()).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         HttpFailure::new(
             ProblemSort::InvalidUtf8,

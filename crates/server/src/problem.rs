@@ -90,7 +90,7 @@ impl ProblemSort {
             Self::MethodNotAllowed => {
                 (S::METHOD_NOT_ALLOWED, "The route does not have this method")
             }
-            Self::Busy => (S::SERVICE_UNAVAILABLE, "Too many connections"),
+            Self::Busy => (S::SERVICE_UNAVAILABLE, "The daemon is busy"),
         }
     }
 }

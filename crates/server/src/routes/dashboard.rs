@@ -1,10 +1,8 @@
 //! The dashboard login and the gateway addresses.
 
-use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bethink_api as api;
-use http::HeaderMap;
 use http::header::{HeaderValue, SET_COOKIE};
 use tokio::time::Instant;
 
@@ -36,11 +34,11 @@ pub(crate) async fn launch(State(app): State<ServerState>) -> Reply {
 )]
 pub(crate) async fn login(
     State(app): State<ServerState>,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Result<Response, HttpFailure> {
-    let body = body::read(body, &headers, LOGIN_BYTES, "send only the launch token").await?;
-    let api::Login { launch } = body::object(&body)?;
+    let (parts, body) = request.into_parts();
+    let body = body::read(body, &parts, LOGIN_BYTES, "send only the launch token").await?;
+    let api::Login { launch } = body::object(&body.bytes)?;
     let Some(admitted) = app.pages.log_in(&launch, Instant::now()) else {
         return Err(HttpFailure::new(
             ProblemSort::Unauthorized,

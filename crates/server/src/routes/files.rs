@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bethink_api as api;
+use bethink_intake::ReceivedBody;
 use bethink_service::ServiceError;
 use bethink_transfer::Export;
 use bytes::Bytes;
@@ -36,7 +37,7 @@ pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> 
     let key = key(&parts.headers)?;
     let by_path = is_json(&parts.headers);
     let limit = if by_path { app.limits.body_bytes } else { app.limits.import_bytes };
-    let body = read(body, &parts.headers, limit, SMALLER_FILES).await?;
+    let ReceivedBody { bytes: body, room } = read(body, &parts, limit, SMALLER_FILES).await?;
     let key = key.map(|key| with_fingerprint(key, &parts, &body));
     let daemon = app.daemon.clone();
     if by_path {
@@ -51,7 +52,12 @@ pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> 
             "the body is empty: send the lines of a session file",
         ));
     }
-    once(&app, key, async move { job(&daemon.transfer.import_body(body).await?) }).await
+    once(&app, key, async move {
+        let job = job(&daemon.transfer.import_body(body).await?);
+        drop(room);
+        job
+    })
+    .await
 }
 
 fn job(job: &api::Job) -> Reply {

@@ -3,6 +3,7 @@
 use axum::extract::{FromRequestParts, Request, State};
 use bethink_api::HookQuery;
 use bethink_hook_events::{Delivery, HookClient, HookEvent, HookInput};
+use bethink_intake::ReceivedBody;
 use bethink_service::ErrorKind;
 use bytes::Bytes;
 use http::request::Parts;
@@ -58,7 +59,8 @@ pub(crate) async fn hook(
     let (parts, body) = request.into_parts();
     let client = client(asked.client.as_deref())?;
     let id = asked.id.unwrap_or_else(Uuid::now_v7);
-    let body = read(body, &parts.headers, app.limits.body_bytes, NO_LARGER_HOOKS).await?;
+    let ReceivedBody { bytes: body, room: _room } =
+        read(body, &parts, app.limits.body_bytes, NO_LARGER_HOOKS).await?;
     check_text(&body, app.limits.depth)?;
     let input =
         HookInput::read(&body).map_err(|error| HttpFailure::field("body", error.to_string()))?;

@@ -7,6 +7,7 @@ use bethink_service::ErrorKind;
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::body::{UncheckedBody, check_object};
+use crate::idempotency::to_the_end;
 use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
@@ -25,14 +26,27 @@ const MAX_SEQ: u64 = i64::MAX as u64;
 pub(crate) async fn append(
     State(app): State<ServerState>,
     Id(id): SessionPath,
-    UncheckedBody { key, body }: UncheckedBody,
+    UncheckedBody { key, body, room }: UncheckedBody,
 ) -> Reply {
-    let appended = app.daemon.sessions.append(id, body.clone(), key).await;
-    if appended.as_ref().is_err_and(|refusal| refusal.kind == ErrorKind::Invalid) {
-        // An error in the JSON text is reported before an error in the messages.
-        check_object(&body, app.limits.depth)?;
+    let (sessions, depth) = (app.daemon.sessions.clone(), app.limits.depth);
+    let appending = async move {
+        let appended = sessions.append(id, body.clone(), key).await;
+        if appended.as_ref().is_err_and(|refusal| refusal.kind == ErrorKind::Invalid) {
+            // An error in the JSON text is reported before an error in the messages.
+            check_object(&body, depth)?;
+        }
+        HttpAnswer::ok(&appended?)
+    };
+    if !room.is_taken() {
+        return appending.await;
     }
-    HttpAnswer::ok(&appended?)
+    // A client that disconnects does not stop the append, so its body still takes room.
+    let holding = async move {
+        let answer = appending.await;
+        drop(room);
+        answer
+    };
+    to_the_end(&app, holding).await
 }
 
 /// Get the history as it was appended. Compactions do not change it.
