@@ -9,6 +9,7 @@ mod cache;
 mod collapse;
 mod compaction;
 mod context;
+mod crowds;
 mod desk;
 mod events;
 mod files;

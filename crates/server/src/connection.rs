@@ -8,66 +8,104 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use bethink_intake::BodyBudget;
 use bytes::Bytes;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::guard::Listener;
+use crate::places::ConnectionPlace;
+use crate::refusal::{Refusals, TURN_AWAY, too_many};
 
 /// How long a connection without a request waits, after a stop, for a request that is on its way. Without a limit, a
 /// head that never ends would delay the stop.
 const IDLE_CLOSE: Duration = Duration::from_millis(250);
 
-/// Serves until the client disconnects. After `stop` it accepts no further request; at `kill` it drops running ones.
-pub(crate) async fn serve_connection<S>(
-    http: http1::Builder,
-    router: Router,
-    stream: S,
-    door: Listener,
-    stop: CancellationToken,
-    kill: CancellationToken,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let busy = Busy::default();
-    let marks = busy.clone();
-    let service = service_fn(move |request: http::Request<Incoming>| {
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(door);
-        let (answer, mark) = (router.clone().oneshot(request), marks.clone());
-        async move { Ok::<_, Infallible>(answer.await?.map(|body| BusyBody { body, _mark: mark })) }
-    });
-    let connection = http.serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = kill.cancelled() => return,
-                () = idle(&busy) => return,
+/// What all connections of a server share.
+#[derive(Debug)]
+pub(crate) struct ConnectionServer {
+    pub(crate) http: http1::Builder,
+    pub(crate) router: Router,
+    /// Room for the bodies of all requests.
+    pub(crate) bodies: BodyBudget,
+    pub(crate) refusals: Refusals,
+    /// After this, no connection and no further request is accepted.
+    pub(crate) stop: CancellationToken,
+    /// After this, the remaining connections are dropped.
+    pub(crate) kill: CancellationToken,
+}
+
+impl ConnectionServer {
+    /// Serves until the client disconnects, or has to leave its place to another one. After `stop` it accepts no further
+    /// request; at `kill` it drops running ones.
+    pub(crate) async fn serve<S>(&self, stream: S, place: Arc<ConnectionPlace>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let busy = Busy::default();
+        let service = service_fn(|request| self.answer(request, &place, &busy));
+        let mut connection = self.http.serve_connection(TokioIo::new(stream), service);
+        let ended = tokio::select! {
+            ended = &mut connection => ended,
+            () = place.must_leave() => {
+                if !place.has_asked() {
+                    return self.refusals.refuse(connection.into_parts().io.into_inner()).await;
+                }
+                Pin::new(&mut connection).graceful_shutdown();
+                timeout(TURN_AWAY, connection).await.unwrap_or(Ok(()))
             }
+            () = self.stop.cancelled() => {
+                Pin::new(&mut connection).graceful_shutdown();
+                tokio::select! {
+                    ended = &mut connection => ended,
+                    () = self.kill.cancelled() => return,
+                    () = idle(&busy) => return,
+                }
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection was broken");
         }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection was broken");
+    }
+
+    /// Answers one request. A request on a connection that must leave is refused, unless its answer has begun.
+    fn answer(
+        &self,
+        request: http::Request<Incoming>,
+        place: &Arc<ConnectionPlace>,
+        busy: &Busy,
+    ) -> impl Future<Output = Result<http::Response<BusyBody>, Infallible>> + Send + use<> {
+        place.note_request();
+        let (place, mark) = (Arc::clone(place), Arc::clone(busy));
+        let mut request = request.map(Body::new);
+        let extensions = request.extensions_mut();
+        extensions.insert(place.listener());
+        extensions.insert(Arc::clone(&place));
+        extensions.insert(self.bodies.clone());
+        let answer = self.router.clone().oneshot(request);
+        async move {
+            let answer = tokio::select! {
+                biased;
+                answer = answer => answer?,
+                () = place.given_away() => too_many(),
+            };
+            Ok(answer.map(|body| BusyBody { body, _mark: mark }))
+        }
     }
 }
 
-/// Every request of a connection has a clone until its answer is sent. Two more clones exist as long as the connection.
+/// Every request of a connection has a clone until its answer is sent.
 type Busy = Arc<()>;
 
 async fn idle(busy: &Busy) {
-    let of_connection = 2;
     loop {
         tokio::time::sleep(IDLE_CLOSE).await;
-        if Arc::strong_count(busy) <= of_connection {
+        if Arc::strong_count(busy) == 1 {
             return;
         }
     }

@@ -16,13 +16,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bethink_config::DaemonSettings;
 use bethink_credentials::HomeToken;
-use http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CONNECTION, HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER};
 use http::{HeaderMap, Method, Uri};
 use tokio::time::Instant;
 
 use crate::current_token::CurrentToken;
 use crate::failures::Failures;
 use crate::pages::Pages;
+use crate::places::ConnectionPlace;
 use crate::problem::{HttpFailure, ProblemSort};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -201,7 +202,8 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match guard.admit(&mut request, Instant::now()) {
+    let admitted = guard.admit(&mut request, Instant::now());
+    match admitted.and_then(|()| take_known_place(&request)) {
         Ok(()) => next.run(request).await,
         Err(failure) => {
             tracing::debug!(why = failure.slug(), path = told(request.uri().path()), "turned away");
@@ -210,6 +212,17 @@ pub(crate) async fn guard(
             failure.into_response()
         }
     }
+}
+
+/// Gives the connection of a request with credentials one of the places for known clients. Open routes need none.
+fn take_known_place(request: &Request) -> Result<(), HttpFailure> {
+    let place = request.extensions().get::<Arc<ConnectionPlace>>();
+    if is_open(request) || place.is_none_or(|place| place.become_known()) {
+        return Ok(());
+    }
+    let detail = "all connections for clients with a token are taken; try again in a moment";
+    let close = HeaderValue::from_static("close");
+    Err(HttpFailure::new(ProblemSort::Busy, detail).header(CONNECTION, close))
 }
 
 /// The names of a loopback listener that clients may use.

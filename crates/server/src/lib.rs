@@ -5,7 +5,7 @@
 //! documents and the OpenAPI document. The services make every decision about sessions and memory: a handler extracts,
 //! calls and converts.
 //!
-//! Reading order: [`serve`] → `accept` → `connection` → `guard` (`pages`) → `router` → `routes` → `problem`.
+//! Reading order: [`serve`] → `accept` → `places` → `connection` → `guard` (`pages`) → `router` → `routes` → `problem`.
 
 mod accept;
 mod answer;
@@ -26,9 +26,11 @@ mod observe;
 mod openapi;
 mod pages;
 mod path;
+mod places;
 mod private_file;
 mod problem;
 mod query;
+mod refusal;
 mod router;
 mod routes;
 mod serve;
