@@ -408,9 +408,17 @@ mod tests {
             (false, 3 * first),
             "of a daemon that was restarted"
         );
-        let loaded = home.sessions.lock(&home.sessions.handle(id).await.unwrap()).await.unwrap();
+        let handle = home.sessions.handle(id).await.unwrap();
+        let (counted, bytes) = home.sessions.load(&handle, half).await.unwrap();
+        assert!(bytes > 2 * half && counted.messages().len() < 2, "counted, and not kept");
+        // A prompt loads all of it.
+        let loaded = home.sessions.lock(&handle).await.unwrap();
         assert_eq!((loaded.messages().len(), loaded.estimated()), (3, third));
-        drop(loaded);
+        let messages = loaded.messages();
+        drop((loaded, handle));
+        home.sessions.inner.registry.trim(0);
+        let evicted = home.sessions.handle(id).await.unwrap();
+        assert!(evicted.grow(&messages).is_some(), "it is not counted again each time it grows");
         home.close().await;
     }
 }
