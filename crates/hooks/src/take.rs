@@ -135,12 +135,7 @@ fn receipt_key(id: Uuid) -> String {
 
 /// Whether the same event may succeed later.
 pub(crate) fn may_succeed_later(error: &ServiceError) -> bool {
-    matches!(
-        error.kind,
-        ErrorKind::StorageFull
-            | ErrorKind::ReadOnly
-            | ErrorKind::ShuttingDown
-            | ErrorKind::Conflict
-            | ErrorKind::Internal
-    )
+    let may_change =
+        matches!(error.kind, ErrorKind::ShuttingDown | ErrorKind::Conflict | ErrorKind::Internal);
+    may_change || error.kind.is_of_the_disk()
 }

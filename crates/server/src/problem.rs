@@ -9,7 +9,8 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHE
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-/// Seconds to wait before a retry, when another daemon may have taken over the home or a connection may be free.
+/// Seconds to wait before a retry, when another daemon may have taken over the home, the disk may work again, or a
+/// connection may be free.
 const RETRY_SECONDS: u64 = 1;
 
 /// An error to send: the problem, and headers that belong to it.
@@ -41,7 +42,7 @@ pub(crate) enum ProblemSort {
 
 impl ProblemSort {
     /// Every sort, for the OpenAPI document.
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 26] = [
         Self::InvalidJson,
         Self::InvalidUtf8,
         Self::BodyCutOff,
@@ -64,6 +65,7 @@ impl ProblemSort {
         Self::OfService(ErrorKind::NotCompactable),
         Self::OfService(ErrorKind::StorageFull),
         Self::OfService(ErrorKind::ReadOnly),
+        Self::OfService(ErrorKind::StorageFailed),
         Self::OfService(ErrorKind::ShuttingDown),
         Self::OfService(ErrorKind::Unreachable),
         Self::OfService(ErrorKind::Internal),
@@ -110,6 +112,7 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         ErrorKind::NotCompactable => (S::CONFLICT, "The session cannot be compacted further"),
         ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
         ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The daemon's home is read-only"),
+        ErrorKind::StorageFailed => (S::SERVICE_UNAVAILABLE, "The disk failed"),
         ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
         ErrorKind::Unreachable => (S::BAD_GATEWAY, "Another machine did not answer"),
         ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "Internal error of the daemon"),
@@ -145,7 +148,8 @@ impl HttpFailure {
             ProblemSort::Unauthorized => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            ProblemSort::OfService(ErrorKind::ShuttingDown) | ProblemSort::Busy => {
+            ProblemSort::OfService(ErrorKind::ShuttingDown | ErrorKind::StorageFailed)
+            | ProblemSort::Busy => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
             }
             _ => {}
@@ -243,6 +247,7 @@ mod tests {
             (ErrorKind::NotCompactable, 409, "not_compactable"),
             (ErrorKind::StorageFull, 507, "storage_full"),
             (ErrorKind::ReadOnly, 503, "read_only"),
+            (ErrorKind::StorageFailed, 503, "storage_failed"),
             (ErrorKind::ShuttingDown, 503, "shutting_down"),
             (ErrorKind::Internal, 500, "internal"),
         ] {

@@ -1,8 +1,9 @@
 //! Errors of services, in terms that a caller can act on.
 
-use std::fmt;
+use std::{fmt, io};
 
 use bethink_api::{BothVersions, ContextReport};
+use bethink_store::{StoreError, StoreResult};
 use serde::Serialize;
 
 pub type Result<T> = std::result::Result<T, ServiceError>;
@@ -27,11 +28,20 @@ pub enum ErrorKind {
     NotCompactable,
     StorageFull,
     ReadOnly,
+    /// The disk or a file failed; the request may succeed later.
+    StorageFailed,
     ShuttingDown,
     /// Another machine did not respond, or refused access.
     Unreachable,
     /// An internal error.
     Internal,
+}
+
+impl ErrorKind {
+    /// Returns whether the cause is the disk or its permissions, so that the same request may succeed later.
+    pub fn is_of_the_disk(self) -> bool {
+        matches!(self, Self::StorageFull | Self::ReadOnly | Self::StorageFailed)
+    }
 }
 
 /// Writes the stable name of the kind.
@@ -86,6 +96,12 @@ impl ServiceError {
         Self::new(ErrorKind::Internal, cause.to_string())
     }
 
+    /// Returns the error of a file of bethink: `failed` says what could not be done, and on which file.
+    pub fn of_file(failed: impl fmt::Display, error: &io::Error) -> Self {
+        let refusal = Self::from(StoreError::of_file(error));
+        Self { detail: format!("{failed}: {error}"), ..refusal }
+    }
+
     pub fn bounded(mut self, limit: u64, actual: u64) -> Self {
         self.limit = Some(limit);
         self.actual = Some(actual);
@@ -99,27 +115,25 @@ impl ServiceError {
 }
 
 /// Converts a store's error for a write with an `Idempotency-Key`.
-pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
+pub fn key_reused(error: StoreError) -> ServiceError {
     match error {
-        bethink_store::StoreError::Conflict(detail) => {
-            ServiceError::new(ErrorKind::KeyReused, detail)
-                .hint("use a new Idempotency-Key for each request")
-        }
+        StoreError::Conflict(detail) => ServiceError::new(ErrorKind::KeyReused, detail)
+            .hint("use a new Idempotency-Key for each request"),
         other => other.into(),
     }
 }
 
 /// Returns the store's answer, or `None` if the record does not exist.
-pub fn if_found<T>(answer: bethink_store::StoreResult<T>) -> Result<Option<T>> {
+pub fn if_found<T>(answer: StoreResult<T>) -> Result<Option<T>> {
     match answer {
-        Err(bethink_store::StoreError::NotFound { .. }) => Ok(None),
+        Err(StoreError::NotFound { .. }) => Ok(None),
         answer => Ok(Some(answer?)),
     }
 }
 
-impl From<bethink_store::StoreError> for ServiceError {
-    fn from(error: bethink_store::StoreError) -> Self {
-        use bethink_store::StoreError as E;
+impl From<StoreError> for ServiceError {
+    fn from(error: StoreError) -> Self {
+        use StoreError as E;
         let detail = error.to_string();
         match error {
             E::NotFound { .. } => Self::new(ErrorKind::NotFound, detail),
@@ -128,6 +142,8 @@ impl From<bethink_store::StoreError> for ServiceError {
                 .hint("free some space, and writes will work again"),
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
                 .hint("check the permissions of bethink's home directory"),
+            E::Disk(_) => Self::new(ErrorKind::StorageFailed, detail)
+                .hint("check the disk of bethink's home directory, then send the request again"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::Internal, detail).hint(
                 "restart the daemon (`bethink down`, `bethink up`): it copies the database and recovers the intact rows",

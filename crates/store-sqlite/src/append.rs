@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::error::is_of_the_disk;
+use crate::error::fails_all;
 use crate::receipts::{self, reused};
 use crate::sql::{Column, Statement, hex, not_found, sql};
 use crate::writer::{Answer, roll_back};
@@ -83,7 +83,7 @@ pub(crate) async fn append_group(
         Err(error) => error,
     };
     roll_back(db).await;
-    if is_of_the_disk(&error) || (all_asked && group.len() == 1) {
+    if fails_all(&error) || (all_asked && group.len() == 1) {
         for (_, answer) in group {
             let _ = answer.send(Err(error.clone()));
         }

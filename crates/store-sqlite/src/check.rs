@@ -21,7 +21,7 @@ impl SqliteStore {
     /// Checks the structure of the file, and every message and line against its checksum, on a reading
     /// connection. Returns the first problem; the next start then recovers the file.
     pub async fn check(&self) -> StoreResult<Option<String>> {
-        let mut connection = self.readers.acquire().await.map_err(from_sqlx)?;
+        let mut connection = self.readers.get().await.acquire().await.map_err(from_sqlx)?;
         let fault = match find_fault(&mut connection).await {
             Ok(fault) => fault,
             Err(StoreError::Damaged(why)) => Some(why),

@@ -1,6 +1,8 @@
 //! Connections: one writer and a few readers.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bethink_store::StoreError;
@@ -77,9 +79,37 @@ pub(crate) async fn connect(
 
 /// Readers are opened when first needed, so that a start does not wait for them.
 pub(crate) fn readers(path: &Path) -> SqlitePool {
-    let options = basics(path)
-        .pragma("query_only", "ON")
-        .pragma("cache_size", format!("-{READER_CACHE_KIB}"));
+    reading_pool(basics(path))
+}
+
+/// Readers that change no file, not even the index of the WAL.
+pub(crate) fn readers_without_writing(path: &Path, has_wal: bool) -> sqlx::Result<SqlitePool> {
+    let options = match has_wal {
+        // https://www.sqlite.org/wal.html#read_only_databases
+        true => basics(&uri(path, "readonly_shm=1")?).read_only(true),
+        // Without a WAL the file is complete. Nobody else writes it, because this daemon has the home's lock.
+        false => basics(path).immutable(true).read_only(true),
+    };
+    Ok(reading_pool(options))
+}
+
+/// Returns a name of the file with a parameter for SQLite (https://www.sqlite.org/uri.html).
+fn uri(path: &Path, parameter: &str) -> sqlx::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut uri = b"file:".to_vec();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => uri.extend(format!("%{byte:02x}").bytes()),
+            _ => uri.push(*byte),
+        }
+    }
+    uri.extend(format!("?{parameter}").bytes());
+    Ok(OsString::from_vec(uri).into())
+}
+
+fn reading_pool(options: SqliteConnectOptions) -> SqlitePool {
+    let options =
+        options.pragma("query_only", "ON").pragma("cache_size", format!("-{READER_CACHE_KIB}"));
     SqlitePoolOptions::new()
         .max_connections(READERS)
         .test_before_acquire(false)
@@ -125,6 +155,12 @@ mod tests {
         assert_eq!(parse_version("3.51.3"), Some((3, 51, 3)));
         assert!(parse_version("3.9.0") < Some(OLDEST_SQLITE));
         assert_eq!(parse_version("3.51"), None);
+    }
+
+    #[test]
+    fn a_uri_names_the_same_file() {
+        let named = uri(Path::new("/a b/100%?#/ü"), "x=1").unwrap();
+        assert_eq!(named, Path::new("file:/a b/100%25%3f%23/ü?x=1"));
     }
 
     #[tokio::test]

@@ -40,6 +40,13 @@ pub(crate) fn create(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
 
+pub(crate) fn create_if_missing(path: &Path) -> io::Result<()> {
+    match create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Checks that the file is writable, without writing.
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(path).map(drop)
@@ -126,8 +133,12 @@ pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
         })
         .find(|name| ["", "-wal", "-shm"].iter().all(|end| !beside(name, end).exists()))
         .unwrap_or_else(|| beside(path, ".damaged"));
-    copy_database(path, &name)?;
-    sync_directory(path)?;
+    let copied = copy_database(path, &name).and_then(|()| sync_directory(path));
+    if let Err(error) = copied {
+        // Part of a copy would only take space, and there would be another one at the next attempt.
+        remove_database(&name)?;
+        return Err(error);
+    }
     Ok(name)
 }
 

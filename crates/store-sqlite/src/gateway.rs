@@ -113,7 +113,7 @@ impl GatewayStore for SqliteStore {
 
     fn lineage(&self, id: SessionId) -> StoreFuture<'_, Option<Lineage>> {
         Box::pin(async move {
-            let rows = sql(READ).bind(id).all(&self.readers, beginning).await?;
+            let rows = sql(READ).bind(id).all(&*self.readers.get().await, beginning).await?;
             let Some((scope, _)) = rows.first().copied() else { return Ok(None) };
             let marks = rows.into_iter().map(|(_, mark)| mark).collect();
             Ok(Some(Lineage { session: id, scope, marks }))
@@ -124,7 +124,7 @@ impl GatewayStore for SqliteStore {
         Box::pin(async move {
             for stretch in marks.rchunks(STRETCH) {
                 let find = sql(FIND).bind(list(stretch)).bind(scope.cast_signed()).bind(FOUND);
-                let mut found = find.all(&self.readers, relative).await?;
+                let mut found = find.all(&*self.readers.get().await, relative).await?;
                 if let Some(longest) = found.first().map(|relative| relative.through) {
                     found.retain(|relative| relative.through == longest);
                     return Ok(found);

@@ -73,7 +73,8 @@ impl HookStore for SqliteStore {
     }
 
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool> {
-        Box::pin(sql(HAS_TRANSCRIPT).bind(session).value(&self.readers))
+        let find = sql(HAS_TRANSCRIPT).bind(session);
+        Box::pin(async move { find.value(&*self.readers.get().await).await })
     }
 
     fn delivered_memories(

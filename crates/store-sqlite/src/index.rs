@@ -54,7 +54,7 @@ const UNMARK: &str = "
 impl IndexStore for SqliteStore {
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>> {
         Box::pin(async move {
-            let (indexed, last) = marks(&self.readers, id).await?;
+            let (indexed, last) = marks(&*self.readers.get().await, id).await?;
             Ok((indexed < last).then(|| SeqRange {
                 after: Some(indexed),
                 before: Some(last.next()),

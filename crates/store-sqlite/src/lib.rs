@@ -32,6 +32,7 @@ mod opened;
 mod options;
 mod postings;
 mod probe;
+mod readers;
 mod receipts;
 mod recover;
 mod salvage;

@@ -188,7 +188,8 @@ impl MemoryStore for SqliteStore {
 
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>> {
         Box::pin(async move {
-            let rows = sql(PLAN).bind(session).all(&self.readers, |row| {
+            let readers = self.readers.get().await;
+            let rows = sql(PLAN).bind(session).all(&*readers, |row| {
                 let write = match (row.get("name")?, row.get("text")?) {
                     (Some(name), Some(text)) => {
                         let (over, sentence) = (row.get("replaces")?, row.get("sentence")?);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sqlx::Connection;
+use sqlx::{Connection, SqliteConnection};
 
 use crate::connect::{self, known_schema, make_empty};
 use crate::error::from_sqlx;
@@ -10,21 +10,50 @@ use crate::files;
 use crate::opened::{OpenError, OpenReport};
 use crate::options::Options;
 use crate::probe::{self, ProbeVerdict};
+use crate::readers;
 use crate::recover;
 use crate::store::SqliteStore;
+use crate::writer::DatabaseFile;
 
 impl SqliteStore {
-    /// Opens the store at `path`, or creates it. Must be called within a Tokio runtime.
+    /// Opens the store at `path`, or creates it. Must be called within a Tokio runtime. If the disk is full, read-only or
+    /// failing, the store only serves reads, and [`fault`](Self::fault) says why, until [`probe`](Self::probe) succeeds.
     pub async fn open(path: &Path, options: Options) -> Result<(Self, OpenReport), OpenError> {
-        files::make_home(path)?;
-        files::swap_in_recovered(path)?;
-        files::remove_unfinished(path)?;
-        let report = prepare(path, options).await?;
-        files::unmark_clean(path)?;
-        let mut connection = connect::connect(path, options.max_pages).await?;
-        connect::migrate(&mut connection, known_schema()).await?;
-        Ok((Self::start(connection, connect::readers(path), path.to_owned()), report))
+        let file = DatabaseFile { path: path.to_owned(), options };
+        match open_for_writing(path, options).await {
+            Ok((db, report)) => {
+                Ok((Self::start(file, Some(db), connect::readers(path), None), report))
+            }
+            Err(error) => {
+                let Some(fault) = error.of_the_disk() else { return Err(error) };
+                match readers::without_writing(path).await {
+                    Ok(pool) => {
+                        let store = Self::start(file, None, pool, Some(fault));
+                        Ok((store, OpenReport::default()))
+                    }
+                    Err(unreadable) => {
+                        tracing::debug!(%unreadable, "could not open the database for reading");
+                        Err(error)
+                    }
+                }
+            }
+        }
     }
+}
+
+/// Opens the writing connection, after the file was checked, recovered and migrated where necessary.
+pub(crate) async fn open_for_writing(
+    path: &Path,
+    options: Options,
+) -> Result<(SqliteConnection, OpenReport), OpenError> {
+    files::make_home(path)?;
+    files::swap_in_recovered(path)?;
+    files::remove_unfinished(path)?;
+    let report = prepare(path, options).await?;
+    files::unmark_clean(path)?;
+    let mut connection = connect::connect(path, options.max_pages).await?;
+    connect::migrate(&mut connection, known_schema()).await?;
+    Ok((connection, report))
 }
 
 /// Ensures that there is an intact file.

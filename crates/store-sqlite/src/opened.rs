@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use bethink_store::StoreError;
+use sqlx::migrate::MigrateError;
 
-use crate::error::from_io;
+use crate::error::from_sqlx;
 
 /// The state in which a store was found when it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub struct RecoveredTable {
     pub spoiled: u64,
 }
 
-/// Why a store could not be opened. Nothing was changed.
+/// Why a store could not be opened, not even for reading. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
@@ -50,12 +51,40 @@ pub enum OpenError {
     ReadOnly(String),
     #[error("the disk is full")]
     Full,
+    #[error("the disk failed: {0}")]
+    Disk(String),
     #[error("SQLite {0} can corrupt a database in use; build with 3.51.3 or later")]
     Engine(String),
-    #[error("could not migrate the database")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    #[error("could not migrate the database: {0}")]
+    Migrate(String),
     #[error("could not open the database: {0}")]
     Failed(String),
+}
+
+impl OpenError {
+    /// Returns the error as one of the disk; `None` if it has another cause.
+    pub(crate) fn of_the_disk(&self) -> Option<StoreError> {
+        match self {
+            Self::Full => Some(StoreError::Full),
+            Self::ReadOnly(why) => Some(StoreError::ReadOnly(why.clone())),
+            Self::Disk(why) => Some(StoreError::Disk(why.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl From<MigrateError> for OpenError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => {
+                match from_sqlx(cause) {
+                    fault if fault.is_of_the_disk() => fault.into(),
+                    other => Self::Migrate(other.to_string()),
+                }
+            }
+            other => Self::Migrate(other.to_string()),
+        }
+    }
 }
 
 impl From<StoreError> for OpenError {
@@ -63,6 +92,7 @@ impl From<StoreError> for OpenError {
         match error {
             StoreError::Full => Self::Full,
             StoreError::ReadOnly(why) => Self::ReadOnly(why),
+            StoreError::Disk(why) => Self::Disk(why),
             StoreError::Newer { found, known } => Self::Newer { found, known },
             other => Self::Failed(other.to_string()),
         }
@@ -71,6 +101,6 @@ impl From<StoreError> for OpenError {
 
 impl From<std::io::Error> for OpenError {
     fn from(error: std::io::Error) -> Self {
-        from_io(&error).into()
+        StoreError::of_file(&error).into()
     }
 }

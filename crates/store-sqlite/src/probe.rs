@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use bethink_store::StoreError;
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::connect::{self, known_schema};
 use crate::error::from_sqlx;
@@ -100,7 +100,11 @@ async fn examine(path: &Path) -> Result<bool, LookError> {
     if let Some(fault) = outside(path)? {
         return damaged(fault);
     }
-    inside(path, &mut connect::looker(path).await.map_err(from_sqlx)?).await
+    let mut db = connect::looker(path).await.map_err(from_sqlx)?;
+    let is_due = inside(path, &mut db).await;
+    // Its result does not matter: the connection only read.
+    drop(db.close().await);
+    is_due
 }
 
 fn damaged<T>(why: impl Into<String>) -> Result<T, LookError> {

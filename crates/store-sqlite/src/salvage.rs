@@ -147,7 +147,10 @@ pub(crate) async fn copy_rows(
             let copy = sql(AssertSqlSafe(copy.clone())).bind(low).bind(high);
             match copy.run(&mut *target).await {
                 Ok(_) => {}
-                Err(StoreError::Full) => return Err(OpenError::Full),
+                // Not of the damaged file: the new one cannot be written.
+                Err(error @ (StoreError::Full | StoreError::ReadOnly(_))) => {
+                    return Err(error.into());
+                }
                 Err(_) if high - low < finest => complete = false,
                 Err(_) => {
                     let middle = low + (high - low) / 2;

@@ -6,9 +6,9 @@ use bethink_store::{
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
-use sqlx::SqlitePool;
 
 use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
+use crate::readers::Readers;
 use crate::sql::{not_found, sql};
 
 /// Returns all sessions in one row. A project may have a thousand, and passing that many rows takes longer than the rest
@@ -54,7 +54,7 @@ const PAGES: &str = "
       AND index_segments.first_session <= ?3
       AND index_segments.last_session >= ?2";
 
-pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> StoreResult<TermPlaces> {
+pub(crate) async fn lookup(readers: &Readers, lookup: IndexLookup) -> StoreResult<TermPlaces> {
     let (scope, numbers) = scope(readers, &lookup.scope).await?;
     let Some((first, last)) = numbers.first().zip(numbers.last()).map(|(a, b)| (a.0, b.0)) else {
         let nothing = |count| vec![Some(Vec::new()); count];
@@ -65,7 +65,7 @@ pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> StoreRe
         .bind(asked(&lookup, first, last))
         .bind(i64::from(first))
         .bind(i64::from(last))
-        .all(readers, |row| Ok((row.get(0)?, row.get(1)?)))
+        .all(&*readers.get().await, |row| Ok((row.get(0)?, row.get(1)?)))
         .await?;
     let work = move || read_lists(&lookup, &pages, &numbers);
     let (lists, families) = tokio::task::spawn_blocking(work)
@@ -76,7 +76,7 @@ pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> StoreRe
 
 /// Returns the sessions, and for each indexed one its number in the index and its position in the list, sorted by number.
 async fn scope(
-    readers: &SqlitePool,
+    readers: &Readers,
     scope: &SearchScope,
 ) -> StoreResult<(Vec<IndexedSession>, Vec<(u32, u32)>)> {
     type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
@@ -86,7 +86,8 @@ async fn scope(
         SearchScope::All => (None, None),
     };
     let listed = sql(SCOPE).bind(id).bind(dir);
-    let listed = listed.optional(readers, |row| row.json(0, "sessions of the index")).await?;
+    let listed =
+        listed.optional(&*readers.get().await, |row| row.json(0, "sessions of the index")).await?;
     let mut listed: Vec<Listed> = listed.unwrap_or_default();
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));

@@ -6,8 +6,9 @@ use bethink_store::{
 };
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
-use sqlx::{Executor, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{Executor, Sqlite, SqliteConnection};
 
+use crate::readers::Readers;
 use crate::receipts::{self, reused};
 use crate::segments;
 use crate::sql::{Row, hex, not_found, sql};
@@ -131,7 +132,7 @@ pub(crate) async fn must_exist(
 }
 
 pub(crate) async fn list(
-    readers: &SqlitePool,
+    readers: &Readers,
     filter: SessionFilter,
     page: PageRequest,
 ) -> StoreResult<(Vec<SessionRecord>, Option<String>)> {
@@ -147,7 +148,7 @@ pub(crate) async fn list(
         .bind(after.map(|(at, _)| at))
         .bind(after.map(|(_, id)| id))
         .bind(wanted.saturating_add(1));
-    let mut sessions = list.all(readers, session).await?;
+    let mut sessions = list.all(&*readers.get().await, session).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
     let cursor = sessions.last().filter(|_| more).map(write_cursor);

@@ -7,21 +7,23 @@ use std::sync::{Arc, OnceLock};
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
     NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
-    SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+    SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Mutex;
 
+use crate::opened::OpenReport;
+use crate::readers::Readers;
 use crate::sql::{Row, Statement, sql};
-use crate::writer::{WriteRequest, Writer};
+use crate::writer::{DatabaseFile, WriteRequest, Writer};
 use crate::{collapses, compactions, decisions, files, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles to the same store.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     writer: Writer,
-    pub(crate) readers: SqlitePool,
+    pub(crate) readers: Readers,
     pub(crate) path: PathBuf,
     /// Locked while segments of the index are merged.
     pub(crate) tidying: Arc<Mutex<()>>,
@@ -29,9 +31,43 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    pub(crate) fn start(db: SqliteConnection, readers: SqlitePool, path: PathBuf) -> Self {
-        let writer = Writer::start(db, path.clone());
+    /// Starts the store. Without a writing connection, `fault` says why.
+    pub(crate) fn start(
+        file: DatabaseFile,
+        db: Option<SqliteConnection>,
+        readers: SqlitePool,
+        fault: Option<StoreError>,
+    ) -> Self {
+        let (path, readers) = (file.path.clone(), Readers::new(readers));
+        let writer = Writer::start(file, db, readers.clone(), fault);
         Self { writer, readers, path, tidying: Arc::default(), damage: Arc::default() }
+    }
+
+    /// Returns why nothing can be written: the last write that failed because of the disk. Only [`probe`](Self::probe)
+    /// clears it, because a small write may succeed on a disk that is full.
+    pub fn fault(&self) -> Option<StoreError> {
+        self.writer.fault.borrow().clone()
+    }
+
+    /// Waits until there is a fault.
+    pub async fn failed(&self) {
+        // Fails only after the last handle is gone.
+        drop(self.writer.fault.subscribe().wait_for(Option::is_some).await);
+    }
+
+    /// Tests whether writing works, and clears or sets the fault. Opens a database for writing that could not be opened
+    /// before, and then returns what was found.
+    pub async fn probe(&self) -> StoreResult<Option<OpenReport>> {
+        let probed = self.writer.ask(WriteRequest::Probe).await;
+        if probed.is_ok() {
+            self.writer.fault.send_replace(None);
+        }
+        probed
+    }
+
+    /// Records that the directory of the database cannot be written.
+    pub fn note_fault(&self, fault: StoreError) {
+        self.writer.fault.send_replace(Some(fault));
     }
 
     /// The first damage that a read or a check has found since the file was opened. The next start recovers what
@@ -85,7 +121,7 @@ impl SqliteStore {
         statement: Statement,
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        Box::pin(statement.all(&self.readers, read))
+        Box::pin(async move { statement.all(&*self.readers.get().await, read).await })
     }
 
     /// The same for a session, which must exist.
@@ -98,7 +134,7 @@ impl SqliteStore {
         Box::pin(async move {
             let all = self.all(statement, read).await?;
             if all.is_empty() {
-                sessions::must_exist(&self.readers, id).await?;
+                sessions::must_exist(&*self.readers.get().await, id).await?;
             }
             Ok(all)
         })
@@ -109,7 +145,7 @@ impl SqliteStore {
         statement: Statement,
         read: impl FnOnce(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Option<T>> {
-        Box::pin(statement.optional(&self.readers, read))
+        Box::pin(async move { statement.optional(&*self.readers.get().await, read).await })
     }
 }
 
@@ -123,7 +159,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
-        Box::pin(sessions::read(&self.readers, id))
+        Box::pin(async move { sessions::read(&*self.readers.get().await, id).await })
     }
 
     fn sessions(
@@ -221,7 +257,7 @@ impl Store for SqliteStore {
     fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             // Readers first: a checkpoint cannot empty the WAL during a read.
-            self.readers.close().await;
+            self.readers.get().await.close().await;
             self.writer.close().await
         })
     }

@@ -7,9 +7,10 @@ use std::collections::HashSet;
 
 use bethink_store::{StoreError, StoreResult};
 use serde_json::json;
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::SqliteConnection;
 
 use crate::postings::{PostingPage, merge};
+use crate::readers::Readers;
 use crate::segments::{self, SEARCHED, Segment, WRITING};
 use crate::sql::sql;
 use crate::store::SqliteStore;
@@ -48,7 +49,7 @@ const REPLACE: &str = "
 /// Merges one group of segments. `&mut` guarantees that no other merge is running.
 pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bool> {
     sweep(store).await?;
-    let live = segments::live(&store.readers).await?;
+    let live = segments::live(&*store.readers.get().await).await?;
     let Some(group) = segments::due(&live) else { return Ok(false) };
     let pages = merged(&store.readers, &group).await?;
     put_in_place(store, group, pages).await?;
@@ -56,12 +57,14 @@ pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bo
     Ok(true)
 }
 
-async fn merged(readers: &SqlitePool, group: &[Segment]) -> StoreResult<Vec<PostingPage>> {
-    let known: Vec<i64> = sql(KNOWN).all(readers, |row| row.get(0)).await?;
+async fn merged(readers: &Readers, group: &[Segment]) -> StoreResult<Vec<PostingPage>> {
+    let known: Vec<i64> = sql(KNOWN).all(&*readers.get().await, |row| row.get(0)).await?;
     let known: HashSet<i64> = known.into_iter().collect();
     let mut bodies: Vec<Vec<Vec<u8>>> = Vec::with_capacity(group.len());
     for segment in group {
-        bodies.push(sql(PAGES).bind(segment.number).all(readers, |row| row.get(0)).await?);
+        bodies.push(
+            sql(PAGES).bind(segment.number).all(&*readers.get().await, |row| row.get(0)).await?,
+        );
     }
     let work = move || merge(&bodies, |session| known.contains(&i64::from(session)));
     tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?

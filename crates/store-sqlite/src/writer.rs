@@ -2,15 +2,21 @@
 //! answers them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bethink_store::{Append, AppendResult, StoreError, StoreFuture, StoreResult};
 use sqlx::{Connection, SqliteConnection};
-use tokio::sync::{mpsc, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::append::{SessionEnds, append_group};
-use crate::error::{from_io, from_sqlx, is_of_the_disk};
+use crate::connect;
+use crate::error::{fails_all, from_sqlx};
 use crate::files;
-use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
+use crate::open::open_for_writing;
+use crate::opened::OpenReport;
+use crate::options::{GROUP_BYTES, GROUP_REQUESTS, Options, QUEUE};
+use crate::readers::{self, Readers};
 use crate::sql::sql;
 
 /// How often to yield to callers that were just answered, so that their next requests arrive together.
@@ -25,20 +31,39 @@ pub(crate) enum WriteRequest {
     Append(Append, Answer<AppendResult>),
     /// Any other write.
     Work(WriteWork, Answer<()>),
+    /// A test whether writing works.
+    Probe(Answer<Option<OpenReport>>),
     Close(Answer<()>),
+}
+
+/// The database, and how it is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct DatabaseFile {
+    pub(crate) path: PathBuf,
+    pub(crate) options: Options,
 }
 
 /// A handle to the writer. Clones share it.
 #[derive(Clone, Debug)]
-pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
+pub(crate) struct Writer {
+    requests: mpsc::Sender<WriteRequest>,
+    /// Why nothing can be written.
+    pub(crate) fault: Arc<watch::Sender<Option<StoreError>>>,
+}
 
 impl Writer {
     /// Starts the writer. Must be called within a Tokio runtime. The writer ends when all clones are dropped, or when one
     /// closes it.
-    pub(crate) fn start(db: SqliteConnection, path: PathBuf) -> Self {
+    pub(crate) fn start(
+        file: DatabaseFile,
+        db: Option<SqliteConnection>,
+        readers: Readers,
+        fault: Option<StoreError>,
+    ) -> Self {
         let (requests, waiting) = mpsc::channel(QUEUE);
-        tokio::spawn(serve(db, path, waiting));
-        Self(requests)
+        let fault = Arc::new(watch::Sender::new(fault));
+        tokio::spawn(serve(file, db, readers, waiting, Arc::clone(&fault)));
+        Self { requests, fault }
     }
 
     /// Runs `work` in the next transaction.
@@ -68,12 +93,24 @@ impl Writer {
         request: impl FnOnce(Answer<T>) -> WriteRequest,
     ) -> StoreResult<T> {
         let (answer, answered) = oneshot::channel();
-        self.0.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
-        answered.await.map_err(|_| StoreError::Closed)?
+        self.requests.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
+        let outcome = answered.await.map_err(|_| StoreError::Closed)?;
+        if let Err(error) = &outcome
+            && error.is_of_the_disk()
+        {
+            self.fault.send_replace(Some(error.clone()));
+        }
+        outcome
     }
 }
 
-async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Receiver<WriteRequest>) {
+async fn serve(
+    file: DatabaseFile,
+    mut db: Option<SqliteConnection>,
+    readers: Readers,
+    mut waiting: mpsc::Receiver<WriteRequest>,
+    fault: Arc<watch::Sender<Option<StoreError>>>,
+) {
     let mut served = 0;
     let (mut ends, mut closing) = (SessionEnds::new(), Vec::new());
     loop {
@@ -88,7 +125,22 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
         if served == 0 {
             break;
         }
-        serve_group(&mut db, &mut ends, group, &mut closing).await;
+        match &mut db {
+            Some(db) => serve_group(db, &mut ends, group, &mut closing).await,
+            None => {
+                let why = fault.borrow().clone().unwrap_or(StoreError::Closed);
+                for answer in refuse_group(group, &why, &mut closing) {
+                    let probed = match &mut db {
+                        Some(db) => probe(db).await,
+                        None => reopen_aside(&file, &readers).await.map(|(opened, report)| {
+                            db = Some(opened);
+                            Some(report)
+                        }),
+                    };
+                    let _ = answer.send(probed);
+                }
+            }
+        }
         if !closing.is_empty() {
             // Accepts no more requests, and serves the queued ones.
             waiting.close();
@@ -97,10 +149,69 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
     if closing.is_empty() {
         return;
     }
-    let outcome = close(db, path).await;
+    let outcome = match db {
+        Some(db) => close(db, file.path).await,
+        None => Ok(()),
+    };
     for answer in closing {
         let _ = answer.send(outcome.clone());
     }
+}
+
+/// Refuses all writes, because the database could not be opened for writing. Returns the requests to try again.
+fn refuse_group(
+    group: Vec<WriteRequest>,
+    why: &StoreError,
+    closing: &mut Vec<Answer<()>>,
+) -> Vec<Answer<Option<OpenReport>>> {
+    let mut probes = Vec::new();
+    for request in group {
+        // A caller that went away has lost only the answer.
+        match request {
+            WriteRequest::Append(_, answer) => drop(answer.send(Err(why.clone()))),
+            WriteRequest::Work(_, answer) => drop(answer.send(Err(why.clone()))),
+            WriteRequest::Probe(answer) => probes.push(answer),
+            WriteRequest::Close(answer) => closing.push(answer),
+        }
+    }
+    probes
+}
+
+/// Runs [`reopen`] on another thread, because the future of a migration cannot move between threads.
+async fn reopen_aside(
+    file: &DatabaseFile,
+    readers: &Readers,
+) -> StoreResult<(SqliteConnection, OpenReport)> {
+    let (file, readers, runtime) = (file.clone(), readers.clone(), Handle::current());
+    let work = move || runtime.block_on(reopen(&file, readers));
+    tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
+}
+
+/// Opens the database for writing, while nobody reads: SQLite shares state between the connections of a process.
+async fn reopen(
+    DatabaseFile { path, options }: &DatabaseFile,
+    readers: Readers,
+) -> StoreResult<(SqliteConnection, OpenReport)> {
+    let mut pool = readers.replace().await;
+    pool.close().await;
+    match open_for_writing(path, *options).await {
+        Ok(opened) => {
+            *pool = connect::readers(path);
+            Ok(opened)
+        }
+        Err(error) => {
+            if let Ok(reading) = readers::without_writing(path).await {
+                *pool = reading;
+            }
+            Err(error.of_the_disk().unwrap_or_else(|| StoreError::Disk(error.to_string())))
+        }
+    }
+}
+
+/// Writes a page and waits until it is on disk.
+async fn probe(db: &mut SqliteConnection) -> StoreResult<Option<OpenReport>> {
+    // bethink does not use this number, so writing it changes nothing.
+    sql("PRAGMA user_version = 0").run(db).await.map(|_| None)
 }
 
 /// Serves a group in order of arrival, requests to close last. Consecutive requests of one kind share a transaction.
@@ -129,6 +240,7 @@ async fn serve_group(
                 ends.clear();
                 works.push((work, answer));
             }
+            WriteRequest::Probe(answer) => drop(answer.send(probe(db).await)),
             WriteRequest::Close(answer) => closing.push(answer),
         }
     }
@@ -165,7 +277,7 @@ async fn work_all(
         sql("SAVEPOINT work").run(&mut *db).await?;
         let outcome = work(db).await;
         if let Err(error) = &outcome {
-            if is_of_the_disk(error) {
+            if fails_all(error) {
                 return Err(error.clone());
             }
             sql("ROLLBACK TO work").run(&mut *db).await?;
@@ -187,5 +299,5 @@ pub(crate) async fn roll_back(db: &mut SqliteConnection) {
 async fn close(mut db: SqliteConnection, path: PathBuf) -> StoreResult<()> {
     sql("PRAGMA wal_checkpoint(TRUNCATE)").run(&mut db).await?;
     db.close().await.map_err(from_sqlx)?;
-    files::mark_clean(&path).map_err(|error| from_io(&error))
+    files::mark_clean(&path).map_err(|error| StoreError::of_file(&error))
 }

@@ -5,7 +5,7 @@
 mod common;
 
 use bethink_store::{PageRequest, SessionFilter, SessionStore, Store, StoreError};
-use bethink_store_sqlite::{OpenError, Options, SqliteStore};
+use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use common::{Home, append, fill, make_session, message, mode, session_id, whole_messages};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
@@ -95,6 +95,71 @@ async fn a_database_of_another_program_is_left_as_it_is() {
     assert!(matches!(refused, OpenError::Foreign(_)), "{refused}");
     assert!(std::fs::read(home.db()).unwrap() == before, "untouched");
     assert_eq!(home.names(), ["db"]);
+}
+
+/// A directory in place of the mark of a clean stop: it cannot be removed, as on a disk that fails.
+fn break_writing(home: &Home) {
+    let _ = std::fs::remove_file(home.beside(".clean"));
+    std::fs::create_dir(home.beside(".clean")).unwrap();
+}
+
+/// Opens a home that cannot be written, reads it, and then writes it, without another start.
+async fn reads_and_heals(home: &Home, expect: usize) {
+    break_writing(home);
+    let (store, report) = home.open().await;
+    assert_eq!(report, OpenReport::default());
+    assert!(matches!(store.fault(), Some(StoreError::Disk(_))), "{:?}", store.fault());
+    assert_eq!(whole_messages(&store, session_id(1)).await, expect);
+    let next = append(session_id(1), vec![message(expect)]);
+    let refused = store.append(next.clone()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Disk(_)), "{refused}");
+    assert!(store.probe().await.is_err(), "the disk still fails");
+    assert_eq!(whole_messages(&store, session_id(1)).await, expect);
+    let reads = tokio::spawn({
+        let store = store.clone();
+        async move {
+            for _ in 0..200 {
+                assert!(whole_messages(&store, session_id(1)).await >= expect);
+            }
+        }
+    });
+    std::fs::remove_dir(home.beside(".clean")).unwrap();
+    assert!(store.probe().await.unwrap().is_some(), "opened now");
+    assert!(store.fault().is_none());
+    assert_eq!(store.probe().await.unwrap(), None, "open already");
+    store.append(next).await.unwrap();
+    reads.await.unwrap();
+    assert_eq!(whole_messages(&store, session_id(1)).await, expect + 1);
+    store.close().await.unwrap();
+    let (store, _) = home.open().await;
+    assert_eq!(whole_messages(&store, session_id(1)).await, expect + 1);
+}
+
+#[tokio::test]
+async fn a_closed_store_that_cannot_be_written_is_read_and_heals() {
+    reads_and_heals(&Home::filled(20).await, 10).await;
+}
+
+#[tokio::test]
+async fn a_killed_store_that_cannot_be_written_is_read_and_heals() {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    fill(&store, 200).await;
+    let killed = Home::new();
+    std::fs::create_dir(killed.db().parent().unwrap()).unwrap();
+    for end in ["", "-wal"] {
+        std::fs::copy(home.beside(end), killed.beside(end)).unwrap();
+    }
+    reads_and_heals(&killed, 100).await;
+}
+
+#[tokio::test]
+async fn a_store_that_must_be_migrated_and_cannot_be_written_is_not_opened() {
+    let home = Home::filled(20).await;
+    run_sql(&home, "DELETE FROM _sqlx_migrations WHERE version > 1").await;
+    break_writing(&home);
+    let refused = home.try_open().await.unwrap_err();
+    assert!(matches!(refused, OpenError::Disk(_)), "{refused}");
 }
 
 #[tokio::test]

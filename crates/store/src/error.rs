@@ -1,3 +1,4 @@
+use std::io;
 use std::pin::Pin;
 
 /// Errors of a store.
@@ -13,6 +14,9 @@ pub enum StoreError {
     Full,
     #[error("the store is read-only: {0}")]
     ReadOnly(String),
+    /// A disk that fails, or a file that cannot be opened. The request can be sent again later.
+    #[error("the disk failed: {0}")]
+    Disk(String),
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
@@ -26,6 +30,24 @@ pub enum StoreError {
     /// Any other error of the database engine.
     #[error("database error: {0}")]
     Failed(String),
+}
+
+impl StoreError {
+    /// Classifies an error of a file by what a person can do about it.
+    pub fn of_file(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                Self::ReadOnly(error.to_string())
+            }
+            _ => Self::Disk(error.to_string()),
+        }
+    }
+
+    /// Returns whether the cause is the disk or its permissions, rather than the request or the data.
+    pub fn is_of_the_disk(&self) -> bool {
+        matches!(self, Self::Full | Self::ReadOnly(_) | Self::Disk(_))
+    }
 }
 
 pub type StoreResult<T> = std::result::Result<T, StoreError>;

@@ -16,7 +16,7 @@ pub(crate) fn git_error(error: GitError) -> ServiceError {
         GitError::TooMuch { .. } => {
             (ErrorKind::TooLarge, "check that the repository contains only memory")
         }
-        GitError::Io { .. } => (ErrorKind::Internal, "see the daemon's log for details"),
+        GitError::Io { ref source, .. } => return ServiceError::of_file(&error, source),
     };
     ServiceError::new(kind, detail).hint(hint)
 }
