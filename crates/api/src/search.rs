@@ -66,7 +66,8 @@ pub struct AnsweredCall {
 pub struct SearchHits {
     /// Best first; empty if nothing matches well.
     pub hits: Vec<SearchHit>,
-    /// Whether everything was searched. While an index is being built, this is `false`: search again later.
+    /// Whether everything was searched. While an index is being built, or cannot be written because of the disk, this is
+    /// `false`: search again later.
     #[serde(default = "whole")]
     pub complete: bool,
 }

@@ -124,7 +124,11 @@ impl SearchService {
         if lagging.is_empty() {
             return Ok((found, true));
         }
-        let complete = self.finish_indexes(&lagging, FINISH_INDEX).await?;
+        let complete = match self.finish_indexes(&lagging, FINISH_INDEX).await {
+            // A search must not fail because the index cannot be written.
+            Err(refusal) if refusal.kind.is_of_the_disk() => false,
+            finished => finished?,
+        };
         Ok((self.cx.store().lookup(lookup).await?, complete))
     }
 
