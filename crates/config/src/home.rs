@@ -43,6 +43,11 @@ impl Home {
         self.0.join("daemon.json")
     }
 
+    /// Written first and then renamed. While no daemon runs, it keeps room on the disk for the next one's file.
+    pub fn daemon_file_draft(&self) -> PathBuf {
+        self.0.join("daemon.json.new")
+    }
+
     /// The Unix socket, which has the same routes as TCP.
     pub fn socket(&self) -> PathBuf {
         self.0.join("daemon.sock")
@@ -145,6 +150,7 @@ mod tests {
         let files = [
             home.token(),
             home.daemon_file(),
+            home.daemon_file_draft(),
             home.lock(),
             home.port(),
             home.moved_note(),

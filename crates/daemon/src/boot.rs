@@ -1,7 +1,7 @@
 //! Starts the daemon.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bethink_config::Settings;
 use bethink_hooks::HookService;
@@ -55,7 +55,6 @@ impl Daemon {
             SqliteStore::open(&home.join("bethink.db"), Options::new(clock.now()))
                 .await
                 .map_err(|source| BootError::Store { home, source })?;
-        log_damage(&opened);
         let cx = ServiceContext::new(settings, clock, Arc::new(store.clone()));
         let models = ModelService::open(cx.clone(), model).await?;
         let search = SearchService::new(cx.clone());
@@ -67,8 +66,8 @@ impl Daemon {
         let transfer = TransferService::new(cx.clone(), search.clone(), sessions.clone());
         let inner = Inner {
             metrics: bethink_metrics::MetricsRegistry::global(),
-            recovered: opened.damage.map(|damage| damage.reason),
-            store: store.clone(),
+            recovered: OnceLock::new(),
+            store,
             _lock: lock,
         };
         let runner = connect::runner(&cx, &search, &sessions, &memories, &notes, &transfer);
@@ -87,51 +86,40 @@ impl Daemon {
             runner,
             inner,
         };
-        daemon.start(store, opened.check_due).await?;
+        daemon.start(opened).await?;
         Ok(daemon)
     }
 
-    /// Resumes the work that the previous daemon did not finish.
-    async fn start(&self, store: SqliteStore, check_due: bool) -> Result<(), BootError> {
-        self.runner.release().await?;
+    /// Starts the background work. What a home that cannot be written does not allow is done later.
+    async fn start(&self, opened: OpenReport) -> Result<(), BootError> {
+        self.note_opened(opened);
         // Reports errors in the user's notes template and prompt at startup.
         self.notes.read_outline().await;
-        self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
-        self.cx.spawn(self.runner.clone().work());
+        let behind = match self.resume().await {
+            Ok(()) => false,
+            Err(error) if error.is_of_the_disk() => true,
+            Err(error) => return Err(error),
+        };
+        self.cx.spawn(self.clone().watch_storage(behind));
         self.hooks.drain_spool();
-        if check_due {
-            self.check_in_background(store);
-        }
         Ok(())
     }
 
-    /// Checks a large database that was not closed cleanly while it is in use.
-    fn check_in_background(&self, store: SqliteStore) {
-        let stop = self.cx.stopping().clone();
-        self.cx.spawn(async move {
-            let checked = tokio::select! {
-                checked = store.check() => checked,
-                () = stop.cancelled() => return,
-            };
-            if let Err(error) = checked {
-                tracing::warn!(%error, "could not check the database");
-            }
-        });
+    /// Resumes the work that the previous daemon did not finish, and starts to run jobs.
+    pub(crate) async fn resume(&self) -> Result<(), BootError> {
+        self.runner.release().await?;
+        self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
+        self.cx.spawn(self.runner.clone().work());
+        Ok(())
     }
 }
 
-fn log_damage(opened: &OpenReport) {
-    let Some(damage) = &opened.damage else { return };
-    tracing::error!(
-        reason = %damage.reason, copy = %damage.copy.display(),
-        "the database was damaged; it was copied, and the intact data was recovered"
-    );
-    for table in &damage.recovered {
-        tracing::warn!(
-            table = table.table,
-            rows = table.rows,
-            spoiled = table.spoiled,
-            "recovered"
-        );
+impl BootError {
+    fn is_of_the_disk(&self) -> bool {
+        match self {
+            Self::Work(error) => error.is_of_the_disk(),
+            Self::Index(error) => error.kind.is_of_the_disk(),
+            Self::Home { .. } | Self::Owned { .. } | Self::Store { .. } => false,
+        }
     }
 }

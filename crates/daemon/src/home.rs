@@ -1,7 +1,7 @@
 //! The lock of the home directory. The daemon that holds it owns all leased jobs.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -21,16 +21,23 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
     let cannot = |source| BootError::Home { home: home.to_owned(), source };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
     let path = Home::new(home).lock();
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        // A link planted here must not make the daemon overwrite another file.
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(&path)
-        .map_err(cannot)?;
+    let open = |is_writable| {
+        OpenOptions::new()
+            .read(true)
+            .write(is_writable)
+            .create(is_writable)
+            .truncate(false)
+            .mode(0o600)
+            // A link planted here must not make the daemon overwrite another file.
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+    };
+    let opened = match open(true) {
+        // A lock needs no write, so that a home on a read-only disk can be read.
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => open(false),
+        opened => opened,
+    };
+    let mut file = opened.map_err(cannot)?;
     match try_lock(&file).await {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -46,16 +53,19 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
     remove_leftover(home);
     // Only for the error message of another daemon: the kernel holds the lock.
     let holder = format!("pid {}\n", std::process::id());
-    file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(cannot)?;
+    if let Err(error) = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())) {
+        tracing::debug!(%error, "could not write the process id into the lock file");
+    }
     Ok(file)
 }
 
-/// Removes the address of a daemon that was killed, where another program may listen now.
+/// Removes the address of a daemon that was killed, where another program may listen now. The file is kept under another
+/// name: its room lets this daemon announce itself on a full disk.
 fn remove_leftover(home: &Path) {
-    let file = Home::new(home).daemon_file();
-    match std::fs::remove_file(&file) {
+    let home = Home::new(home);
+    match std::fs::rename(home.daemon_file(), home.daemon_file_draft()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            tracing::warn!(file = %file.display(), %error, "could not remove an old address");
+            tracing::warn!(%error, "could not remove the address of an earlier daemon");
         }
         _ => {}
     }

@@ -3,14 +3,15 @@
 //! It does nothing itself: entrances call the services through their handles. Nothing here knows a route, a header or a
 //! status code.
 //!
-//! Reading order: [`boot`] → [`connect`].
+//! Reading order: [`boot`] → [`connect`] → [`storage`].
 
 mod boot;
 mod connect;
 mod home;
+mod storage;
 
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bethink_api as api;
 use bethink_hooks::HookService;
@@ -45,7 +46,7 @@ pub struct Daemon {
 struct Inner {
     metrics: bethink_metrics::MetricsRegistry,
     /// The damage that the start recovered from.
-    recovered: Option<String>,
+    recovered: OnceLock<String>,
     store: SqliteStore,
     _lock: File,
 }
@@ -58,14 +59,22 @@ impl std::fmt::Debug for Inner {
 
 impl Daemon {
     pub fn health(&self) -> api::Health {
-        let damage = self.inner.store.damage().or(self.inner.recovered.as_deref());
+        let recovered = self.inner.recovered.get().map(String::as_str);
+        let damage = self.inner.store.damage().or(recovered).map(str::to_owned);
+        let fault = self.inner.store.fault().map(|fault| {
+            format!(
+                "could not write to bethink's home directory: {fault}; reading works, and writing resumes by itself \
+                 when this is fixed"
+            )
+        });
+        let problems: Vec<String> = fault.into_iter().chain(damage).collect();
         api::Health {
-            status: match damage {
-                Some(_) => api::HealthStatus::Degraded,
-                None => api::HealthStatus::Ok,
+            status: match problems[..] {
+                [] => api::HealthStatus::Ok,
+                _ => api::HealthStatus::Degraded,
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            detail: damage.map(str::to_owned),
+            detail: (!problems.is_empty()).then(|| problems.join("; ")),
             notices: self.models.notice().into_iter().chain(self.notes.faults()).collect(),
         }
     }

@@ -4,7 +4,8 @@ use std::error::Error;
 
 use bethink_memdir::Hash;
 use bethink_memdir_fs::{DirectoryFile, FileContent, FileError, RootError};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceError, is_disk_fault};
+use bethink_store::StoreError;
 
 pub(super) fn text_of(file: &DirectoryFile, content: FileContent) -> Result<(String, Hash)> {
     let text = String::from_utf8(content.bytes).map_err(|error| {
@@ -23,6 +24,11 @@ fn with_cause(error: &dyn Error) -> String {
 }
 
 pub(super) fn unusable(error: &RootError) -> ServiceError {
+    if let RootError::Io { source, .. } = error
+        && is_disk_fault(source)
+    {
+        return ServiceError::of_file(error, source);
+    }
     ServiceError::conflict(with_cause(error))
         .hint("`bethink doctor` shows what is wrong with the memory directory")
 }
@@ -30,7 +36,10 @@ pub(super) fn unusable(error: &RootError) -> ServiceError {
 #[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 pub(super) fn refused(error: FileError) -> ServiceError {
     let detail = with_cause(&error);
-    match error {
+    match &error {
+        FileError::Io { source, .. } if is_disk_fault(source) => {
+            ServiceError { detail, ..StoreError::of_file(source).into() }
+        }
         FileError::NoRoom { .. } => ServiceError::new(ErrorKind::StorageFull, detail)
             .hint("free some space; nothing was changed"),
         FileError::Denied { .. } | FileError::ReadOnly { .. } => {

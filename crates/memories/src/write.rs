@@ -57,6 +57,15 @@ impl MemoryService {
         project: &MemoryProject,
         write: MemoryWrite,
     ) -> Result<api::MemoryWritten> {
+        let written = self.write_checked(project, write).await;
+        written.inspect_err(|error| self.cx.storage().suspect(error))
+    }
+
+    async fn write_checked(
+        &self,
+        project: &MemoryProject,
+        write: MemoryWrite,
+    ) -> Result<api::MemoryWritten> {
         if let Some(text) = &write.text {
             within_limit(&write.file.path(), text)?;
             if write.scope == Scope::Team {

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bethink_config::Home;
-use bethink_service::{ErrorKind, Result, ServiceError, blocking, if_found};
+use bethink_service::{Result, ServiceError, blocking, if_found};
 use bethink_session_memory::{Template, WrittenNotes};
 use bethink_store::NotesRecord;
 use bethink_transcript::SessionId;
@@ -74,8 +74,8 @@ impl NotesService {
 
     pub(crate) async fn write_notes_file(&self, id: SessionId, text: String) -> Result<()> {
         let path = self.notes_path(id);
-        blocking(move || write(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error)))
-            .await
+        let work = move || write(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error));
+        blocking(work).await.inspect_err(|error| self.cx.storage().suspect(error))
     }
 
     /// Removes the file. Called before the session is removed, so that a crash leaves no notes of a deleted session.
@@ -168,13 +168,7 @@ fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
-        _ => ErrorKind::ReadOnly,
-    };
-    let detail = format!("could not write {}: {error}", path.display());
-    ServiceError::new(kind, detail)
-        .hint("check the free space and the permissions of bethink's home directory")
+    ServiceError::of_file(format_args!("could not write {}", path.display()), error)
 }
 
 pub(crate) fn hash(text: &str) -> String {
@@ -196,6 +190,8 @@ pub(crate) fn matches(if_match: &str, etag: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use bethink_service::ErrorKind;
 
     use super::*;
 

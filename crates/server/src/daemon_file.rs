@@ -1,19 +1,20 @@
 //! `daemon.json`: written when the daemon starts to serve, removed when it stops.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use bethink_api::DaemonFile;
 use bethink_config::Home;
-
-use crate::private_file;
+use bethink_service::{ServiceError, StorageNews, is_disk_fault};
 
 /// The file, removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Announcement {
     path: PathBuf,
+    draft: PathBuf,
     socket: Option<PathBuf>,
 }
 
@@ -23,6 +24,7 @@ impl Announcement {
         home: &Home,
         address: SocketAddr,
         socket: Option<PathBuf>,
+        storage: &StorageNews,
     ) -> io::Result<Self> {
         let file = DaemonFile {
             url: format!("http://{address}"),
@@ -30,20 +32,38 @@ impl Announcement {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             socket: socket.as_ref().map(|path| path.display().to_string()),
         };
-        let path = home.daemon_file();
-        private_file::replace(&path, &serde_json::to_vec(&file)?)?;
-        Ok(Self { path, socket })
+        let (path, draft) = (home.daemon_file(), home.daemon_file_draft());
+        let text = serde_json::to_vec(&file)?;
+        let replaced = overwrite(&draft, &text).and_then(|()| fs::rename(&draft, &path));
+        if let Err(error) = &replaced
+            && is_disk_fault(error)
+        {
+            tracing::error!(%error, path = %path.display(), "could not write the daemon's file");
+            storage.suspect(&ServiceError::of_file("could not write daemon.json", error));
+        }
+        replaced?;
+        Ok(Self { path, draft, socket })
     }
 }
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        for path in [Some(&self.path), self.socket.as_ref()].into_iter().flatten() {
-            if let Err(error) = fs::remove_file(path) {
-                tracing::debug!(path = %path.display(), %error, "could not be removed");
+        // Kept under another name: its room lets the next daemon start on a full disk.
+        let removed = fs::rename(&self.path, &self.draft);
+        for error in [removed, self.socket.as_ref().map_or(Ok(()), fs::remove_file)] {
+            if let Err(error) = error {
+                tracing::debug!(%error, "could not remove the files that announce the daemon");
             }
         }
     }
+}
+
+/// Writes a file without giving up the room that it has. It is not synced: after a power cut no daemon is running.
+fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    file.write_all(text)?;
+    file.set_len(text.len() as u64)
 }
 
 #[cfg(test)]
@@ -58,13 +78,15 @@ mod tests {
         fs::write(home.socket(), "").unwrap();
         fs::write(home.daemon_file(), "left behind").unwrap();
         let address = "[::1]:4711".parse().unwrap();
-        let announcement = Announcement::write(&home, address, Some(home.socket())).unwrap();
+        let announcement =
+            Announcement::write(&home, address, Some(home.socket()), &StorageNews::default())
+                .unwrap();
         let text = fs::read(home.daemon_file()).unwrap();
         let file: DaemonFile = serde_json::from_slice(&text).unwrap();
         assert_eq!((file.url.as_str(), file.pid), ("http://[::1]:4711", std::process::id()));
         let mode = fs::metadata(home.daemon_file()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         drop(announcement);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(!home.daemon_file().exists() && !home.socket().exists());
     }
 }

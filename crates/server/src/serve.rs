@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::Router;
 use bethink_config::{Home, Settings};
 use bethink_daemon::Daemon;
+use bethink_service::is_disk_fault;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -63,6 +64,7 @@ pub async fn serve(
     let unix = if settings.daemon.socket { unix_listener(&home) } else { no_socket(&home) };
 
     let (tasks, models) = (TaskTracker::new(), daemon.clone());
+    let storage = models.cx.storage();
     let pages = Arc::new(Pages::default());
     let app = ServerState {
         daemon,
@@ -78,8 +80,19 @@ pub async fn serve(
     let connections = Connections::new(routes, &settings.daemon, shutdown, tasks);
 
     let socket = unix.is_some().then(|| home.socket());
-    let announcement = Announcement::write(&home, address, socket)
-        .map_err(|source| ServeError::DaemonFile { path: home.daemon_file(), source })?;
+    let announce = || Announcement::write(&home, address, socket.clone(), storage);
+    let mut announcement = match announce() {
+        Err(error) if is_disk_fault(&error) => {
+            tracing::warn!(
+                "until daemon.json can be written, clients need the Unix socket or BETHINK_URL"
+            );
+            None
+        }
+        announced => Some(
+            announced
+                .map_err(|source| ServeError::DaemonFile { path: home.daemon_file(), source })?,
+        ),
+    };
     tracing::info!(url = %format_args!("http://{address}"), socket = unix.is_some(), "serving");
 
     let accept_unix = async {
@@ -87,7 +100,17 @@ pub async fn serve(
             connections.accept_unix(listener).await;
         }
     };
-    tokio::join!(connections.accept_tcp(tcp), accept_unix);
+    let announce_later = async {
+        while announcement.is_none() {
+            storage.healed().await;
+            announcement = announce().ok();
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        _ = async { tokio::join!(connections.accept_tcp(tcp), accept_unix) } => {}
+        () = announce_later => {}
+    }
     // Removed before the drain, so that a client starts another daemon instead of waiting for this one.
     drop(announcement);
     tracing::info!("stopping");

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
+use crate::storage::StorageNews;
 
 /// The state that all services share. Clones share it too.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ struct ContextInner {
     store: Arc<dyn Store>,
     hub: EventHub,
     jobs: JobQueue,
+    storage: StorageNews,
     tracker: TaskTracker,
     /// Cancelled when no more models may be called.
     closing: CancellationToken,
@@ -46,7 +48,9 @@ impl ServiceContext {
         let hub = EventHub::new(clock.now().0, stop.clone());
         let jobs = JobQueue::new(Arc::clone(&store), Arc::clone(&clock));
         let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
-        let shared = ContextInner { settings, clock, store, hub, jobs, tracker, closing, stop };
+        let storage = StorageNews::default();
+        let shared =
+            ContextInner { settings, clock, store, hub, jobs, storage, tracker, closing, stop };
         Self { shared: Arc::new(shared) }
     }
 
@@ -76,6 +80,10 @@ impl ServiceContext {
 
     pub fn jobs(&self) -> &JobQueue {
         &self.shared.jobs
+    }
+
+    pub fn storage(&self) -> &StorageNews {
+        &self.shared.storage
     }
 
     /// Returns a token that is cancelled when no more models may be called. Requests that wait for a

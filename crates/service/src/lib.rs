@@ -3,7 +3,7 @@
 //! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate does not know the
 //! services: each kind of job has a registered [`JobHandler`], and events are the closed set [`Event`].
 //!
-//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`].
+//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`] → [`storage`].
 
 mod background;
 mod clock;
@@ -15,6 +15,7 @@ mod jobs;
 mod locked;
 mod page;
 mod runner;
+mod storage;
 mod stored;
 
 pub use background::{at_low_priority, blocking};
@@ -28,4 +29,5 @@ pub use jobs::{JobQueue, job_payload, job_session, new_job_id};
 pub use locked::locked;
 pub use page::{MAX_PAGE, page_limit};
 pub use runner::{JobHandler, JobOutput, JobRunner, JobStart};
+pub use storage::{StorageNews, is_disk_fault};
 pub use stored::{READ_BATCH, next_batch, parse_stored};

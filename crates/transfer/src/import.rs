@@ -15,7 +15,6 @@ use bethink_service::{
 };
 use bethink_store::{
     ImportBatch, JobRecord, NewSession, PageRequest, Progress, SessionChange, SessionFilter,
-    StoreError,
 };
 use bethink_transcript::SessionId;
 use bytes::Bytes;
@@ -86,7 +85,8 @@ impl TransferService {
         }
         let id = new_job_id();
         let name = PathBuf::from(format!("{id}.jsonl"));
-        write_durably(self.spool().join(&name), body).await?;
+        let kept = write_durably(self.spool().join(&name), body).await;
+        kept.inspect_err(|error| self.cx.storage().suspect(error))?;
         let payload = ImportPayload {
             path: name,
             file: "request body".to_owned(),
@@ -121,13 +121,14 @@ impl TransferService {
             self.imported_before(payload.file, session, false).await
         } else {
             let result = self.import_file(job, runner, payload).await;
-            if result.is_err() {
+            if result.as_ref().is_err_and(|error| !error.kind.is_of_the_disk()) {
                 // If this fails too, the file stays for the next attempt.
                 self.remove_leftovers(session).await?;
             }
             result
         };
-        if spooled {
+        // After a fault of the disk the job runs again.
+        if spooled && !result.as_ref().is_err_and(|error| error.kind.is_of_the_disk()) {
             drop(tokio::fs::remove_file(&path).await);
         }
         serde_json::to_value([result?]).map_err(ServiceError::internal)
@@ -340,9 +341,6 @@ async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
         file.sync_all()?;
         File::open(dir)?.sync_all()
     };
-    let unwritten = |error: io::Error| match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full.into(),
-        _ => ServiceError::internal(error),
-    };
-    blocking(move || write().map_err(unwritten)).await
+    let unwritten = |error| ServiceError::of_file("could not keep the file to import", &error);
+    blocking(move || write().map_err(|error| unwritten(error))).await
 }

@@ -1,0 +1,130 @@
+//! Keeps the daemon serving while its home cannot be written: reads go on, writes are refused, and what needs a write is
+//! resumed when writing works again.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use bethink_service::blocking;
+use bethink_store::{StoreError, StoreResult};
+use bethink_store_sqlite::OpenReport;
+use rustix::fs::OFlags;
+
+use crate::Daemon;
+
+/// How often a home that cannot be written is tested.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+/// Size of the file that is written to test the home. With less space left, ordinary requests would fail.
+const PROBE_BYTES: usize = 1 << 20;
+
+impl Daemon {
+    /// Waits for failed writes. After one, tests the home until it can be written. `behind` is whether the work of the
+    /// previous daemon is still to be resumed. Nothing runs while all writes succeed.
+    pub(crate) async fn watch_storage(self, behind: bool) {
+        let stopped = self.cx.stopping().clone().cancelled_owned();
+        tokio::select! {
+            () = self.heal_storage(behind) => {}
+            () = stopped => {}
+        }
+    }
+
+    async fn heal_storage(&self, mut behind: bool) {
+        let store = &self.inner.store;
+        loop {
+            tokio::select! {
+                () = store.failed() => tokio::time::sleep(PROBE_EVERY).await,
+                () = self.cx.storage().suspected() => {}
+            }
+            let mut is_told = false;
+            while let Err(fault) = self.probe_storage().await {
+                if !is_told {
+                    tracing::error!(%fault, "could not write to the home; only reads are served until this is fixed");
+                    is_told = true;
+                }
+                tokio::time::sleep(PROBE_EVERY).await;
+            }
+            if behind {
+                match self.resume().await {
+                    Ok(()) => behind = false,
+                    // The next round tries it again.
+                    Err(error) => tracing::warn!(%error, "could not resume the previous work yet"),
+                }
+            }
+            if is_told {
+                tracing::info!("the home can be written again");
+            }
+            self.cx.jobs().wake();
+            self.hooks.drain_spool();
+            self.cx.storage().heal();
+        }
+    }
+
+    /// Tests whether the home and its database can be written.
+    async fn probe_storage(&self) -> StoreResult<()> {
+        let (store, home) = (&self.inner.store, self.cx.settings().home.clone());
+        let written = blocking(move || Ok(write_probe(&home))).await;
+        let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
+        if let Err(error) = written {
+            let fault = StoreError::of_file(&error);
+            store.note_fault(fault.clone());
+            return Err(fault);
+        }
+        if let Some(opened) = store.probe().await? {
+            self.note_opened(opened);
+        }
+        Ok(())
+    }
+
+    /// Reports the state in which the database was found, and checks it if necessary.
+    pub(crate) fn note_opened(&self, opened: OpenReport) {
+        if opened.check_due {
+            self.check_in_background();
+        }
+        let Some(damage) = opened.damage else { return };
+        tracing::error!(
+            reason = %damage.reason, copy = %damage.copy.display(),
+            "the database was damaged; it was copied, and the intact data was recovered"
+        );
+        for table in &damage.recovered {
+            tracing::warn!(
+                table = table.table,
+                rows = table.rows,
+                spoiled = table.spoiled,
+                "recovered"
+            );
+        }
+        // A database is opened for writing only once.
+        drop(self.inner.recovered.set(damage.reason));
+    }
+
+    /// Checks a large database that was not closed cleanly while it is in use.
+    fn check_in_background(&self) {
+        let (store, stop) = (self.inner.store.clone(), self.cx.stopping().clone());
+        self.cx.spawn(async move {
+            let checked = tokio::select! {
+                checked = store.check() => checked,
+                () = stop.cancelled() => return,
+            };
+            if let Err(error) = checked {
+                tracing::warn!(%error, "could not check the database");
+            }
+        });
+    }
+}
+
+/// Writes a file, waits until it is on disk, and removes it.
+fn write_probe(home: &Path) -> io::Result<()> {
+    let path = home.join("probe");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path)?;
+    let written = fill(&mut file);
+    written.and(std::fs::remove_file(&path))
+}
+
+fn fill(file: &mut File) -> io::Result<()> {
+    file.write_all(&vec![0; PROBE_BYTES])?;
+    file.sync_all()
+}

@@ -1,0 +1,47 @@
+//! News about whether the home can be written, between those that notice it and those that wait for it.
+
+use std::io;
+
+use rustix::io::Errno;
+use tokio::sync::Notify;
+
+use crate::error::ServiceError;
+
+/// Errors of the disk itself, or of too many open files. Others are about a path, such as a directory in place of a file.
+const DISK_FAULTS: [Errno; 6] =
+    [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::ROFS, Errno::MFILE, Errno::NFILE];
+
+/// Returns whether a file could not be used because of the disk, rather than because of its path or permissions.
+pub fn is_disk_fault(error: &io::Error) -> bool {
+    Errno::from_io_error(error).is_some_and(|errno| DISK_FAULTS.contains(&errno))
+}
+
+#[derive(Debug, Default)]
+pub struct StorageNews {
+    suspected: Notify,
+    healed: Notify,
+}
+
+impl StorageNews {
+    /// Must be called when a file could not be written: the daemon then tests the home.
+    pub fn suspect(&self, error: &ServiceError) {
+        if error.kind.is_of_the_disk() {
+            self.suspected.notify_one();
+        }
+    }
+
+    /// Waits until a file could not be written.
+    pub async fn suspected(&self) {
+        self.suspected.notified().await;
+    }
+
+    /// Reports that the home can be written again.
+    pub fn heal(&self) {
+        self.healed.notify_one();
+    }
+
+    /// Waits until the home can be written again. Only for one caller.
+    pub async fn healed(&self) {
+        self.healed.notified().await;
+    }
+}
