@@ -112,8 +112,14 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
     let of_model = asked.as_ref().and_then(|state| state.detail.clone());
     let mut findings = Vec::new();
     match client.health().await {
-        Ok(health) if health.status == HealthStatus::Ok => {
-            findings.push(ok("daemon", format!("listening at {}", client.url())));
+        Ok(health) => {
+            findings.push(match (health.status, health.detail) {
+                (HealthStatus::Ok, _) => ok("daemon", format!("listening at {}", client.url())),
+                (HealthStatus::Degraded, detail) => {
+                    let found = detail.unwrap_or_else(|| health.status.to_string());
+                    warn("daemon", found, "run `bethink logs` for details")
+                }
+            });
             findings.push(version(&health.version));
             // Problems with the model are listed below, with what to do.
             let of_notes = |notice: &String| {
@@ -122,10 +128,6 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
             findings.extend(health.notices.into_iter().filter(of_notes).map(|notice| {
                 warn("notes", notice, "fix the file; until then the default is used")
             }));
-        }
-        Ok(health) => {
-            let detail = health.detail.unwrap_or_else(|| health.status.to_string());
-            findings.push(warn("daemon", detail, "run `bethink logs` for details"));
         }
         Err(error) => {
             findings.push(fail("daemon", error.to_string(), "run `bethink logs` for details"));
