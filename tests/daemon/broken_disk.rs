@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 
 use bethink_harness::disk::Disk;
 use bethink_harness::{Daemon, Home, kill_loop, say};
+
+use crate::degraded::heals;
 use serde_json::json;
 
 /// Enough space for a new daemon only.
 const SMALL_KIB: u64 = 4 * 1024;
 
-fn skips(what: &str) {
-    println!("skipped: {what} needs leave to mount a tmpfs");
+/// Reports that a test is skipped. In CI it would be green for nothing.
+pub(crate) fn skips(what: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{what} needs leave to mount a tmpfs");
+    println!("SKIPPED: {what} needs leave to mount a tmpfs");
 }
 
 #[test]
@@ -31,14 +35,14 @@ fn a_full_disk_is_507_reads_go_on_and_service_heals() {
     let problem = full.expect("the disk fills").problem();
     assert_eq!(problem["status"], 507, "{problem}");
     assert!(problem["hint"].is_string(), "{problem}");
-    let health = daemon.client().get("/health").ok();
-    assert!(health["status"] == "ok" || health["detail"].is_string(), "{health}");
     assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), kept, "reads go on");
     daemon.client().post(&format!("/v1/sessions/{session}/context"), &json!({"compact": "never"}));
+    let words = daemon.client().get(&format!("/v1/sessions/{session}/search?q=disk")).ok();
+    assert!(words["hits"].is_array(), "{words}");
 
     assert!(disk.remount("size=64m"));
     daemon.append(&session, &[say::with_id("after", say::user("there is room again"))]);
-    daemon.is_well();
+    heals(&daemon);
     daemon.kill9();
     daemon.start();
     assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), kept + 1);
@@ -53,24 +57,6 @@ fn a_home_on_a_disk_without_any_room_is_told_at_once() {
     assert!(exit.status.is_some_and(|s| !s.success()), "{exit:?}");
     assert!(exit.stderr.contains("home"), "names the place: {}", exit.stderr);
     assert!(!exit.stderr.contains("panicked"), "{}", exit.stderr);
-}
-
-#[test]
-fn a_read_only_home_is_told_at_once() {
-    let Some(disk) = Disk::mount(SMALL_KIB) else { return skips("a read-only disk") };
-    let place = disk.path().join("home");
-    let mut daemon = Home::at(&place).start();
-    let session = daemon.session(200_000);
-    daemon.append(&session, &[say::user("before")]);
-    assert!(daemon.terminate().success());
-    assert!(disk.remount("ro"));
-    let exit = Home::at(&place).try_start().expect_err("a home that can't be written to");
-    assert!(exit.status.is_some_and(|s| !s.success()), "{exit:?}");
-    assert!(exit.stderr.contains(place.to_str().unwrap()), "names the place: {}", exit.stderr);
-    assert!(!exit.stderr.contains("panicked"), "{}", exit.stderr);
-    assert!(disk.remount("rw"));
-    daemon.start();
-    assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 1);
 }
 
 #[test]
@@ -95,10 +81,10 @@ fn a_disk_that_turns_read_only_refuses_writes_and_goes_on_reading() {
     }
     let path = format!("/v1/sessions/{session}/messages");
     let answer = daemon.client().post(&path, &json!({"messages": [say::user("x")]}));
-    answer.problem();
+    assert_eq!(answer.problem()["status"], 503, "{}", answer.brief());
     assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 1);
     assert!(disk.remount("rw"));
-    daemon.is_well();
+    heals(&daemon);
 }
 
 #[test]

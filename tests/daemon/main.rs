@@ -10,6 +10,7 @@ mod collapse;
 mod compaction;
 mod context;
 mod crowds;
+mod degraded;
 mod desk;
 mod events;
 mod files;

@@ -186,13 +186,15 @@ impl Daemon {
     }
 
     fn try_start(&mut self) -> Result<(), Exit> {
+        let log = self.home.log().len();
         let child = self.home.command().spawn().expect("spawn bethinkd");
         let pid = child.id();
         self.child = Some(child);
         let place = self.home.path().join("daemon.json");
         let mut ended = None;
         let served = until(PATIENCE, || {
-            if let Some(served) = serves_at(&place, pid) {
+            let served = serves_at(&place, pid).or_else(|| said_it_serves(&self.home.log()[log..]));
+            if let Some(served) = served {
                 return Some(Some(served));
             }
             ended = self.child.as_mut().and_then(|c| c.try_wait().ok().flatten());
@@ -293,6 +295,12 @@ fn serves_at(place: &Path, pid: u32) -> Option<SocketAddr> {
         return None;
     }
     file["url"].as_str()?.strip_prefix("http://")?.trim_end_matches('/').parse().ok()
+}
+
+/// The address in the log, where a daemon that cannot write `daemon.json` says it.
+fn said_it_serves(log: &str) -> Option<SocketAddr> {
+    let (_, said) = log.split_once("serving url=http://")?;
+    said.split_once(' ')?.0.parse().ok()
 }
 
 /// The program from the build directory of this test: `target/<profile>/NAME`.

@@ -1,9 +1,13 @@
 //! Small disks, for tests that fill them.
 
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+const BALLAST: &str = "ballast";
 
 /// A disk in memory; unmounted when dropped.
 #[derive(Debug)]
@@ -22,6 +26,21 @@ impl Disk {
 
     pub fn path(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// Takes all the space that is left.
+    pub fn fill(&self) -> io::Result<()> {
+        let mut ballast =
+            OpenOptions::new().create(true).append(true).open(self.path().join(BALLAST))?;
+        for size in [1 << 16, 1 << 12, 1] {
+            while ballast.write(&vec![1; size]).is_ok() {}
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`fill`](Self::fill) took.
+    pub fn free(&self) -> io::Result<()> {
+        fs::remove_file(self.path().join(BALLAST))
     }
 
     /// Changes the size, or makes it read-only (`ro`) or writable (`rw`).
