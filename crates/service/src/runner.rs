@@ -14,7 +14,7 @@ use bethink_transcript::{JobId, Seq, UnixMicros};
 use serde_json::Value;
 
 use crate::context::ServiceContext;
-use crate::error::Result;
+use crate::error::{Result, ServiceError};
 use crate::event::Event;
 
 /// The owner of all leases: the daemon that holds the home's lock. The next daemon takes them over.
@@ -25,6 +25,8 @@ const LEASE_MICROS: i64 = 60_000_000;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often a job is started. One that never ends seems to crash the daemon, and is given up.
 const MAX_ATTEMPTS: u64 = 5;
+/// How long to wait before a job that failed because of the disk may run again.
+const AFTER_DISK_FAULT: Duration = Duration::from_secs(1);
 /// How long there must be no append before a background job starts. A client that imports several files, or a working
 /// agent, sends the next one sooner.
 const QUIET: Duration = Duration::from_millis(200);
@@ -178,11 +180,41 @@ impl JobRunner {
         Lease { owner: OWNER.to_owned(), background: true, now, until }
     }
 
+    /// Lets a job run again that failed because of the disk, when its row can be written.
+    fn run_later(&self, job: JobId, error: &ServiceError) {
+        tracing::warn!(%job, reason = %error.detail, "a job failed because of the disk; it will run again");
+        self.cx.storage().suspect(error);
+        let runner = self.clone();
+        self.cx.spawn(async move {
+            let stopped = runner.cx.stopping().clone();
+            tokio::select! {
+                () = runner.end_lease(job) => runner.cx.jobs().wake(),
+                // The next daemon resumes it.
+                () = stopped.cancelled() => {}
+            }
+        });
+    }
+
+    async fn end_lease(&self, job: JobId) {
+        loop {
+            tokio::time::sleep(AFTER_DISK_FAULT).await;
+            let ended = Lease { until: UnixMicros(self.cx.now().0 - 1), ..self.lease() };
+            let written = self.cx.store().heartbeat(job, ended, Progress::default()).await;
+            if !written.is_err_and(|error| error.is_of_the_disk()) {
+                return;
+            }
+        }
+    }
+
     async fn run(&self, job: JobRecord) {
         let outcome = if job.attempts > MAX_ATTEMPTS {
             JobOutcome::Failed(format!("gave up after {MAX_ATTEMPTS} attempts"))
         } else if let Some(handler) = self.handlers.get(job.kind.as_str()) {
             match handler.run(&job, self).await {
+                // Not a job that asks a model: each run could cost money, and the next turn enqueues it again.
+                Err(error) if error.kind.is_of_the_disk() && !handler.waits_for_model() => {
+                    return self.run_later(job.id, &error);
+                }
                 Ok(result) => JobOutcome::Done(result.to_string()),
                 Err(error) => JobOutcome::Failed(error.detail),
             }
