@@ -102,6 +102,9 @@ fn starts_on_a_full_disk(end: impl Fn(&mut Daemon)) {
     // What the end of the daemon freed is taken, too.
     world.disk.fill().unwrap();
     world.daemon.start();
+    let pid = world.daemon.pid().unwrap().to_string();
+    let told = std::fs::read_to_string(world.daemon.home.path().join("daemon.json")).unwrap();
+    assert!(told.contains(&pid), "clients find the daemon: {told}");
     world.serves_reads_only("storage_full");
     let told = until(PATIENCE, || detail(&world.daemon)).expect("the health is degraded");
     assert!(told.contains("the disk is full"), "{told}");

@@ -1,12 +1,13 @@
 //! The lock of the home directory. The daemon that holds it owns all leased jobs.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
 use bethink_config::Home;
+use bethink_service::is_disk_fault;
 use rustix::fs::OFlags;
 
 use crate::boot::BootError;
@@ -19,7 +20,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Creates and locks the home. The lock is held as long as the file is open.
 pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
     let cannot = |source| BootError::Home { home: home.to_owned(), source };
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
+    if !home.is_dir() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
+    }
     let path = Home::new(home).lock();
     let open = |is_writable| {
         OpenOptions::new()
@@ -33,8 +36,8 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
             .open(&path)
     };
     let opened = match open(true) {
-        // A lock needs no write, so that a home on a read-only disk can be read.
-        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => open(false),
+        // A lock needs no write, so that a home on a full, read-only or failing disk can be read.
+        Err(error) if is_disk_fault(&error) => open(false),
         opened => opened,
     };
     let mut file = opened.map_err(cannot)?;

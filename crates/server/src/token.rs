@@ -59,7 +59,9 @@ fn line(token: &HomeToken) -> Vec<u8> {
 /// Creates the home if it is missing, and makes it private.
 fn make_private(home: &Path) -> Result<(), TokenError> {
     let failed = |what| move |source| TokenError::File { what, path: home.to_path_buf(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed("create"))?;
+    if !home.is_dir() {
+        DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed("create"))?;
+    }
     let mode = fs::metadata(home).map_err(failed("read the permissions of"))?.permissions().mode();
     if mode & 0o077 != 0 {
         fs::set_permissions(home, Permissions::from_mode(0o700))
