@@ -32,6 +32,9 @@ pub(crate) fn make_home(path: &Path) -> io::Result<()> {
     let Some(home) = path.parent().filter(|home| !home.as_os_str().is_empty()) else {
         return Ok(());
     };
+    if home.is_dir() {
+        return Ok(());
+    }
     DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
@@ -41,10 +44,7 @@ pub(crate) fn create(path: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn create_if_missing(path: &Path) -> io::Result<()> {
-    match create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+    if path.exists() { Ok(()) } else { create(path) }
 }
 
 /// Checks that the file is writable, without writing.
@@ -136,7 +136,7 @@ pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
     let copied = copy_database(path, &name).and_then(|()| sync_directory(path));
     if let Err(error) = copied {
         // Part of a copy would only take space, and there would be another one at the next attempt.
-        remove_database(&name)?;
+        drop(remove_database(&name));
         return Err(error);
     }
     Ok(name)
@@ -202,5 +202,23 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent().filter(|home| !home.as_os_str().is_empty()) {
         Some(home) => File::open(home)?.sync_all(),
         None => File::open(".")?.sync_all(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_fails_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        fs::write(&path, "database").unwrap();
+        // It cannot be copied, like a file for which there is no room.
+        fs::create_dir(beside(&path, "-wal")).unwrap();
+        copy_aside(&path, UnixMicros(1)).unwrap_err();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        fs::remove_dir(beside(&path, "-wal")).unwrap();
+        assert_eq!(fs::read(copy_aside(&path, UnixMicros(1)).unwrap()).unwrap(), b"database");
     }
 }
