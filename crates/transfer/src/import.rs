@@ -341,6 +341,7 @@ async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
         file.sync_all()?;
         File::open(dir)?.sync_all()
     };
-    let unwritten = |error| ServiceError::of_file("could not keep the file to import", &error);
-    blocking(move || write().map_err(|error| unwritten(error))).await
+    let unwritten =
+        |error: io::Error| ServiceError::of_file("could not keep the file to import", &error);
+    blocking(move || write().map_err(unwritten)).await
 }
