@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_store::{JobOutcome, JobRecord, JobState, Lease, Progress};
+use bethink_store::{JobOutcome, JobRecord, JobState, Lease, Progress, StoreResult};
 use bethink_transcript::{JobId, Seq, UnixMicros};
 use serde_json::Value;
 
@@ -198,12 +198,18 @@ impl JobRunner {
     async fn end_lease(&self, job: JobId) {
         loop {
             tokio::time::sleep(AFTER_DISK_FAULT).await;
-            let ended = Lease { until: UnixMicros(self.cx.now().0 - 1), ..self.lease() };
-            let written = self.cx.store().heartbeat(job, ended, Progress::default()).await;
-            if !written.is_err_and(|error| error.is_of_the_disk()) {
-                return;
+            match self.try_to_end_lease(job).await {
+                Err(error) if error.is_of_the_disk() => {}
+                // Otherwise the job is gone.
+                _ => return,
             }
         }
+    }
+
+    async fn try_to_end_lease(&self, job: JobId) -> StoreResult<()> {
+        let progress = self.cx.store().job(job).await?.progress;
+        let ended = Lease { until: UnixMicros(self.cx.now().0 - 1), ..self.lease() };
+        self.cx.store().heartbeat(job, ended, progress).await
     }
 
     async fn run(&self, job: JobRecord) {

@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::TransferService;
-use crate::reading::{ImportChunk, ReadFile, read_file};
+use crate::reading::{ImportChunk, ReadFile, read_file, unreadable};
 
 const IMPORT: &str = "import";
 
@@ -321,9 +321,7 @@ fn with_waiting(mut chunk: ImportChunk, receive: &mut mpsc::Receiver<ImportChunk
 
 async fn hash_of(path: PathBuf) -> Result<String> {
     blocking(move || {
-        let cannot = |e: io::Error| {
-            ServiceError::invalid("path", format!("could not read {}: {e}", path.display()))
-        };
+        let cannot = |error| unreadable(&path, &error);
         let mut file = File::open(&path).map_err(cannot)?;
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(&mut file).map_err(cannot)?;

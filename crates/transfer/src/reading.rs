@@ -1,11 +1,11 @@
 //! Reads a file to import, and turns its bytes into records for the store.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use bethink_api as api;
-use bethink_service::{Result, ServiceError};
+use bethink_service::{Result, ServiceError, is_disk_fault};
 use bethink_session_file::{
     LineKind, SessionFileFacts, SessionFileReader, SessionLine, SidechainKey, Thread,
 };
@@ -48,14 +48,21 @@ struct Collector {
     read: ReadFile,
 }
 
+/// An error of the disk lets the import run again; others are about the file.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
+    let failed = format!("could not read {}", path.display());
+    match is_disk_fault(error) {
+        true => ServiceError::of_file(failed, error),
+        false => ServiceError::invalid("path", format!("{failed}: {error}")),
+    }
+}
+
 pub(crate) fn read_file(
     path: &Path,
     session: SessionId,
     send: &mpsc::Sender<ImportChunk>,
 ) -> Result<ReadFile> {
-    let cannot = |e: std::io::Error| {
-        ServiceError::invalid("path", format!("could not read {}: {e}", path.display()))
-    };
+    let cannot = |error| unreadable(path, &error);
     let mut file = std::fs::File::open(path).map_err(cannot)?;
     let total = file.metadata().map_err(cannot)?.len();
     let mut reader = SessionFileReader::default();
