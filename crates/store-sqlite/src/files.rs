@@ -183,7 +183,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn copy_synced(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_synced(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     io::copy(&mut source, &mut target)?;

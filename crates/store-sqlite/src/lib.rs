@@ -43,6 +43,9 @@ mod sql;
 mod store;
 mod team;
 mod tidy;
+mod wal;
+mod wal_repair;
+mod wal_scan;
 mod writer;
 
 pub use opened::{Damage, OpenError, OpenReport, RecoveredTable};

@@ -49,26 +49,43 @@ pub(crate) async fn open_for_writing(
     files::make_home(path)?;
     files::swap_in_recovered(path)?;
     files::remove_unfinished(path)?;
-    let report = prepare(path, options).await?;
+    let (report, torn) = prepare(path, options).await?;
     files::unmark_clean(path)?;
     let mut connection = connect::connect(path, options.max_pages).await?;
+    if torn {
+        drop_torn_transaction(&mut connection).await;
+    }
     connect::migrate(&mut connection, known_schema()).await?;
     Ok((connection, report))
 }
 
-/// Ensures that there is an intact file.
-async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError> {
+/// Ensures that there is an intact file. Also returns whether its log ends in an incomplete transaction.
+async fn prepare(path: &Path, options: Options) -> Result<(OpenReport, bool), OpenError> {
     if files::size(path)?.is_none() {
         if files::wal_size(path)? > 0 {
-            return repair(path, options, "the file is missing, but its WAL exists".into()).await;
+            let reason = "the file is missing, but its WAL exists".to_owned();
+            return Ok((repair(path, options, reason).await?, false));
         }
         make_new(path).await?;
-        return Ok(OpenReport { new: true, ..OpenReport::default() });
+        return Ok((OpenReport { new: true, ..OpenReport::default() }, false));
     }
     files::check_writable(path)?;
     match probe::look(path).await? {
-        ProbeVerdict::Sound { check_due } => Ok(OpenReport { check_due, ..OpenReport::default() }),
-        ProbeVerdict::Damaged(reason) => repair(path, options, reason).await,
+        ProbeVerdict::Sound { check_due, torn } => {
+            Ok((OpenReport { check_due, ..OpenReport::default() }, torn))
+        }
+        ProbeVerdict::Damaged(reason) => Ok((repair(path, options, reason).await?, false)),
+    }
+}
+
+/// Empties the log, so that the next start does not find the end of the dropped transaction behind later ones.
+async fn drop_torn_transaction(connection: &mut SqliteConnection) {
+    tracing::warn!(
+        "the last transaction in the write-ahead log is incomplete, and was dropped: it was being written when the \
+         daemon or the machine stopped, or it was damaged since"
+    );
+    if let Err(error) = connect::checkpoint(connection).await {
+        tracing::warn!(%error, "could not empty the write-ahead log");
     }
 }
 

@@ -13,6 +13,7 @@ use crate::files;
 use crate::opened::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 use crate::sql::sql;
+use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
 pub(crate) const TABLES: [&str; 26] = [
@@ -53,6 +54,8 @@ pub(crate) enum ProbeVerdict {
     Sound {
         /// The last stop was unclean, and the file is too large to check before use.
         check_due: bool,
+        /// The log ends in an incomplete transaction.
+        torn: bool,
     },
     Damaged(String),
 }
@@ -81,7 +84,7 @@ const SCHEMA: &str = "
 
 pub(crate) async fn look(path: &Path) -> Result<ProbeVerdict, OpenError> {
     match examine(path).await {
-        Ok(check_due) => Ok(ProbeVerdict::Sound { check_due }),
+        Ok((check_due, torn)) => Ok(ProbeVerdict::Sound { check_due, torn }),
         Err(LookError::Store(StoreError::Damaged(why))) => Ok(ProbeVerdict::Damaged(why)),
         // A schema that is incomplete or invalid.
         Err(LookError::Store(StoreError::Failed(why))) if names_the_schema(&why) => {
@@ -92,19 +95,24 @@ pub(crate) async fn look(path: &Path) -> Result<ProbeVerdict, OpenError> {
     }
 }
 
-/// Returns whether a check is due.
-async fn examine(path: &Path) -> Result<bool, LookError> {
+/// Returns whether a check is due, and whether the log is torn. Looks at the log first, before SQLite uses it.
+async fn examine(path: &Path) -> Result<(bool, bool), LookError> {
     if let Some(why) = files::suspicion(path) {
         return damaged(why);
     }
+    let torn = match wal_scan::scan(path).map_err(OpenError::from)? {
+        WalVerdict::Damaged(log) => return damaged(log.reason),
+        WalVerdict::Torn => true,
+        WalVerdict::Whole => false,
+    };
     if let Some(fault) = outside(path)? {
         return damaged(fault);
     }
     let mut db = connect::looker(path).await.map_err(from_sqlx)?;
-    let is_due = inside(path, &mut db).await;
+    let check_due = inside(path, &mut db).await;
     // Its result does not matter: the connection only read.
     drop(db.close().await);
-    is_due
+    Ok((check_due?, torn))
 }
 
 fn damaged<T>(why: impl Into<String>) -> Result<T, LookError> {

@@ -15,6 +15,7 @@ use crate::files;
 use crate::messages::message;
 use crate::opened::OpenError;
 use crate::sql::{Row, sql};
+use crate::wal_scan::{self, WalVerdict};
 
 /// How many rows are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
@@ -64,7 +65,7 @@ pub(crate) async fn attach(
     path: &Path,
 ) -> Result<Option<i64>, OpenError> {
     let scratch = files::beside(path, ".salvage");
-    files::copy_database(path, &scratch)?;
+    copy_with_log(path, &scratch)?;
     if let Ok(schema) = attach_file(target, &scratch).await {
         return Ok(Some(schema));
     }
@@ -73,7 +74,7 @@ pub(crate) async fn attach(
     loop {
         let _ = detach(target).await;
         files::remove_database(&scratch)?;
-        files::copy_database(path, &scratch)?;
+        copy_with_log(path, &scratch)?;
         graft_schema(path, &scratch, lent).await?;
         match attach_file(target, &scratch).await {
             Ok(schema) if schema < lent => lent = schema,
@@ -83,6 +84,18 @@ pub(crate) async fn attach(
     }
     let _ = detach(target).await;
     Ok(None)
+}
+
+/// Copies the database and its log. If the log is damaged, SQLite would not read past the damage, so its pages are written
+/// into the copy.
+fn copy_with_log(path: &Path, scratch: &Path) -> std::io::Result<()> {
+    let WalVerdict::Damaged(log) = wal_scan::scan(path)? else {
+        return files::copy_database(path, scratch);
+    };
+    if path.exists() {
+        files::copy_synced(path, scratch)?;
+    }
+    log.apply(path, scratch)
 }
 
 pub(crate) async fn detach(target: &mut SqliteConnection) -> Result<(), OpenError> {
