@@ -39,7 +39,10 @@ const INSERT: &str = "
 
     UPDATE sessions
     SET last_seq = touched.value ->> 1,
-        updated_at = max(updated_at, touched.value ->> 2)
+        updated_at = max(updated_at, touched.value ->> 2),
+        seal = seal
+             + 1000003 * ((touched.value ->> 1) - last_seq)
+             + max(updated_at, touched.value ->> 2) - updated_at
     FROM json_each(?) AS touched
     WHERE sessions.id = unhex(touched.value ->> 0);";
 
@@ -176,12 +179,13 @@ impl WritePlan {
         let places = places.collect::<StoreResult<Vec<_>>>()?;
         let last_seq = self.sessions.get(&session).copied();
         let last_seq = last_seq.ok_or_else(|| not_found("session", session))?;
-        if let Some(Receipt { key, fingerprint }) = &append.receipt {
+        if let Some(receipt) = append.receipt.clone() {
             let kept = KeptAnswer { appended_to: session, places: places.clone(), last_seq };
-            let (fingerprint, answer) = (fingerprint.clone(), json!(kept).to_string());
-            self.new_receipts.push(json!([key, fingerprint, answer, at.0]));
+            let (key, fingerprint) = (receipt.key.clone(), receipt.fingerprint.clone());
+            let answer = json!(kept).to_string();
+            self.new_receipts.push(receipts::new_row(receipt, answer.clone(), at));
             self.newest_receipt = self.newest_receipt.max(Some(at));
-            self.receipts.insert(key.clone(), StoredReceipt { fingerprint, answer });
+            self.receipts.insert(key, StoredReceipt { fingerprint, answer });
         }
         Ok(AppendResult { places, last_seq, repeated: false })
     }

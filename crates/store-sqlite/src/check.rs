@@ -1,28 +1,31 @@
 //! Checks the whole file while it is in use.
 
-use bethink_store::{StoreError, StoreResult};
-use sqlx::SqliteConnection;
+use std::time::{Duration, Instant};
 
+use bethink_store::{StoreError, StoreResult};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+
+use crate::connect;
 use crate::error::from_sqlx;
-use crate::messages::message;
-use crate::probe::quick_check;
-use crate::salvage::{RECORDS, record_is_whole};
-use crate::sql::{Row, sql};
+use crate::probe::{TABLES, full_check};
+use crate::salvage::{is_whole, next_rows};
+use crate::sql::sql;
 use crate::store::SqliteStore;
 
-const MESSAGES: &str = "
-    SELECT *
-    FROM messages
-    WHERE number > ?
-    ORDER BY number
-    LIMIT 256";
+/// How much longer than a step the pause after it is, so that a check takes at most a quarter of a processor.
+const PAUSE_FACTOR: u32 = 3;
 
 impl SqliteStore {
-    /// Checks the structure of the file, and every message and line against its checksum, on a reading
-    /// connection. Returns the first problem; the next start then recovers the file.
+    /// Checks the structure of the file, and the checksum of each row, on a connection of its own and in small steps with
+    /// pauses. Returns the first problem; the next start then recovers the file.
     pub async fn check(&self) -> StoreResult<Option<String>> {
-        let mut connection = self.readers.get().await.acquire().await.map_err(from_sqlx)?;
-        let fault = match find_fault(&mut connection).await {
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
+        let mut connection = connect::looker(&self.path).await.map_err(from_sqlx)?;
+        let found = find_fault(&mut connection).await;
+        connection.close().await.map_err(from_sqlx)?;
+        let fault = match found {
             Ok(fault) => fault,
             Err(StoreError::Damaged(why)) => Some(why),
             Err(other) => return Err(other),
@@ -34,34 +37,34 @@ impl SqliteStore {
     }
 }
 
-async fn find_fault(connection: &mut SqliteConnection) -> StoreResult<Option<String>> {
-    if let Some(fault) = quick_check(connection).await? {
+async fn find_fault(db: &mut SqliteConnection) -> StoreResult<Option<String>> {
+    if let Some(fault) = full_check(db).await? {
         return Ok(Some(fault));
     }
-    if let Some(number) =
-        first_spoiled(connection, MESSAGES, |row| message(row).map(|_| true)).await?
-    {
-        return Ok(Some(format!("message number {number} is corrupted")));
+    for table in TABLES {
+        if let Some(number) = first_spoiled(db, table).await? {
+            return Ok(Some(format!("row {number} of {table} is corrupted")));
+        }
     }
-    let record = first_spoiled(connection, RECORDS, record_is_whole).await?;
-    Ok(record.map(|number| format!("record number {number} is corrupted")))
+    Ok(None)
 }
 
-async fn first_spoiled(
-    db: &mut SqliteConnection,
-    read: &'static str,
-    is_whole: fn(&Row) -> StoreResult<bool>,
-) -> StoreResult<Option<i64>> {
+async fn first_spoiled(db: &mut SqliteConnection, table: &'static str) -> StoreResult<Option<i64>> {
+    let read = next_rows(table);
     let mut after = 0_i64;
     loop {
-        let read = sql(read).bind(after);
-        let rows = read
-            .all(&mut *db, |row| Ok((row.get("number")?, is_whole(row).unwrap_or(false))))
-            .await?;
-        let Some((last, _)) = rows.last() else { return Ok(None) };
-        if let Some((spoiled, _)) = rows.iter().find(|(_, whole)| !whole) {
-            return Ok(Some(*spoiled));
+        let started = Instant::now();
+        let rows = sql(AssertSqlSafe(read.clone())).bind(after).rows(&mut *db).await?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        if let Some(spoiled) = rows.iter().find(|row| !is_whole(table, row)) {
+            return Ok(Some(spoiled.get("number")?));
         }
-        after = *last;
+        after = last.get("number")?;
+        pause(started).await;
     }
+}
+
+async fn pause(after: Instant) {
+    let took: Duration = after.elapsed();
+    tokio::time::sleep(took * PAUSE_FACTOR).await;
 }

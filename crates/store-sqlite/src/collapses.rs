@@ -37,7 +37,14 @@ const PUT: &str = "
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (session, id) DO UPDATE
     SET committed_after = coalesce(committed_after, excluded.committed_after),
-        committed_at    = coalesce(committed_at, excluded.committed_at)";
+        committed_at    = coalesce(committed_at, excluded.committed_at)
+    RETURNING *";
+
+const READ_ONE: &str = "
+    SELECT *
+    FROM collapses
+    WHERE session = ?
+      AND id = ?";
 
 pub(crate) async fn put(
     db: &mut SqliteConnection,
@@ -48,6 +55,7 @@ pub(crate) async fn put(
     decisions::add(db, session, with).await?;
     for span in spans {
         make_room(db, session, &span).await?;
+        sql(READ_ONE).bind(session).bind(span.id).optional(&mut *db, collapse).await?;
         sql(PUT)
             .bind(session)
             .bind(span.id)
@@ -61,7 +69,7 @@ pub(crate) async fn put(
             .bind(span.staged_at)
             .bind(span.committed.map(|(after, _)| after))
             .bind(span.committed.map(|(_, at)| at))
-            .run(&mut *db)
+            .seal(&mut *db, "collapses")
             .await?;
     }
     Ok(())

@@ -7,6 +7,8 @@ use sqlx::SqliteConnection;
 use crate::decisions;
 use crate::sql::{Row, not_found, sql};
 
+const TABLE: &str = "compactions";
+
 pub(crate) const READ: &str = "
     SELECT *
     FROM compactions
@@ -56,7 +58,8 @@ pub(crate) async fn add(
         .bind(new.detail)
         .bind(new.created_at)
         .bind(new.undone_at);
-    insert.insert(db, || format!("compaction {} already exists", new.id)).await
+    insert.insert(&mut *db, || format!("compaction {} already exists", new.id)).await?;
+    sql(READ_ONE).bind(new.id).bind(new.session).seal(db, TABLE).await.map(drop)
 }
 
 pub(crate) async fn undo(
@@ -66,11 +69,13 @@ pub(crate) async fn undo(
     at: UnixMicros,
     with: Vec<NewDecision>,
 ) -> StoreResult<CompactionRecord> {
+    let read = || sql(READ_ONE).bind(id).bind(session);
+    read().optional(&mut *db, compaction).await?;
     if sql(UNDO).bind(at).bind(id).bind(session).run(&mut *db).await? > 0 {
         decisions::add(db, session, with).await?;
     }
-    let undone = sql(READ_ONE).bind(id).bind(session).optional(db, compaction).await?;
-    undone.ok_or_else(|| not_found("compaction", id))
+    let undone = read().seal(db, TABLE).await?;
+    undone.first().map(compaction).transpose()?.ok_or_else(|| not_found("compaction", id))
 }
 
 pub(crate) fn compaction(row: &Row) -> StoreResult<CompactionRecord> {

@@ -9,7 +9,7 @@ use crate::sessions;
 use crate::sql::{Row, sql};
 
 pub(crate) const READ: &str = "
-    SELECT number, kind, data, made_after, created_at
+    SELECT *
     FROM decisions
     WHERE session = ?
     ORDER BY number";
@@ -18,7 +18,8 @@ const INSERT: &str = "
     INSERT INTO decisions (session, kind, data, made_after, created_at)
     SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3
     FROM json_each(?)
-    ORDER BY key";
+    ORDER BY key
+    RETURNING *";
 
 pub(crate) async fn add(
     db: &mut SqliteConnection,
@@ -32,7 +33,7 @@ pub(crate) async fn add(
     let rows =
         new.into_iter().map(|new| json!([new.kind, new.data, new.made_after, new.created_at.0]));
     let rows = Value::Array(rows.collect()).to_string();
-    sql(INSERT).bind(id).bind(rows).run(db).await.map(drop)
+    sql(INSERT).bind(id).bind(rows).seal(db, "decisions").await.map(drop)
 }
 
 pub(crate) fn decision(row: &Row) -> StoreResult<DecisionRecord> {

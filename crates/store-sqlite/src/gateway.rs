@@ -52,7 +52,7 @@ const PUT: &str = "
     FROM json_each(?4) AS asked";
 
 const CLIENT: &str = "
-    SELECT session
+    SELECT *
     FROM client_sessions
     WHERE client = ?
       AND key = ?";
@@ -68,7 +68,8 @@ const PUT_CLIENT: &str = "
     INSERT INTO client_sessions (client, key, session)
     VALUES (?, ?, ?)
     ON CONFLICT (client, key) DO UPDATE
-    SET session = excluded.session";
+    SET session = excluded.session
+    RETURNING *";
 
 impl GatewayStore for SqliteStore {
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>> {
@@ -142,7 +143,7 @@ impl GatewayStore for SqliteStore {
 async fn put_client(db: &mut SqliteConnection, known: ClientSession) -> StoreResult<()> {
     sessions::must_exist(&mut *db, known.session).await?;
     let put = sql(PUT_CLIENT).bind(known.client).bind(known.key).bind(known.session);
-    put.run(db).await.map(drop)
+    put.seal(db, "client_sessions").await.map(drop)
 }
 
 async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> StoreResult<()> {

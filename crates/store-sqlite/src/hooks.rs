@@ -8,7 +8,7 @@ use crate::sql::sql;
 use crate::store::SqliteStore;
 
 const POSITION: &str = "
-    SELECT bytes, hash, through_seq, elsewhere
+    SELECT *
     FROM transcript_positions
     WHERE session = ?
       AND path = ?";
@@ -20,13 +20,14 @@ const PUT_POSITION: &str = "
     SET bytes       = excluded.bytes,
         hash        = excluded.hash,
         through_seq = excluded.through_seq,
-        elsewhere   = excluded.elsewhere";
+        elsewhere   = excluded.elsewhere
+    RETURNING *";
 
 const HAS_TRANSCRIPT: &str = "
     SELECT EXISTS (SELECT 1 FROM transcript_positions WHERE session = ?)";
 
 const DELIVERED: &str = "
-    SELECT names, bytes
+    SELECT *
     FROM delivered_memories
     WHERE client = ?
       AND key = ?";
@@ -36,7 +37,8 @@ const PUT_DELIVERED: &str = "
     VALUES (?, ?, ?, ?)
     ON CONFLICT (client, key) DO UPDATE
     SET names = excluded.names,
-        bytes = excluded.bytes";
+        bytes = excluded.bytes
+    RETURNING *";
 
 const DELETE_DELIVERED: &str = "DELETE FROM delivered_memories WHERE client = ? AND key = ?";
 
@@ -69,7 +71,7 @@ impl HookStore for SqliteStore {
             .bind(position.hash)
             .bind(position.through)
             .bind(position.elsewhere);
-        self.run_of(session, put)
+        self.seal_for(session, "transcript_positions", put)
     }
 
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool> {
@@ -95,7 +97,8 @@ impl HookStore for SqliteStore {
         delivered: DeliveredMemories,
     ) -> StoreFuture<'_, ()> {
         let names = json!(delivered.names).to_string();
-        self.run(sql(PUT_DELIVERED).bind(client).bind(key).bind(names).bind(delivered.bytes))
+        let put = sql(PUT_DELIVERED).bind(client).bind(key).bind(names).bind(delivered.bytes);
+        self.seal("delivered_memories", put)
     }
 
     fn delete_delivered_memories(&self, client: String, key: String) -> StoreFuture<'_, ()> {

@@ -1,18 +1,23 @@
 //! Lines of imported files, and the messages in them.
 
-use bethink_store::{ImportBatch, ImportStore, NewRecord, StoreFuture, StoreResult, StoredRecord};
+use bethink_store::{
+    ImportBatch, ImportStore, NewRecord, StoreError, StoreFuture, StoreResult, StoredRecord,
+};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::append::{WritePlan, checksum, join};
 use crate::jobs::note_progress;
+use crate::salvage::record_is_whole;
 use crate::sessions;
 use crate::sql::{Row, hex, sql};
 use crate::store::SqliteStore;
 
 const READ: &str = "
-    SELECT records.line,
+    SELECT records.session,
+           records.line,
+           records.checksum,
            records.head,
            coalesce(messages.raw, records.raw, x'') AS raw,
            records.tail,
@@ -138,6 +143,11 @@ fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
 }
 
 fn record(row: &Row) -> StoreResult<StoredRecord> {
+    if !record_is_whole(row)? {
+        let (line, session): (u64, SessionId) = (row.get("line")?, row.get("session")?);
+        let why = format!("line {line} of the file of session {session} is corrupted");
+        return Err(StoreError::Damaged(why));
+    }
     let session: Option<SessionId> = row.get("message_session")?;
     Ok(StoredRecord {
         line: row.get("line")?,

@@ -29,7 +29,8 @@ const LAGGING: &str = "
 /// Never moves past the last stored message, so that messages stored later do not count as indexed.
 const MOVE: &str = "
     UPDATE sessions
-    SET indexed_seq = max(indexed_seq, min(?2, last_seq))
+    SET indexed_seq = max(indexed_seq, min(?2, last_seq)),
+        seal        = seal + 1048573 * (max(indexed_seq, min(?2, last_seq)) - indexed_seq)
     WHERE id = ?1";
 
 const KNOW: &str = "
@@ -48,7 +49,8 @@ const FORGET: [&str; 3] = [segments::MARK_STALE, segments::FORGET_SESSION, UNMAR
 
 const UNMARK: &str = "
     UPDATE sessions
-    SET indexed_seq = 0
+    SET indexed_seq = 0,
+        seal        = seal - 1048573 * indexed_seq
     WHERE id = ?";
 
 impl IndexStore for SqliteStore {

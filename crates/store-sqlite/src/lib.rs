@@ -36,6 +36,7 @@ mod readers;
 mod receipts;
 mod recover;
 mod salvage;
+mod seal;
 mod search;
 mod segments;
 mod sessions;

@@ -30,7 +30,7 @@ const ADD: &str = "
         ?7,
         ?8
     )
-    RETURNING version";
+    RETURNING *";
 
 /// Lists versions. Needs one of the two endings below: a condition on an optional file would not use an index.
 const VERSIONS: &str = "
@@ -60,7 +60,7 @@ const TRIM: &str = "
 const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "
-    SELECT directory, file, hash, content, author, session, note, at
+    SELECT *
     FROM memory_versions
     WHERE directory = ?
       AND file = ?
@@ -74,13 +74,13 @@ const MOVE_MARK: &str = "
     ON CONFLICT (session) DO UPDATE
     SET through_seq = max(through_seq, excluded.through_seq)";
 
-/// Reads a plan: one row for each write, or one row with a NULL name if there are none.
-const PLAN: &str = "
-    SELECT strategy, through_seq, proposed, name, replaces, text, sentence, seq
-    FROM extraction_plans
-    LEFT JOIN extraction_plan_writes USING (session)
+const PLAN: &str = "SELECT * FROM extraction_plans WHERE session = ?";
+
+const PLANNED_WRITES: &str = "
+    SELECT *
+    FROM extraction_plan_writes
     WHERE session = ?
-    ORDER BY extraction_plan_writes.number";
+    ORDER BY number";
 
 const DELETE_PLAN: [&str; 2] = [
     "DELETE FROM extraction_plans WHERE session = ?",
@@ -89,14 +89,16 @@ const DELETE_PLAN: [&str; 2] = [
 
 const ADD_PLAN: &str = "
     INSERT INTO extraction_plans (session, strategy, through_seq)
-    VALUES (?, ?, ?)";
+    VALUES (?, ?, ?)
+    RETURNING *";
 
 const ADD_WRITE: &str = "
     INSERT INTO extraction_plan_writes (session, proposed, name, replaces, text, sentence, seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?)";
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    RETURNING *";
 
 const REFUSED: &str = "
-    SELECT words, negative
+    SELECT *
     FROM refused_statements
     WHERE project = ?
     ORDER BY words, negative";
@@ -104,7 +106,8 @@ const REFUSED: &str = "
 const REFUSE: &str = "
     INSERT INTO refused_statements (project, words, negative, refused_at)
     VALUES (?, ?, ?, ?)
-    ON CONFLICT DO NOTHING";
+    ON CONFLICT DO NOTHING
+    RETURNING *";
 
 const LAST_DREAM: &str = "SELECT at, dream FROM last_dreams WHERE project = ?";
 
@@ -123,13 +126,14 @@ const LOCK_NAME: &str = "
     SET name = name
     RETURNING name";
 
-const APPROVALS: &str = "SELECT path FROM import_approvals WHERE project = ? ORDER BY path";
+const APPROVALS: &str = "SELECT * FROM import_approvals WHERE project = ? ORDER BY path";
 
 const APPROVE: &str = "
     INSERT INTO import_approvals (project, path, approved_at)
     VALUES (?, ?, ?)
     ON CONFLICT (project, path) DO UPDATE
-    SET approved_at = excluded.approved_at";
+    SET approved_at = excluded.approved_at
+    RETURNING *";
 
 const REVOKE: &str = "DELETE FROM import_approvals WHERE project = ? AND path = ?";
 
@@ -188,29 +192,26 @@ impl MemoryStore for SqliteStore {
 
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>> {
         Box::pin(async move {
-            let readers = self.readers.get().await;
-            let rows = sql(PLAN).bind(session).all(&*readers, |row| {
-                let write = match (row.get("name")?, row.get("text")?) {
-                    (Some(name), Some(text)) => {
-                        let (over, sentence) = (row.get("replaces")?, row.get("sentence")?);
-                        Some(PlannedWrite { name, over, text, sentence, seq: row.get("seq")? })
-                    }
-                    _ => None,
-                };
-                let proposed = row.get::<Option<bool>>("proposed")?.unwrap_or(false);
-                Ok((row.get("strategy")?, row.get("through_seq")?, proposed, write))
+            let plan = self.optional(sql(PLAN).bind(session), |row| {
+                let (strategy, through) = (row.get("strategy")?, row.get("through_seq")?);
+                Ok(ExtractionPlan { strategy, through, ..ExtractionPlan::default() })
             });
-            let mut plan = None;
-            for (strategy, through, proposed, write) in rows.await? {
-                let plan = plan.get_or_insert_with(|| ExtractionPlan {
-                    strategy,
-                    through,
-                    ..ExtractionPlan::default()
-                });
+            let Some(mut plan) = plan.await? else { return Ok(None) };
+            let writes = self.all(sql(PLANNED_WRITES).bind(session), |row| {
+                let write = PlannedWrite {
+                    name: row.get("name")?,
+                    over: row.get("replaces")?,
+                    text: row.get("text")?,
+                    sentence: row.get("sentence")?,
+                    seq: row.get("seq")?,
+                };
+                Ok((row.get("proposed")?, write))
+            });
+            for (proposed, write) in writes.await? {
                 let list = if proposed { &mut plan.proposals } else { &mut plan.writes };
-                list.extend(write);
+                list.push(write);
             }
-            Ok(plan)
+            Ok(Some(plan))
         })
     }
 
@@ -219,7 +220,7 @@ impl MemoryStore for SqliteStore {
             Box::pin(async move {
                 delete_plan(db, session).await?;
                 let add = sql(ADD_PLAN).bind(session).bind(plan.strategy).bind(plan.through);
-                add.run(&mut *db).await?;
+                add.seal(&mut *db, "extraction_plans").await?;
                 let writes = plan.writes.into_iter().map(|write| (false, write));
                 let proposals = plan.proposals.into_iter().map(|write| (true, write));
                 for (proposed, write) in writes.chain(proposals) {
@@ -231,7 +232,7 @@ impl MemoryStore for SqliteStore {
                         .bind(write.text)
                         .bind(write.sentence)
                         .bind(write.seq)
-                        .run(&mut *db)
+                        .seal(&mut *db, "extraction_plan_writes")
                         .await?;
                 }
                 Ok(())
@@ -262,7 +263,8 @@ impl MemoryStore for SqliteStore {
         at: UnixMicros,
     ) -> StoreFuture<'_, ()> {
         let words = json!(statement.words).to_string();
-        self.run(sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at))
+        let refuse = sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at);
+        self.seal("refused_statements", refuse)
     }
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>> {
@@ -284,7 +286,7 @@ impl MemoryStore for SqliteStore {
     }
 
     fn approve_import(&self, project: String, path: String, at: UnixMicros) -> StoreFuture<'_, ()> {
-        self.run(sql(APPROVE).bind(project).bind(path).bind(at))
+        self.seal("import_approvals", sql(APPROVE).bind(project).bind(path).bind(at))
     }
 
     fn revoke_import(&self, project: String, path: String) -> StoreFuture<'_, bool> {
@@ -305,7 +307,7 @@ async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> StoreResu
 async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> StoreResult<()> {
     for version in versions {
         let (directory, file) = (version.directory, version.file);
-        let number: i64 = sql(ADD)
+        let added = sql(ADD)
             .bind(directory.clone())
             .bind(file.clone())
             .bind(version.hash)
@@ -314,8 +316,10 @@ async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> Stor
             .bind(version.session)
             .bind(version.note)
             .bind(version.at)
-            .value(&mut *db)
+            .seal(&mut *db, "memory_versions")
             .await?;
+        let number = added.first().map(|row| row.get::<i64>("version")).transpose()?;
+        let number = number.unwrap_or_default();
         if number % TRIM_EVERY == 0 {
             let trim = sql(TRIM).bind(directory).bind(file).bind(number);
             trim.bind(VERSIONS_OF_A_FILE).run(&mut *db).await?;

@@ -23,7 +23,8 @@ const PUT: &str = "
         through_seq = excluded.through_seq,
         tokens      = excluded.tokens,
         strategy    = excluded.strategy,
-        updated_at  = excluded.updated_at";
+        updated_at  = excluded.updated_at
+    RETURNING *";
 
 impl NotesStore for SqliteStore {
     fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>> {
@@ -43,7 +44,7 @@ impl NotesStore for SqliteStore {
             .bind(notes.tokens)
             .bind(notes.strategy)
             .bind(notes.updated_at);
-        self.run_of(notes.session, put)
+        self.seal_for(notes.session, "notes", put)
     }
 }
 

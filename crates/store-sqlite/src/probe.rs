@@ -182,6 +182,13 @@ async fn reach_ends(db: &mut SqliteConnection) -> Result<(), StoreError> {
     sql(ends).value::<Option<i64>>(db).await.map(drop)
 }
 
+/// Returns the first problem that SQLite finds in the structure of the file, and in its indexes, which a quick check does not
+/// compare with their tables.
+pub(crate) async fn full_check(db: &mut SqliteConnection) -> Result<Option<String>, StoreError> {
+    let line: String = sql("PRAGMA integrity_check(1)").value(db).await?;
+    Ok((line != "ok").then_some(line))
+}
+
 /// Returns the first problem that SQLite finds in the structure of the file.
 pub(crate) async fn quick_check(db: &mut SqliteConnection) -> Result<Option<String>, StoreError> {
     let line: String = sql("PRAGMA quick_check(1)").value(db).await?;

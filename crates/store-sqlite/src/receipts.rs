@@ -4,26 +4,27 @@ use std::collections::HashMap;
 
 use bethink_store::{Receipt, StoreError, StoreResult, StoredReceipt};
 use bethink_transcript::UnixMicros;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::options::RECEIPT_MICROS;
+use crate::seal::{SealedValue, seal_of};
 use crate::sql::{Row, sql};
 
 const FIND: &str = "
-    SELECT key, fingerprint, answer
+    SELECT *
     FROM receipts
     WHERE key IN (SELECT value FROM json_each(?))";
 
 pub(crate) const READ: &str = "
-    SELECT fingerprint, answer
+    SELECT *
     FROM receipts
     WHERE key = ?";
 
 /// Stores receipts, and deletes old ones.
 pub(crate) const KEEP: &str = "
-    INSERT INTO receipts (key, fingerprint, answer, created_at)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+    INSERT INTO receipts (key, fingerprint, answer, created_at, seal)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
     FROM json_each(?);
 
     DELETE FROM receipts
@@ -71,8 +72,21 @@ pub(crate) async fn put(
     if honoured(db, &receipt).await?.is_some() {
         return Ok(());
     }
-    let row = json!([[receipt.key, receipt.fingerprint, answer, at.0]]);
+    let row = json!([new_row(receipt, answer, at)]);
     sql(KEEP).bind(row.to_string()).bind(oldest_kept(at)).run(db).await.map(drop)
+}
+
+/// Returns a row for [`KEEP`], with its checksum.
+pub(crate) fn new_row(receipt: Receipt, answer: String, at: UnixMicros) -> Value {
+    let Receipt { key, fingerprint } = receipt;
+    let text = |text: &str| SealedValue::Text(text.as_bytes().to_vec());
+    let seal = seal_of(vec![
+        ("key", text(&key)),
+        ("fingerprint", text(&fingerprint)),
+        ("answer", text(&answer)),
+        ("created_at", SealedValue::Integer(at.0)),
+    ]);
+    json!([key, fingerprint, answer, at.0, seal])
 }
 
 pub(crate) fn reused(key: &str) -> StoreError {

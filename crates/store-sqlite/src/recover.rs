@@ -50,7 +50,8 @@ const RECOUNT_SESSIONS: &str = "
 /// The index is not recovered but rebuilt from the messages.
 const MARK_SESSIONS: &str = "
     UPDATE sessions
-    SET indexed_seq = 0";
+    SET indexed_seq = 0
+    RETURNING *";
 
 pub(crate) async fn recover(
     path: &Path,
@@ -116,6 +117,6 @@ async fn fill(
 async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result<(), OpenError> {
     sql(REMAKE_SESSIONS).bind(options.now).run(&mut *target).await?;
     sql(RECOUNT_SESSIONS).run(&mut *target).await?;
-    sql(MARK_SESSIONS).run(&mut *target).await?;
+    sql(MARK_SESSIONS).seal(target, "sessions").await?;
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 const PAGE: i64 = 256;
 
 /// Reads whole lines: their checksum includes the bytes of their message.
-pub(crate) const RECORDS: &str = "
+const RECORDS: &str = "
     SELECT records.number,
            records.session,
            records.line,
@@ -206,38 +206,43 @@ pub(crate) async fn count(target: &mut SqliteConnection, table: &str) -> Result<
     Ok(count.value(target).await?)
 }
 
+/// Returns a statement that reads the rows of a table after a number.
+pub(crate) fn next_rows(table: &str) -> String {
+    match table {
+        "records" => RECORDS.to_owned(),
+        _ => format!("SELECT * FROM {table} WHERE number > ? ORDER BY number LIMIT {PAGE}"),
+    }
+}
+
 /// Removes copied rows that are corrupted.
 pub(crate) async fn drop_spoiled(
     target: &mut SqliteConnection,
     table: &'static str,
 ) -> Result<u64, OpenError> {
-    let read = match table {
-        "records" => RECORDS.to_owned(),
-        _ => format!("SELECT * FROM {table} WHERE number > ? ORDER BY number LIMIT {PAGE}"),
-    };
+    let read = next_rows(table);
     let drop = format!("DELETE FROM {table} WHERE number = ?");
     let mut spoiled = 0;
     let mut after = 0_i64;
     loop {
         let read = sql(AssertSqlSafe(read.clone())).bind(after);
-        let rows =
-            read.all(&mut *target, |row| Ok((row.get("number")?, is_whole(table, row)))).await?;
-        let Some((last, _)) = rows.last() else { return Ok(spoiled) };
-        after = *last;
+        let rows = read.rows(&mut *target).await?;
+        let Some(last) = rows.last() else { return Ok(spoiled) };
+        after = last.get("number")?;
         sql("BEGIN IMMEDIATE").run(&mut *target).await?;
-        for (number, _) in rows.into_iter().filter(|(_, whole)| !whole) {
+        for row in rows.iter().filter(|row| !is_whole(table, row)) {
+            let number: i64 = row.get("number")?;
             spoiled += sql(AssertSqlSafe(drop.clone())).bind(number).run(&mut *target).await?;
         }
         sql("COMMIT").run(&mut *target).await?;
     }
 }
 
-/// Returns whether a row is intact. Messages and lines have a checksum; in other rows, text and ids must be valid.
-fn is_whole(table: &str, row: &Row) -> bool {
+/// Returns whether a row is intact: its checksum is right, and text and ids are valid.
+pub(crate) fn is_whole(table: &str, row: &Row) -> bool {
     match table {
         "messages" => message(row).is_ok(),
         "records" => record_is_whole(row).unwrap_or(false),
-        _ => columns_are_whole(row),
+        _ => row.verify().is_ok() && columns_are_whole(row),
     }
 }
 

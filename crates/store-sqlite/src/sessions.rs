@@ -13,6 +13,8 @@ use crate::receipts::{self, reused};
 use crate::segments;
 use crate::sql::{Row, hex, not_found, sql};
 
+const TABLE: &str = "sessions";
+
 const INSERT: &str = "
     INSERT INTO sessions (
         id, project_dir, title, title_key, titled, tags, parent, forked_at, model, content_hash,
@@ -108,6 +110,7 @@ pub(crate) async fn create(
         .bind(new.content_hash)
         .bind(new.created_at);
     insert.insert(&mut *db, || format!("session {id} already exists")).await?;
+    sql(READ).bind(id).seal(&mut *db, TABLE).await?;
     if let Some(receipt) = receipt {
         receipts::put(db, receipt, id.to_string(), new.created_at).await?;
     }
@@ -160,6 +163,7 @@ pub(crate) async fn update(
     id: SessionId,
     change: SessionChange,
 ) -> StoreResult<SessionRecord> {
+    read(&mut *db, id).await?;
     let update = sql(UPDATE)
         .bind(id)
         .bind(change.title.clone())
@@ -169,7 +173,8 @@ pub(crate) async fn update(
         .bind(change.model)
         .bind(change.state)
         .bind(change.updated_at);
-    update.optional(db, session).await?.ok_or_else(|| not_found("session", id))
+    let updated = update.seal(db, TABLE).await?;
+    updated.first().map(session).transpose()?.ok_or_else(|| not_found("session", id))
 }
 
 pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> StoreResult<()> {

@@ -48,8 +48,17 @@ impl Statement {
         db: impl Executor<'_, Database = Sqlite>,
         read: impl Fn(&Row) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
+        let rows = self.rows(db).await?;
+        rows.iter().map(|row| row.verify().and_then(|()| read(row))).collect()
+    }
+
+    /// Returns rows that may be corrupted.
+    pub(crate) async fn rows(
+        self,
+        db: impl Executor<'_, Database = Sqlite>,
+    ) -> StoreResult<Vec<Row>> {
         let rows = self.0.fetch_all(db).await.map_err(from_sqlx)?;
-        rows.into_iter().map(|row| read(&Row(row))).collect()
+        Ok(rows.into_iter().map(Row).collect())
     }
 
     pub(crate) async fn optional<T>(
@@ -57,8 +66,8 @@ impl Statement {
         db: impl Executor<'_, Database = Sqlite>,
         read: impl FnOnce(&Row) -> StoreResult<T>,
     ) -> StoreResult<Option<T>> {
-        let row = self.0.fetch_optional(db).await.map_err(from_sqlx)?;
-        row.map(|row| read(&Row(row))).transpose()
+        let row = self.0.fetch_optional(db).await.map_err(from_sqlx)?.map(Row);
+        row.map(|row| row.verify().and_then(|()| read(&row))).transpose()
     }
 
     /// Returns the first column of the only row.

@@ -106,12 +106,22 @@ impl SqliteStore {
         self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
     }
 
+    /// Writes rows with their checksums. The statement ends in `RETURNING *`.
+    pub(crate) fn seal(&self, table: &'static str, statement: Statement) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(async move { statement.seal(db, table).await.map(drop) }))
+    }
+
     /// The same for a session, which must exist.
-    pub(crate) fn run_of(&self, id: SessionId, statement: Statement) -> StoreFuture<'_, ()> {
+    pub(crate) fn seal_for(
+        &self,
+        id: SessionId,
+        table: &'static str,
+        statement: Statement,
+    ) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 sessions::must_exist(&mut *db, id).await?;
-                statement.run(db).await.map(drop)
+                statement.seal(db, table).await.map(drop)
             })
         })
     }

@@ -17,7 +17,8 @@ const PUT_PROPOSAL: &str = "
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE
     SET state      = excluded.state,
-        decided_at = excluded.decided_at";
+        decided_at = excluded.decided_at
+    RETURNING *";
 
 const PROPOSAL: &str = "
     SELECT *
@@ -44,27 +45,32 @@ const TRIM_PROPOSALS: &str = "
     )";
 
 const BASES: &str = "
-    SELECT file, blob
+    SELECT *
     FROM team_bases
     WHERE project = ?
     ORDER BY file";
 
 const DELETE_BASES: &str = "DELETE FROM team_bases WHERE project = ?";
 
-const ADD_BASE: &str = "INSERT INTO team_bases (project, file, blob) VALUES (?, ?, ?)";
+const ADD_BASE: &str = "
+    INSERT INTO team_bases (project, file, blob)
+    VALUES (?, ?, ?)
+    RETURNING *";
 
-const PLACE: &str = "SELECT dir FROM team_places WHERE project = ?";
+const PLACE: &str = "SELECT * FROM team_places WHERE project = ?";
 
 const PUT_PLACE: &str = "
     INSERT INTO team_places (project, dir)
     VALUES (?, ?)
     ON CONFLICT (project) DO UPDATE
-    SET dir = excluded.dir";
+    SET dir = excluded.dir
+    RETURNING *";
 
 impl TeamStore for SqliteStore {
     fn put_proposal(&self, proposal: StoredProposal) -> StoreFuture<'_, ()> {
         let source = proposal.source.as_ref();
-        let statement = sql(PUT_PROPOSAL)
+        let read = sql(PROPOSAL).bind(proposal.id);
+        let put = sql(PUT_PROPOSAL)
             .bind(proposal.id)
             .bind(proposal.project_dir)
             .bind(proposal.name)
@@ -78,7 +84,12 @@ impl TeamStore for SqliteStore {
             .bind(proposal.state)
             .bind(proposal.proposed_at)
             .bind(proposal.decided_at);
-        self.run(statement)
+        self.write(move |db| {
+            Box::pin(async move {
+                read.optional(&mut *db, |_| Ok(())).await?;
+                put.seal(db, "proposals").await.map(drop)
+            })
+        })
     }
 
     fn proposal(&self, id: Uuid) -> StoreFuture<'_, Option<StoredProposal>> {
@@ -105,7 +116,8 @@ impl TeamStore for SqliteStore {
             Box::pin(async move {
                 sql(DELETE_BASES).bind(project.clone()).run(&mut *db).await?;
                 for TeamBase { file, blob } in bases {
-                    sql(ADD_BASE).bind(project.clone()).bind(file).bind(blob).run(&mut *db).await?;
+                    let add = sql(ADD_BASE).bind(project.clone()).bind(file).bind(blob);
+                    add.seal(&mut *db, "team_bases").await?;
                 }
                 Ok(())
             })
@@ -117,7 +129,7 @@ impl TeamStore for SqliteStore {
     }
 
     fn put_team_place(&self, project: String, dir: String) -> StoreFuture<'_, ()> {
-        self.run(sql(PUT_PLACE).bind(project).bind(dir))
+        self.seal("team_places", sql(PUT_PLACE).bind(project).bind(dir))
     }
 }
 
