@@ -85,7 +85,7 @@ pub(crate) async fn append_group(
         }
         Err(error) => error,
     };
-    roll_back(db).await;
+    roll_back(db, &error).await;
     if fails_all(&error) || (all_asked && group.len() == 1) {
         for (_, answer) in group {
             let _ = answer.send(Err(error.clone()));
@@ -179,13 +179,13 @@ impl WritePlan {
         let places = places.collect::<StoreResult<Vec<_>>>()?;
         let last_seq = self.sessions.get(&session).copied();
         let last_seq = last_seq.ok_or_else(|| not_found("session", session))?;
-        if let Some(receipt) = append.receipt.clone() {
+        if let Some(receipt) = &append.receipt {
             let kept = KeptAnswer { appended_to: session, places: places.clone(), last_seq };
-            let (key, fingerprint) = (receipt.key.clone(), receipt.fingerprint.clone());
             let answer = json!(kept).to_string();
-            self.new_receipts.push(receipts::new_row(receipt, answer.clone(), at));
+            self.new_receipts.push(receipts::new_row(receipt, &answer, at));
             self.newest_receipt = self.newest_receipt.max(Some(at));
-            self.receipts.insert(key, StoredReceipt { fingerprint, answer });
+            let fingerprint = receipt.fingerprint.clone();
+            self.receipts.insert(receipt.key.clone(), StoredReceipt { fingerprint, answer });
         }
         Ok(AppendResult { places, last_seq, repeated: false })
     }
@@ -206,8 +206,9 @@ impl WritePlan {
         *last_seq = last_seq.next();
         place.insert(*last_seq);
         let NewMessage { id, role, raw, recorded, created_at } = message;
-        let checksum = checksum(session, last_seq.0, id.as_str(), &[raw]);
         let (role, (start, length)) = (role.store(), join(&mut self.raw, raw));
+        let facts = facts(role, i64::from(*recorded), created_at.0);
+        let checksum = checksum(session, last_seq.0, id.as_str(), &[raw, &facts]);
         self.rows.push(json!([
             hex(session),
             last_seq,
@@ -258,6 +259,24 @@ pub(crate) fn join(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
     let start = all.len() + 1;
     all.extend_from_slice(bytes);
     (start, bytes.len())
+}
+
+/// Returns what the checksum of a message covers besides its identity and bytes.
+fn facts(role: i64, recorded: i64, created_at: i64) -> Vec<u8> {
+    [role, recorded, created_at].into_iter().flat_map(i64::to_le_bytes).collect()
+}
+
+/// Returns whether a message has this checksum. `numbers` are its role, whether it was recorded, and its time, which the
+/// checksums of earlier versions did not cover.
+pub(crate) fn is_whole(
+    stored: i64,
+    (session, seq, id): (SessionId, u64, &str),
+    numbers: [i64; 3],
+    raw: &[u8],
+) -> bool {
+    let [role, recorded, created_at] = numbers;
+    stored == checksum(session, seq, id, &[raw, &facts(role, recorded, created_at)])
+        || stored == checksum(session, seq, id, &[raw])
 }
 
 /// Returns the checksum of a message's identity and content. 63 bits are enough to detect corruption.

@@ -1,28 +1,46 @@
 //! Checks the whole file while it is in use.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bethink_store::{StoreError, StoreResult};
+use bethink_transcript::UnixMicros;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use crate::connect;
 use crate::error::from_sqlx;
+use crate::files;
 use crate::probe::{TABLES, full_check};
 use crate::salvage::{is_whole, next_rows};
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
-/// How much longer than a step the pause after it is, so that a check takes at most a quarter of a processor.
-const PAUSE_FACTOR: u32 = 3;
+/// After how many instructions of its virtual machine SQLite asks whether to go on: some microseconds.
+const INSTRUCTIONS: i32 = 1000;
+
+/// Interrupts a check that was dropped, so that its connection does not delay a shutdown.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 impl SqliteStore {
-    /// Checks the structure of the file, and the checksum of each row, on a connection of its own and in small steps with
-    /// pauses. Returns the first problem; the next start then recovers the file.
+    /// Checks the structure of the file and its indexes, and the checksum of each row, on a connection of its own. Returns
+    /// the first problem; the next start then recovers the file. Takes as long as reading the whole file: call it on a
+    /// thread of low priority.
     pub async fn check(&self) -> StoreResult<Option<String>> {
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
         let mut connection = connect::looker(&self.path).await.map_err(from_sqlx)?;
+        let stopped = StopOnDrop(Arc::default());
+        let is_stopped = Arc::clone(&stopped.0);
+        let mut handle = connection.lock_handle().await.map_err(from_sqlx)?;
+        handle.set_progress_handler(INSTRUCTIONS, move || !is_stopped.load(Ordering::Relaxed));
+        drop(handle);
         let found = find_fault(&mut connection).await;
         connection.close().await.map_err(from_sqlx)?;
         let fault = match found {
@@ -34,6 +52,16 @@ impl SqliteStore {
             self.note_damage(fault);
         }
         Ok(fault)
+    }
+
+    /// Returns the time of the last check, if there was one.
+    pub fn checked_at(&self) -> Option<UnixMicros> {
+        files::checked_at(&self.path)
+    }
+
+    /// Stores the time of a check.
+    pub fn note_checked(&self, at: UnixMicros) -> StoreResult<()> {
+        files::mark_checked(&self.path, at).map_err(|error| StoreError::of_file(&error))
     }
 }
 
@@ -53,18 +81,11 @@ async fn first_spoiled(db: &mut SqliteConnection, table: &'static str) -> StoreR
     let read = next_rows(table);
     let mut after = 0_i64;
     loop {
-        let started = Instant::now();
         let rows = sql(AssertSqlSafe(read.clone())).bind(after).rows(&mut *db).await?;
         let Some(last) = rows.last() else { return Ok(None) };
         if let Some(spoiled) = rows.iter().find(|row| !is_whole(table, row)) {
             return Ok(Some(spoiled.get("number")?));
         }
         after = last.get("number")?;
-        pause(started).await;
     }
-}
-
-async fn pause(after: Instant) {
-    let took: Duration = after.elapsed();
-    tokio::time::sleep(took * PAUSE_FACTOR).await;
 }

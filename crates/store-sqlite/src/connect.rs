@@ -29,6 +29,20 @@ pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
+/// Returns whether these are the migrations that made a schema, in order: version and checksum. Those of a newer program
+/// may follow.
+pub(crate) fn are_migrations(applied: &[(i64, Vec<u8>)]) -> bool {
+    let is_ours = |(version, checksum): &(i64, Vec<u8>)| {
+        let known = MIGRATIONS.iter().find(|known| known.version == *version);
+        known.is_none_or(|known| *known.checksum == **checksum)
+    };
+    let all_known = MIGRATIONS.iter().map(|known| known.version);
+    let versions = applied.iter().map(|(version, _)| *version);
+    // One that is missing shows that the number of another one changed.
+    let are_in_order = versions.zip(all_known).all(|(applied, known)| applied == known);
+    are_in_order && applied.iter().all(is_ours)
+}
+
 /// Migrates the schema to a version.
 pub(crate) async fn migrate(
     connection: &mut SqliteConnection,

@@ -5,6 +5,7 @@
 //! | `NAME`, `NAME-wal`, `NAME-shm` | SQLite's own |
 //! | `NAME.clean` | the last stop was clean; has the size and time of the file then |
 //! | `NAME.suspect` | a check found damage: recover at the next start |
+//! | `NAME.checked` | has the time of the last check of the whole file |
 //! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, removed at the next start |
 //! | `NAME.recovered` | finished, will be renamed to `NAME` |
 //! | `NAME.damaged-TIME` | copies of damaged files, never removed |
@@ -108,6 +109,14 @@ pub(crate) fn mark_suspect(path: &Path, why: &str) -> io::Result<()> {
 
 pub(crate) fn suspicion(path: &Path) -> Option<String> {
     fs::read_to_string(beside(path, ".suspect")).ok()
+}
+
+pub(crate) fn mark_checked(path: &Path, at: UnixMicros) -> io::Result<()> {
+    write_synced(&beside(path, ".checked"), at.0.to_string().as_bytes())
+}
+
+pub(crate) fn checked_at(path: &Path) -> Option<UnixMicros> {
+    fs::read_to_string(beside(path, ".checked")).ok()?.parse().ok().map(UnixMicros)
 }
 
 pub(crate) fn remove_unfinished(path: &Path) -> io::Result<()> {

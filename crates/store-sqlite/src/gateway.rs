@@ -1,15 +1,14 @@
 //! Sessions by client id, and by the marks of conversation prefixes, to find the session that a request continues.
 
 use bethink_store::{
-    ClientSession, GatewayStore, Lineage, NewSession, Relative, StoreError, StoreFuture,
-    StoreResult,
+    ClientSession, GatewayStore, Lineage, NewSession, Relative, StoreFuture, StoreResult,
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::sessions;
-use crate::sql::{Row, sql};
+use crate::sql::{Row, sql, unreadable};
 use crate::store::SqliteStore;
 
 /// How many marks are looked up at once, beginning with the longest prefix, because a request that continues a session
@@ -113,7 +112,7 @@ impl GatewayStore for SqliteStore {
     }
 
     fn lineage(&self, id: SessionId) -> StoreFuture<'_, Option<Lineage>> {
-        Box::pin(async move {
+        self.read(async move {
             let rows = sql(READ).bind(id).all(&*self.readers.get().await, beginning).await?;
             let Some((scope, _)) = rows.first().copied() else { return Ok(None) };
             let marks = rows.into_iter().map(|(_, mark)| mark).collect();
@@ -122,7 +121,7 @@ impl GatewayStore for SqliteStore {
     }
 
     fn relatives(&self, scope: u64, marks: Vec<u128>) -> StoreFuture<'_, Vec<Relative>> {
-        Box::pin(async move {
+        self.read(async move {
             for stretch in marks.rchunks(STRETCH) {
                 let find = sql(FIND).bind(list(stretch)).bind(scope.cast_signed()).bind(FOUND);
                 let mut found = find.all(&*self.readers.get().await, relative).await?;
@@ -161,7 +160,7 @@ fn relative(row: &Row) -> StoreResult<Relative> {
 /// Reads a scope and a mark.
 fn beginning(row: &Row) -> StoreResult<(u64, u128)> {
     let mark = <[u8; 16]>::try_from(row.get::<Vec<u8>>("mark")?);
-    let mark = mark.map_err(|_| StoreError::Damaged("a mark does not have 16 bytes".to_owned()))?;
+    let mark = mark.map_err(|_| unreadable("a mark does not have 16 bytes".to_owned()))?;
     Ok((row.get::<i64>("scope")?.cast_unsigned(), u128::from_be_bytes(mark)))
 }
 

@@ -76,7 +76,7 @@ impl HookStore for SqliteStore {
 
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool> {
         let find = sql(HAS_TRANSCRIPT).bind(session);
-        Box::pin(async move { find.value(&*self.readers.get().await).await })
+        self.read(async move { find.value(&*self.readers.get().await).await })
     }
 
     fn delivered_memories(

@@ -55,7 +55,7 @@ const UNMARK: &str = "
 
 impl IndexStore for SqliteStore {
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>> {
-        Box::pin(async move {
+        self.read(async move {
             let (indexed, last) = marks(&*self.readers.get().await, id).await?;
             Ok((indexed < last).then(|| SeqRange {
                 after: Some(indexed),
@@ -79,7 +79,7 @@ impl IndexStore for SqliteStore {
     }
 
     fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
-        Box::pin(search::lookup(&self.readers, lookup))
+        self.read(search::lookup(&self.readers, lookup))
     }
 
     fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()> {
@@ -95,7 +95,7 @@ impl IndexStore for SqliteStore {
     }
 
     fn tidy(&self) -> StoreFuture<'_, bool> {
-        Box::pin(async move { tidy::tidy(self, &mut *self.tidying.lock().await).await })
+        self.read(async move { tidy::tidy(self, &mut *self.tidying.lock().await).await })
     }
 }
 

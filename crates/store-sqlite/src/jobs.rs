@@ -92,7 +92,7 @@ impl JobStore for SqliteStore {
     }
 
     fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord> {
-        Box::pin(async move { read(&*self.readers.get().await, id).await })
+        self.read(async move { read(&*self.readers.get().await, id).await })
     }
 
     fn jobs(&self, limit: usize) -> StoreFuture<'_, Vec<JobRecord>> {

@@ -15,7 +15,7 @@ use bethink_transcript::SessionId;
 use bytes::Buf;
 use sqlx::SqliteConnection;
 
-use crate::append::checksum;
+use crate::append::is_whole;
 use crate::opened::OpenError;
 use crate::salvage::PAGE_BYTES;
 use crate::sql::{Column, sql, unsigned};
@@ -153,11 +153,12 @@ fn read_message(number: i64, payload: &[u8]) -> Option<SalvagedMessage> {
         [integer(seq)?, integer(role)?, integer(recorded)?, integer(created_at)?, integer(sum)?];
     let session = SessionId::read(session.1.to_vec()).ok()?;
     let (id, raw) = (String::from_utf8(id.1.to_vec()).ok()?, raw.1.to_vec());
-    let [seq, role, _, _, stored] = integers;
-    let is_whole = key.0 == 0
+    let [seq, role, recorded, created_at, stored] = integers;
+    let numbers = [role, recorded, created_at];
+    let is_message = key.0 == 0
         && (0..=1).contains(&role)
-        && stored == checksum(session, unsigned(seq), &id, &[&raw]);
-    is_whole.then_some(SalvagedMessage { number, session, integers, id, raw })
+        && is_whole(stored, (session, unsigned(seq), &id), numbers, &raw);
+    is_message.then_some(SalvagedMessage { number, session, integers, id, raw })
 }
 
 /// Returns the size of a column of this type, in bytes.

@@ -5,7 +5,7 @@ use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
-use crate::append::checksum;
+use crate::append::is_whole;
 use crate::sql::{Row, hex, sql};
 use crate::store::SqliteStore;
 
@@ -49,8 +49,7 @@ pub(crate) async fn read(
         .bind(range.after.unwrap_or_default())
         .bind(before.unwrap_or(Seq(u64::MAX)))
         .bind(range.limit);
-    let messages = store.all_of(id, statement, message).await;
-    let mut messages = messages.inspect_err(|error| note_damage(store, error))?;
+    let mut messages = store.all_of(id, statement, message).await?;
     if range.newest {
         messages.reverse();
     }
@@ -86,16 +85,9 @@ pub(crate) async fn read_at(
     let asked: Vec<_> = places.into_iter().map(|(session, seq)| (hex(session), seq)).collect();
     let statement = sql(AT).bind(json!(asked).to_string());
     let read = |row: &Row| Ok((row.get::<i64>("place")?, (row.get("session")?, message(row)?)));
-    let found = store.all(statement, read).await;
-    let mut found = found.inspect_err(|error| note_damage(store, error))?;
+    let mut found = store.all(statement, read).await?;
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, found)| found).collect())
-}
-
-fn note_damage(store: &SqliteStore, error: &StoreError) {
-    if let StoreError::Damaged(fault) = error {
-        store.note_damage(fault);
-    }
 }
 
 /// A message is served only as it was written.
@@ -109,8 +101,9 @@ pub(crate) fn message(row: &Row) -> StoreResult<StoredMessage> {
         recorded: row.get("recorded")?,
         created_at: row.get("created_at")?,
     };
-    let expected = checksum(session, stored.seq.0, stored.id.as_str(), &[&stored.raw]);
-    if row.get::<i64>("checksum")? != expected {
+    let numbers = [row.get("role")?, row.get("recorded")?, row.get("created_at")?];
+    let place = (session, stored.seq.0, stored.id.as_str());
+    if !is_whole(row.get("checksum")?, place, numbers, &stored.raw) {
         let why = format!("message {} of session {session} is corrupted", stored.seq);
         return Err(StoreError::Damaged(why));
     }

@@ -49,32 +49,31 @@ pub(crate) async fn open_for_writing(
     files::make_home(path)?;
     files::swap_in_recovered(path)?;
     files::remove_unfinished(path)?;
-    let (report, torn) = prepare(path, options).await?;
+    let report = prepare(path, options).await?;
     files::unmark_clean(path)?;
     let mut connection = connect::connect(path, options.max_pages).await?;
-    if torn {
+    if report.torn {
         drop_torn_transaction(&mut connection).await;
     }
     connect::migrate(&mut connection, known_schema()).await?;
     Ok((connection, report))
 }
 
-/// Ensures that there is an intact file. Also returns whether its log ends in an incomplete transaction.
-async fn prepare(path: &Path, options: Options) -> Result<(OpenReport, bool), OpenError> {
+/// Ensures that there is an intact file.
+async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError> {
     if files::size(path)?.is_none() {
         if files::wal_size(path)? > 0 {
-            let reason = "the file is missing, but its WAL exists".to_owned();
-            return Ok((repair(path, options, reason).await?, false));
+            return repair(path, options, "the file is missing, but its WAL exists".into()).await;
         }
         make_new(path).await?;
-        return Ok((OpenReport { new: true, ..OpenReport::default() }, false));
+        return Ok(OpenReport { new: true, ..OpenReport::default() });
     }
     files::check_writable(path)?;
     match probe::look(path).await? {
         ProbeVerdict::Sound { check_due, torn } => {
-            Ok((OpenReport { check_due, ..OpenReport::default() }, torn))
+            Ok(OpenReport { check_due, torn, ..OpenReport::default() })
         }
-        ProbeVerdict::Damaged(reason) => Ok((repair(path, options, reason).await?, false)),
+        ProbeVerdict::Damaged(reason) => repair(path, options, reason).await,
     }
 }
 

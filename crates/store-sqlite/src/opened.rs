@@ -16,6 +16,8 @@ pub struct OpenReport {
     /// The last stop was not clean and the file is too large to check before serving: call
     /// [`SqliteStore::check`](crate::SqliteStore::check) in the background.
     pub check_due: bool,
+    /// The last transaction in the log was incomplete, and was dropped.
+    pub torn: bool,
 }
 
 /// How a damaged file was recovered.

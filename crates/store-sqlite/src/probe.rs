@@ -7,7 +7,7 @@ use std::path::Path;
 use bethink_store::StoreError;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use crate::connect::{self, known_schema};
+use crate::connect::{self, are_migrations, known_schema};
 use crate::error::from_sqlx;
 use crate::files;
 use crate::opened::OpenError;
@@ -82,6 +82,11 @@ const SCHEMA: &str = "
            coalesce(sum(name = '_sqlx_migrations'), 0)
     FROM sqlite_schema";
 
+const MIGRATIONS: &str = "
+    SELECT version, checksum
+    FROM _sqlx_migrations
+    ORDER BY version";
+
 pub(crate) async fn look(path: &Path) -> Result<ProbeVerdict, OpenError> {
     match examine(path).await {
         Ok((check_due, torn)) => Ok(ProbeVerdict::Sound { check_due, torn }),
@@ -152,8 +157,11 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
     if ours == 0 {
         return Err(OpenError::Foreign(path.to_owned()).into());
     }
-    let found: Option<i64> =
-        sql("SELECT max(version) FROM _sqlx_migrations").value(&mut *db).await?;
+    let applied = sql(MIGRATIONS).all(&mut *db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
+    if !are_migrations(&applied) {
+        return damaged("the table of migrations is corrupted");
+    }
+    let found = applied.last().map(|(version, _)| *version);
     let known = known_schema();
     match found {
         Some(found) if found > known => return Err(OpenError::Newer { found, known }.into()),

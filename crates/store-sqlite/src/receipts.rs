@@ -72,18 +72,18 @@ pub(crate) async fn put(
     if honoured(db, &receipt).await?.is_some() {
         return Ok(());
     }
-    let row = json!([new_row(receipt, answer, at)]);
+    let row = json!([new_row(&receipt, &answer, at)]);
     sql(KEEP).bind(row.to_string()).bind(oldest_kept(at)).run(db).await.map(drop)
 }
 
 /// Returns a row for [`KEEP`], with its checksum.
-pub(crate) fn new_row(receipt: Receipt, answer: String, at: UnixMicros) -> Value {
+pub(crate) fn new_row(receipt: &Receipt, answer: &str, at: UnixMicros) -> Value {
     let Receipt { key, fingerprint } = receipt;
     let text = |text: &str| SealedValue::Text(text.as_bytes().to_vec());
     let seal = seal_of(vec![
-        ("key", text(&key)),
-        ("fingerprint", text(&fingerprint)),
-        ("answer", text(&answer)),
+        ("key", text(key)),
+        ("fingerprint", text(fingerprint)),
+        ("answer", text(answer)),
         ("created_at", SealedValue::Integer(at.0)),
     ]);
     json!([key, fingerprint, answer, at.0, seal])

@@ -93,7 +93,7 @@ impl Row {
         what: &str,
     ) -> StoreResult<T> {
         serde_json::from_str(&self.get::<String>(column)?)
-            .map_err(|error| StoreError::Damaged(format!("{what}: {error}")))
+            .map_err(|error| unreadable(format!("{what}: {error}")))
     }
 }
 
@@ -160,8 +160,8 @@ columns! {
     CallId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CallId);
     Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
     JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
-    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| StoreError::Damaged(format!("a memory has the author {word:?}")));
-    ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| StoreError::Damaged(format!("a proposal has the author {word:?}")));
+    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a memory has the author {word:?}")));
+    ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a proposal has the author {word:?}")));
     ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
 }
 
@@ -178,16 +178,21 @@ fn number_in<T: PartialEq>(all: &[T], one: &T) -> i64 {
 
 fn at<T: Copy>(all: &[T], column: i64, what: &str) -> StoreResult<T> {
     let found = usize::try_from(column).ok().and_then(|number| all.get(number).copied());
-    found.ok_or_else(|| StoreError::Damaged(format!("{what} {column}")))
+    found.ok_or_else(|| unreadable(format!("{what} {column}")))
+}
+
+/// A value that this version does not know. A recovery would not change it, so it is not called damage: only SQLite and
+/// checksums find that.
+pub(crate) fn unreadable(why: String) -> StoreError {
+    StoreError::Failed(why)
 }
 
 fn read_message_id(text: &str) -> StoreResult<MessageId> {
-    MessageId::new(text)
-        .map_err(|error| StoreError::Damaged(format!("invalid message id: {error}")))
+    MessageId::new(text).map_err(|error| unreadable(format!("invalid message id: {error}")))
 }
 
 fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
-    Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("invalid id: {error}")))
+    Uuid::from_slice(bytes).map_err(|error| unreadable(format!("invalid id: {error}")))
 }
 
 /// Converts an id to hexadecimal, for SQLite's `unhex`.

@@ -92,13 +92,27 @@ impl SqliteStore {
         }
     }
 
+    /// Reads, and marks the file if what is read is damaged. All that the port reads goes through here.
+    pub(crate) fn read<'a, T: 'a>(
+        &'a self,
+        reading: impl Future<Output = StoreResult<T>> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move { reading.await.inspect_err(|error| self.note_if_damaged(error)) })
+    }
+
+    fn note_if_damaged(&self, error: &StoreError) {
+        if let StoreError::Damaged(fault) = error {
+            self.note_damage(fault);
+        }
+    }
+
     /// Runs `work` in the next transaction.
     pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        Box::pin(self.writer.write(work))
+        self.read(self.writer.write(work))
     }
 
     /// Runs one statement in the next transaction.
@@ -131,7 +145,7 @@ impl SqliteStore {
         statement: Statement,
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        Box::pin(async move { statement.all(&*self.readers.get().await, read).await })
+        self.read(async move { statement.all(&*self.readers.get().await, read).await })
     }
 
     /// The same for a session, which must exist.
@@ -155,7 +169,7 @@ impl SqliteStore {
         statement: Statement,
         read: impl FnOnce(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Option<T>> {
-        Box::pin(async move { statement.optional(&*self.readers.get().await, read).await })
+        self.read(async move { statement.optional(&*self.readers.get().await, read).await })
     }
 }
 
@@ -169,7 +183,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
-        Box::pin(async move { sessions::read(&*self.readers.get().await, id).await })
+        self.read(async move { sessions::read(&*self.readers.get().await, id).await })
     }
 
     fn sessions(
@@ -177,7 +191,7 @@ impl SessionStore for SqliteStore {
         filter: SessionFilter,
         page: PageRequest,
     ) -> StoreFuture<'_, (Vec<SessionRecord>, Option<String>)> {
-        Box::pin(sessions::list(&self.readers, filter, page))
+        self.read(sessions::list(&self.readers, filter, page))
     }
 
     fn update_session(
@@ -197,7 +211,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn append(&self, append: Append) -> StoreFuture<'_, AppendResult> {
-        Box::pin(self.writer.ask(|answer| WriteRequest::Append(append, answer)))
+        self.read(self.writer.ask(|answer| WriteRequest::Append(append, answer)))
     }
 
     fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>> {

@@ -208,10 +208,11 @@ async fn reopen(
     }
 }
 
-/// Writes a page and waits until it is on disk.
+/// Writes a page, waits until it is on disk, and empties the log.
 async fn probe(db: &mut SqliteConnection) -> StoreResult<Option<OpenReport>> {
     // bethink does not use this number, so writing it changes nothing.
-    sql("PRAGMA user_version = 0").run(db).await.map(|_| None)
+    sql("PRAGMA user_version = 0").run(&mut *db).await?;
+    empty_log(db).await.map(|_| None)
 }
 
 /// Serves a group in order of arrival, requests to close last. Consecutive requests of one kind share a transaction.
@@ -257,7 +258,7 @@ async fn work_group(db: &mut SqliteConnection, group: Vec<(WriteWork, Answer<()>
     let outcomes = match work_all(db, works).await {
         Ok(outcomes) => outcomes,
         Err(error) => {
-            roll_back(db).await;
+            roll_back(db, &error).await;
             vec![Err(error); answers.len()]
         }
     };
@@ -290,14 +291,24 @@ async fn work_all(
 }
 
 /// Ends the transaction after a failure, if there still is one.
-pub(crate) async fn roll_back(db: &mut SqliteConnection) {
+pub(crate) async fn roll_back(db: &mut SqliteConnection, error: &StoreError) {
     // SQLite often has rolled back already, and then this fails.
-    let _ = sql("ROLLBACK").run(db).await;
+    let _ = sql("ROLLBACK").run(&mut *db).await;
+    if matches!(error, StoreError::Disk(_)) {
+        // If this fails, too, the next probe does it.
+        let _ = empty_log(db).await;
+    }
+}
+
+/// Empties the log after a failure. A transaction that could not be synced is in the log with its end, and later ones
+/// may not cover it: the next start would take that for damage (see `wal_scan`).
+async fn empty_log(db: &mut SqliteConnection) -> StoreResult<u64> {
+    sql("PRAGMA wal_checkpoint(TRUNCATE)").run(db).await
 }
 
 /// Checkpoints the WAL and writes the mark of a clean stop.
 async fn close(mut db: SqliteConnection, path: PathBuf) -> StoreResult<()> {
-    sql("PRAGMA wal_checkpoint(TRUNCATE)").run(&mut db).await?;
+    empty_log(&mut db).await?;
     db.close().await.map_err(from_sqlx)?;
     files::mark_clean(&path).map_err(|error| StoreError::of_file(&error))
 }

@@ -7,8 +7,8 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    IndexStore, LedgerStore, ModelCall, NewDecision, SeqRange, SessionStore, Store, StoreError,
-    UsageFilter,
+    IndexStore, LedgerStore, ModelCall, NewDecision, SeqRange, SessionChange, SessionStore, Store,
+    StoreError, UsageFilter,
 };
 use bethink_store_sqlite::{Damage, SqliteStore};
 use bethink_transcript::{CallId, Seq};
@@ -191,6 +191,165 @@ async fn a_bit_that_fell_over_is_seen_by_a_check() {
     assert_eq!(damage.recovered.iter().map(|table| table.spoiled).sum::<u64>(), 1);
     let whole = whole_messages(&store, session_id(1)).await;
     assert_eq!(whole + whole_messages(&store, session_id(2)).await, 99);
+}
+
+/// Changes a text in the file, without changing its length.
+fn alter(home: &Home, text: &str, to: &str) {
+    let bytes = std::fs::read(home.db()).unwrap();
+    let found = bytes.windows(text.len()).position(|window| window == text.as_bytes());
+    overwrite(home, found.unwrap() as u64, to.as_bytes());
+}
+
+#[tokio::test]
+async fn an_altered_row_of_any_kind_is_refused_and_the_file_marked() {
+    let home = Home::filled(20).await;
+    alter(&home, "kept title", "kepT title");
+    let (store, _) = home.open().await;
+    let sessions = [store.session(session_id(1)).await, store.session(session_id(2)).await];
+    let refused = sessions.iter().filter(|one| matches!(one, Err(StoreError::Damaged(_)))).count();
+    assert_eq!(refused, 1, "{sessions:?}");
+    assert!(store.damage().is_some_and(|why| why.contains("of sessions is corrupted")));
+    store.close().await.unwrap();
+    let (store, damage) = recovered(&home).await;
+    assert!(damage.reason.contains("of sessions is corrupted"));
+    let titles = [session_id(1), session_id(2)].map(|id| store.session(id));
+    for title in titles {
+        let title = title.await.unwrap().title.unwrap();
+        assert!(["kept title", "recovered"].contains(&title.as_str()), "{title}");
+    }
+}
+
+/// A change of some columns would give the altered ones a new checksum.
+#[tokio::test]
+async fn an_altered_row_is_not_given_a_new_checksum() {
+    let home = Home::filled(20).await;
+    alter(&home, "kept title", "kepT title");
+    let (store, _) = home.open().await;
+    let change =
+        || SessionChange { titled: Some(true), updated_at: NOW, ..SessionChange::default() };
+    let mut refused = 0;
+    for session in [session_id(1), session_id(2)] {
+        refused += usize::from(store.update_session(session, change()).await.is_err());
+    }
+    assert_eq!(refused, 1);
+    assert!(store.damage().is_some());
+}
+
+/// A row of an older database has no checksum until it is written.
+#[tokio::test]
+async fn a_row_without_a_checksum_is_intact_and_gets_one() {
+    use sqlx::{ConnectOptions, Connection};
+    let home = Home::filled(20).await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.db());
+    let mut connection = options.connect().await.unwrap();
+    sqlx::query("UPDATE sessions SET seal = NULL").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let (store, _) = home.open().await;
+    goes_on(&store).await;
+    assert_eq!(store.check().await.unwrap(), None);
+    let change = SessionChange { titled: Some(true), updated_at: NOW, ..SessionChange::default() };
+    store.update_session(session_id(1), change).await.unwrap();
+    store.close().await.unwrap();
+    let mut connection = options.connect().await.unwrap();
+    let sealed = sqlx::query_scalar("SELECT count(*) FROM sessions WHERE seal IS NOT NULL");
+    let sealed: i64 = sealed.fetch_one(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    assert_eq!(sealed, 1);
+}
+
+/// SQLite does not compare indexes with their tables when it reads: a message would be missing.
+#[tokio::test]
+async fn a_check_finds_a_message_that_its_index_does_not_have() {
+    let home = Home::filled(200).await;
+    let bytes = std::fs::read(home.db()).unwrap();
+    // In the index of ids, the session comes right before the id; in the table, its number is between them.
+    let mut entry = session_id(1).0.as_bytes().to_vec();
+    entry.extend(b"m37");
+    for (at, window) in (0..).zip(bytes.windows(entry.len())) {
+        if window == entry {
+            overwrite(&home, at + 17, b"9");
+        }
+    }
+    let (store, _) = home.open().await;
+    assert!(store.damage().is_none());
+    let fault = store.check().await.unwrap().expect("the check sees it");
+    assert!(fault.contains("index"), "{fault}");
+}
+
+/// 200 answered appends, and one bit of the log changed: all are there, or it is said that they are not.
+#[tokio::test]
+async fn a_changed_bit_in_the_log_does_not_drop_what_comes_after() {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    common::fill(&store, 200).await;
+    for number in 100..200 {
+        store.append(append(session_id(1), vec![message(number)])).await.unwrap();
+    }
+    let damaged = Home::new();
+    std::fs::create_dir(damaged.db().parent().unwrap()).unwrap();
+    for end in ["", "-wal"] {
+        std::fs::copy(home.beside(end), damaged.beside(end)).unwrap();
+    }
+    let mut log = std::fs::read(damaged.beside("-wal")).unwrap();
+    let middle = log.len() / 2;
+    log[middle] ^= 1;
+    std::fs::write(damaged.beside("-wal"), log).unwrap();
+    let (store, damage) = recovered(&damaged).await;
+    assert!(damage.reason.contains("write-ahead log"), "{}", damage.reason);
+    assert_eq!(whole_messages(&store, session_id(1)).await, 200);
+    goes_on(&store).await;
+}
+
+/// The end of a transaction that was dropped must not be found behind later ones.
+#[tokio::test]
+async fn a_torn_transaction_is_removed_from_the_log() {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    common::fill(&store, 40).await;
+    let many = (20..60).map(message).collect();
+    store.append(append(session_id(1), many)).await.unwrap();
+    let torn = Home::new();
+    std::fs::create_dir(torn.db().parent().unwrap()).unwrap();
+    for end in ["", "-wal"] {
+        std::fs::copy(home.beside(end), torn.beside(end)).unwrap();
+    }
+    let mut log = std::fs::read(torn.beside("-wal")).unwrap();
+    let end = log.len();
+    // A sector of the last transaction that was not written, before its end.
+    log[end - 8192..end - 7680].fill(0);
+    std::fs::write(torn.beside("-wal"), &log).unwrap();
+    let (store, report) = torn.open().await;
+    assert!(report.torn && report.damage.is_none(), "{report:?}");
+    assert_eq!(whole_messages(&store, session_id(1)).await, 20);
+    let kept = std::fs::metadata(torn.beside("-wal")).unwrap().len();
+    assert!(kept < end as u64, "{kept} bytes of {end}");
+}
+
+#[tokio::test]
+async fn a_changed_migration_is_damage_and_not_another_program() {
+    use sqlx::{ConnectOptions, Connection};
+    for change in [
+        "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 7",
+        "UPDATE _sqlx_migrations SET version = 7000 WHERE version = 7",
+    ] {
+        let home = Home::filled(20).await;
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.db());
+        let mut connection = options.connect().await.unwrap();
+        sqlx::query(change).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let (store, _) = recovered(&home).await;
+        assert_eq!(whole_messages(&store, session_id(1)).await, 10);
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_check_is_kept() {
+    let home = Home::filled(20).await;
+    let (store, _) = home.open().await;
+    assert_eq!(store.checked_at(), None);
+    store.note_checked(NOW).unwrap();
+    store.close().await.unwrap();
+    assert_eq!(home.open().await.0.checked_at(), Some(NOW));
 }
 
 #[tokio::test]
