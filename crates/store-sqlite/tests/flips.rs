@@ -1,0 +1,251 @@
+//! Flips random bits in the database and its log, and looks at what is served: nothing altered, and nothing missing in
+//! silence. `BETHINK_FLIPS` is the number of flips, `BETHINK_FLIPS_SEED` chooses others.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use bethink_api::MemoryAuthor;
+use bethink_store::{
+    ClientSession, CompactionRecord, GatewayStore, MemoryStore, NewDecision, NewMemoryVersion,
+    NotesRecord, NotesStore, Receipt, SeqRange, SessionChange, SessionStore, Store, StoreResult,
+};
+use bethink_store_sqlite::SqliteStore;
+use bethink_transcript::{CompactionId, Seq, SessionId};
+use common::{Home, NOW, Random, append, make_session, message, session_id};
+use uuid::Uuid;
+
+/// Enough to hit each kind of page, within seconds.
+const FLIPS: u64 = 100;
+const SESSIONS: u128 = 3;
+const MESSAGES: usize = 60;
+
+/// What the store serves: each thing by its name.
+type Served = BTreeMap<String, StoreResult<String>>;
+
+#[derive(Debug, Default)]
+struct Tally {
+    harmless: usize,
+    /// Something was refused or missing, and the store said so.
+    told: usize,
+    /// Only a check of the whole file said so.
+    told_by_a_check: usize,
+    /// The last transaction of the log was dropped, with a warning.
+    torn: usize,
+}
+
+#[tokio::test]
+async fn a_flipped_bit_alters_nothing_and_loses_nothing_in_silence() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    let flips = number("BETHINK_FLIPS").unwrap_or(FLIPS);
+    let mut random = Random(number("BETHINK_FLIPS_SEED").unwrap_or(1));
+    let homes = [stopped().await, killed().await];
+    let mut tally = Tally::default();
+    for flip in 0..flips {
+        let (files, expected) = &homes[random.below(2)];
+        let damaged = Home::new();
+        std::fs::create_dir(damaged.db().parent().unwrap()).unwrap();
+        let hit = random.below(files.len());
+        let mut what = String::new();
+        for (index, (end, bytes)) in files.iter().enumerate() {
+            let mut bytes = bytes.clone();
+            if index == hit {
+                what = format!(
+                    "flip {flip} of {end:?} of {}: {}",
+                    files.len(),
+                    spoil(&mut bytes, &mut random)
+                );
+            }
+            std::fs::write(damaged.beside(end), bytes).unwrap();
+        }
+        examine(&damaged, expected, &what, &mut tally).await;
+    }
+    eprintln!("{flips} flips: {tally:?}");
+}
+
+/// Changes one bit, or sometimes a run of bytes.
+fn spoil(bytes: &mut [u8], random: &mut Random) -> String {
+    let length = [0, 0, 0, 0, 8, 512][random.below(6)];
+    let at = random.below(bytes.len() - length);
+    match length {
+        0 => bytes[at] ^= 1 << random.below(8),
+        length => bytes[at..at + length].copy_from_slice(&random.bytes(length)),
+    }
+    format!("{length} bytes at {at}")
+}
+
+async fn examine(home: &Home, expected: &Served, what: &str, tally: &mut Tally) {
+    let (store, report) = home.open().await;
+    let found = served(&store).await;
+    let mut differs = false;
+    for (name, expected) in expected {
+        let expected = expected.as_ref().unwrap();
+        match &found[name] {
+            Ok(found) if found == expected => {}
+            // A session whose row is lost is made again for its messages.
+            Ok(found) if found == "None" || found.contains("\"recovered\"") => differs = true,
+            Ok(found) => panic!("{what}: {name} is altered: {found:.400}\n{expected:.400}"),
+            Err(_) => differs = true,
+        }
+    }
+    let is_told = report.damage.is_some() || store.damage().is_some();
+    match differs {
+        false => tally.harmless += 1,
+        true if is_told => tally.told += 1,
+        true if report.torn => tally.torn += 1,
+        true => {
+            assert!(store.check().await.unwrap().is_some(), "{what}: missing in silence");
+            tally.told_by_a_check += 1;
+        }
+    }
+    store.close().await.unwrap();
+}
+
+/// A store that was closed.
+async fn stopped() -> (Vec<(&'static str, Vec<u8>)>, Served) {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    fill(&store, 0..MESSAGES).await;
+    let expected = served(&store).await;
+    store.close().await.unwrap();
+    (vec![("", std::fs::read(home.db()).unwrap())], expected)
+}
+
+/// A store that was killed: one half is in the log.
+async fn killed() -> (Vec<(&'static str, Vec<u8>)>, Served) {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    fill(&store, 0..MESSAGES / 2).await;
+    store.close().await.unwrap();
+    let (store, _) = home.open().await;
+    fill(&store, MESSAGES / 2..MESSAGES).await;
+    let expected = served(&store).await;
+    let files = ["", "-wal"].map(|end| (end, std::fs::read(home.beside(end)).unwrap()));
+    (files.to_vec(), expected)
+}
+
+async fn fill(store: &SqliteStore, messages: std::ops::Range<usize>) {
+    for number in 1..=SESSIONS {
+        let id = session_id(number);
+        if store.session(id).await.is_err() {
+            make_session(store, number).await;
+        }
+        for number in messages.clone() {
+            let receipt = Receipt { key: format!("{id} {number}"), fingerprint: "f".into() };
+            let one = append(id, vec![message(number)]);
+            store.append(bethink_store::Append { receipt: Some(receipt), ..one }).await.unwrap();
+        }
+        keep_state(store, id, messages.end).await;
+    }
+}
+
+async fn keep_state(store: &SqliteStore, id: SessionId, through: usize) {
+    let text = |what: &str| format!("{what} of {id} through {through}, ").repeat(9);
+    let change = SessionChange {
+        state: Some(format!("{{\"plan\":\"{}\"}}", text("plan"))),
+        tags: Some(vec!["tag".into()]),
+        updated_at: NOW,
+        ..SessionChange::default()
+    };
+    store.update_session(id, change).await.unwrap();
+    let decision = NewDecision {
+        kind: "snipped".into(),
+        data: format!("{{\"text\":\"{}\"}}", text("decision")),
+        made_after: Seq(1),
+        created_at: NOW,
+    };
+    store.add_decisions(id, vec![decision]).await.unwrap();
+    store.add_compaction(compaction(id, through, text("summary")), Vec::new()).await.unwrap();
+    let notes = NotesRecord {
+        session: id,
+        text: text("notes"),
+        replaced: String::new(),
+        written: "[]".into(),
+        through: Seq(1),
+        tokens: 1,
+        strategy: "embedded".into(),
+        updated_at: NOW,
+    };
+    store.put_notes(notes).await.unwrap();
+    let version = NewMemoryVersion {
+        directory: "/project".into(),
+        file: format!("{id}.md"),
+        hash: "h".into(),
+        content: Some(text("memory").into()),
+        author: MemoryAuthor::Person,
+        session: Some(id),
+        note: "note".into(),
+        at: NOW,
+    };
+    store.add_memory_versions(vec![version]).await.unwrap();
+    let client =
+        ClientSession { client: "claude-code".into(), key: format!("key {id}"), session: id };
+    store.put_client_session(client).await.unwrap();
+}
+
+fn compaction(session: SessionId, through: usize, summary: String) -> CompactionRecord {
+    CompactionRecord {
+        id: CompactionId(Uuid::from_u128(session.0.as_u128() * 1000 + through as u128)),
+        session,
+        trigger: "manual".into(),
+        level: "full".into(),
+        first_seq: Seq(1),
+        last_seq: Seq(2),
+        kept_from: Seq(3),
+        made_after: Seq(4),
+        tokens_before: 100,
+        tokens_after: 10,
+        summary,
+        summary_tokens: 9,
+        fidelity: 0.5,
+        detail: "{}".into(),
+        created_at: NOW,
+        undone_at: None,
+    }
+}
+
+/// Reads everything. What is missing is `None`.
+async fn served(store: &SqliteStore) -> Served {
+    let mut served = Served::new();
+    for number in 1..=SESSIONS {
+        let id = session_id(number);
+        let mut add = |what: &str, value: StoreResult<String>| {
+            served.insert(format!("{what} of {number}"), value);
+        };
+        add("session", store.session(id).await.map(shown));
+        let messages = store.messages(id, SeqRange::all()).await;
+        for seq in 1..=MESSAGES as u64 {
+            let one = messages.clone().map(|all| all.into_iter().find(|one| one.seq == Seq(seq)));
+            add(&format!("message {seq}"), one.map(option));
+        }
+        for index in 0..2 {
+            add(&format!("decision {index}"), store.decisions(id).await.map(|all| nth(all, index)));
+            let compactions = store.compactions(id).await;
+            add(&format!("compaction {index}"), compactions.map(|all| nth(all, index)));
+            let version = i64::try_from(index).unwrap() + 1;
+            let content = store.memory_content("/project".into(), format!("{id}.md"), version);
+            add(&format!("memory {version}"), content.await.map(option));
+        }
+        add("notes", store.notes(id).await.map(option));
+        let client = store.client_session("claude-code".into(), format!("key {id}"));
+        add("client", client.await.map(option));
+        let receipt = store.receipt(format!("{id} 0"));
+        add("receipt", receipt.await.map(option));
+    }
+    served
+}
+
+fn shown<T: Debug>(value: T) -> String {
+    format!("{value:?}")
+}
+
+fn option<T: Debug>(value: Option<T>) -> String {
+    value.map_or("None".to_owned(), shown)
+}
+
+fn nth<T: Debug>(all: Vec<T>, index: usize) -> String {
+    option(all.into_iter().nth(index))
+}
