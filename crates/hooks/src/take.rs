@@ -135,7 +135,12 @@ fn receipt_key(id: Uuid) -> String {
 
 /// Whether the same event may succeed later.
 pub(crate) fn may_succeed_later(error: &ServiceError) -> bool {
-    let may_change =
-        matches!(error.kind, ErrorKind::ShuttingDown | ErrorKind::Conflict | ErrorKind::Internal);
+    let may_change = matches!(
+        error.kind,
+        ErrorKind::ShuttingDown
+            | ErrorKind::Conflict
+            | ErrorKind::StorageDamaged
+            | ErrorKind::Internal
+    );
     may_change || error.kind.is_of_the_disk()
 }

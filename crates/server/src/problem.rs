@@ -66,6 +66,7 @@ impl ProblemSort {
         Self::OfService(ErrorKind::StorageFull),
         Self::OfService(ErrorKind::ReadOnly),
         Self::OfService(ErrorKind::StorageFailed),
+        Self::OfService(ErrorKind::StorageDamaged),
         Self::OfService(ErrorKind::ShuttingDown),
         Self::OfService(ErrorKind::Unreachable),
         Self::OfService(ErrorKind::Internal),
@@ -113,6 +114,7 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
         ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The daemon's home is read-only"),
         ErrorKind::StorageFailed => (S::SERVICE_UNAVAILABLE, "The disk failed"),
+        ErrorKind::StorageDamaged => (S::INTERNAL_SERVER_ERROR, "The database is damaged"),
         ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
         ErrorKind::Unreachable => (S::BAD_GATEWAY, "Another machine did not answer"),
         ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "Internal error of the daemon"),
@@ -248,6 +250,7 @@ mod tests {
             (ErrorKind::StorageFull, 507, "storage_full"),
             (ErrorKind::ReadOnly, 503, "read_only"),
             (ErrorKind::StorageFailed, 503, "storage_failed"),
+            (ErrorKind::StorageDamaged, 500, "storage_damaged"),
             (ErrorKind::ShuttingDown, 503, "shutting_down"),
             (ErrorKind::Internal, 500, "internal"),
         ] {

@@ -30,6 +30,8 @@ pub enum ErrorKind {
     ReadOnly,
     /// The disk or a file failed; the request may succeed later.
     StorageFailed,
+    /// Bytes in the database differ from what was written.
+    StorageDamaged,
     ShuttingDown,
     /// Another machine did not respond, or refused access.
     Unreachable,
@@ -145,7 +147,7 @@ impl From<StoreError> for ServiceError {
             E::Disk(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("check the disk of bethink's home directory, then send the request again"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
-            E::Damaged(_) => Self::new(ErrorKind::Internal, detail).hint(
+            E::Damaged(_) => Self::new(ErrorKind::StorageDamaged, detail).hint(
                 "restart the daemon (`bethink down`, `bethink up`): it copies the database and recovers the intact rows",
             ),
             E::Newer { .. } | E::Failed(_) => Self::new(ErrorKind::Internal, detail),

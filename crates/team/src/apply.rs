@@ -177,7 +177,9 @@ impl TeamService {
             // Only a conflict with another write has both versions.
             Err(error) if error.versions.is_some() => Err(SkippedStep::Moved),
             Err(error) => Err(match error.kind {
-                ErrorKind::ShuttingDown | ErrorKind::Internal => SkippedStep::Failed(error),
+                ErrorKind::ShuttingDown | ErrorKind::StorageDamaged | ErrorKind::Internal => {
+                    SkippedStep::Failed(error)
+                }
                 kind if kind.is_of_the_disk() => SkippedStep::Failed(error),
                 _ => incoming(error.detail),
             }),

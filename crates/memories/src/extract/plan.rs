@@ -63,7 +63,7 @@ impl MemoryService {
                 }
                 Err(error) => match error.kind {
                     // The text is not the cause, so the write is tried again later.
-                    ErrorKind::ShuttingDown => return Err(error),
+                    ErrorKind::ShuttingDown | ErrorKind::StorageDamaged => return Err(error),
                     kind if kind.is_of_the_disk() => return Err(error),
                     _ => {
                         tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "could not write a memory");
