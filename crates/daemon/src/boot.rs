@@ -17,6 +17,7 @@ use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
+use crate::check::DailyCheck;
 use crate::home::lock_home;
 use crate::{Daemon, Inner, connect};
 
@@ -64,14 +65,16 @@ impl Daemon {
         let team = TeamService::new(cx.clone(), memories.clone());
         let hooks = HookService::new(cx.clone(), sessions.clone(), memories.clone(), notes.clone());
         let transfer = TransferService::new(cx.clone(), search.clone(), sessions.clone());
+        let check = DailyCheck::new(cx.clone(), store.clone());
         let inner = Inner {
             metrics: bethink_metrics::MetricsRegistry::global(),
             recovered: OnceLock::new(),
             store,
+            check: check.clone(),
             _lock: lock,
         };
         let runner = connect::runner(&cx, &search, &sessions, &memories, &notes, &transfer);
-        connect::sessions(&sessions, &search, &memories, &notes);
+        connect::sessions(&sessions, &search, &memories, &notes, check);
         let inner = Arc::new(inner);
         let daemon = Self {
             cx,

@@ -14,6 +14,8 @@ use bethink_sessions::{
 };
 use bethink_transfer::TransferService;
 
+use crate::check::DailyCheck;
+
 /// Creates the job runner with a handler for each kind of job.
 pub(crate) fn runner(
     cx: &ServiceContext,
@@ -41,6 +43,7 @@ pub(crate) fn sessions(
     search: &SearchService,
     memories: &MemoryService,
     notes: &NotesService,
+    check: DailyCheck,
 ) {
     let contributors: Vec<Arc<dyn Contributor>> = vec![
         Arc::new(notes.clone()),
@@ -53,6 +56,7 @@ pub(crate) fn sessions(
         Box::new(move |event| {
             if let SessionEvent::Appended { handle, new, .. } = event {
                 new.iter().for_each(|message| search.appended(handle.id, message.seq));
+                check.run_if_due();
             }
         }),
         Box::new(move |event| memories.observe(event)),

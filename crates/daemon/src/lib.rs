@@ -6,6 +6,7 @@
 //! Reading order: [`boot`] → [`connect`] → [`storage`].
 
 mod boot;
+mod check;
 mod connect;
 mod home;
 mod storage;
@@ -26,6 +27,8 @@ use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
 pub use boot::BootError;
+
+use crate::check::DailyCheck;
 
 /// The running daemon; clones share it.
 #[derive(Clone, Debug)]
@@ -48,6 +51,7 @@ struct Inner {
     /// The damage that the start recovered from.
     recovered: OnceLock<String>,
     store: SqliteStore,
+    check: DailyCheck,
     _lock: File,
 }
 

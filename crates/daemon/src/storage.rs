@@ -77,11 +77,9 @@ impl Daemon {
         Ok(())
     }
 
-    /// Reports the state in which the database was found, and checks it if necessary.
+    /// Reports the state in which the database was found, and plans its next check.
     pub(crate) fn note_opened(&self, opened: OpenReport) {
-        if opened.check_due {
-            self.check_in_background();
-        }
+        self.inner.check.plan(&opened);
         let Some(damage) = opened.damage else { return };
         tracing::error!(
             reason = %damage.reason, copy = %damage.copy.display(),
@@ -97,20 +95,6 @@ impl Daemon {
         }
         // A database is opened for writing only once.
         drop(self.inner.recovered.set(damage.reason));
-    }
-
-    /// Checks a large database that was not closed cleanly while it is in use.
-    fn check_in_background(&self) {
-        let (store, stop) = (self.inner.store.clone(), self.cx.stopping().clone());
-        self.cx.spawn(async move {
-            let checked = tokio::select! {
-                checked = store.check() => checked,
-                () = stop.cancelled() => return,
-            };
-            if let Err(error) = checked {
-                tracing::warn!(%error, "could not check the database");
-            }
-        });
     }
 }
 
