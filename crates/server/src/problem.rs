@@ -42,7 +42,7 @@ pub(crate) enum ProblemSort {
 
 impl ProblemSort {
     /// Every sort, for the OpenAPI document.
-    pub(crate) const ALL: [Self; 26] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::InvalidJson,
         Self::InvalidUtf8,
         Self::BodyCutOff,
