@@ -38,15 +38,15 @@ pub(crate) async fn proof(
 pub(crate) async fn rotate(State(app): State<ServerState>) -> Reply {
     let token = app.token.clone();
     let rotated = tokio::task::spawn_blocking(move || token.rotate()).await;
-    rotated.map_err(|error| HttpFailure::internal(&error))?.map_err(not_stored)?;
+    rotated.map_err(|error| HttpFailure::internal(&error))?.map_err(|error| not_stored(&error))?;
     app.pages.clear();
     tracing::info!("the token was replaced");
     Ok(HttpAnswer::nothing())
 }
 
 /// The old token stays valid.
-fn not_stored(error: TokenError) -> HttpFailure {
-    let TokenError::File { source, .. } = &error else { return HttpFailure::internal(&error) };
+fn not_stored(error: &TokenError) -> HttpFailure {
+    let TokenError::File { source, .. } = error else { return HttpFailure::internal(error) };
     let kind = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
         _ => ErrorKind::ReadOnly,
