@@ -1,7 +1,7 @@
 // The page's event stream: listeners that fail, and a tab that was hidden.
 
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { type TestContext, beforeEach, test } from "node:test";
 import { Events, type State } from "../src/events.ts";
 
 const event = (id: number) => `id: ${id}\nevent: message\ndata: {"seq":${id}}\n\n`;
@@ -26,24 +26,27 @@ beforeEach(() => {
   Object.assign(globalThis, { document, fetch, sessionStorage: { getItem: () => null } });
 });
 
-/** Starts to follow events, and waits for this many of them or for a state. */
-function follow() {
+/** An event stream of this test. */
+function follow(context: TestContext) {
   const seen: string[] = [];
   const states: State[] = [];
   const life = new AbortController();
   const events = new Events((state) => states.push(state));
+  context.after(() => events.stop());
   const until = async (done: () => boolean) => {
-    while (!done()) await new Promise(setImmediate);
+    while (!done()) {
+      context.signal.throwIfAborted();
+      await new Promise(setImmediate);
+    }
   };
   const listen = (listener: (kind: string) => void) => events.listen(life.signal, (one) => listener(one.event));
   return { events, seen, states, until, listen };
 }
 
-test("a listener that throws stops neither the others nor the stream", { timeout: 5_000 }, async ({ mock, after }) => {
-  const errors = mock.method(console, "error", () => {});
+test("a listener that throws stops neither the others nor the stream", { timeout: 5_000 }, async (context) => {
+  const errors = context.mock.method(console, "error", () => {});
   streams = [event(1) + event(2)];
-  const { events, seen, states, until, listen } = follow();
-  after(() => events.stop());
+  const { events, seen, states, until, listen } = follow(context);
   listen(() => {
     throw new Error("a fault of one view");
   });
@@ -54,17 +57,17 @@ test("a listener that throws stops neither the others nor the stream", { timeout
   assert.deepEqual(states, ["live"]);
 });
 
-test("a tab that was hidden resumes, or is reset if it has seen no event", { timeout: 5_000 }, async ({ mock, after }) => {
-  mock.timers.enable({ apis: ["setTimeout"] });
+test("a tab that was hidden resumes, or is reset if it has seen no event", { timeout: 5_000 }, async (context) => {
+  const { timers } = context.mock;
+  timers.enable({ apis: ["setTimeout"] });
   streams = ["", event(5), event(6)];
-  const { events, seen, states, until, listen } = follow();
-  after(() => events.stop());
+  const { events, seen, states, until, listen } = follow(context);
   listen((kind) => seen.push(kind));
   events.start();
   await until(() => states.length === 1);
   const hide = () => {
     visible(true);
-    mock.timers.tick(10_000);
+    timers.tick(10_000);
     visible(false);
   };
   hide();
