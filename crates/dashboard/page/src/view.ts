@@ -19,16 +19,22 @@ export interface Context {
 /** Shows a view in `main`. */
 export type View = (main: HTMLElement, context: Context) => void | Promise<void>;
 
+/** The newest read of each place: an older one that ends later must not replace what it shows. */
+const newest = new WeakMap<HTMLElement, object>();
+
 /** Shows the result of `read`, or its error with a button to try again. */
 export async function into<T>(place: HTMLElement, context: Context, read: () => Promise<T>, show: (value: T) => Child): Promise<void> {
-  const waiting = setTimeout(() => fill(place, h("p", { class: "faint", role: "status" }, "Loading…")), 250);
+  const turn = {};
+  newest.set(place, turn);
+  const isWanted = () => !context.signal.aborted && newest.get(place) === turn;
+  const waiting = setTimeout(() => isWanted() && fill(place, h("p", { class: "faint", role: "status" }, "Loading…")), 250);
   try {
     const value = await read();
     clearTimeout(waiting);
-    if (!context.signal.aborted) fill(place, show(value));
+    if (isWanted()) fill(place, show(value));
   } catch (error) {
     clearTimeout(waiting);
-    if (!context.signal.aborted) fill(place, failure(error, () => void into(place, context, read, show)));
+    if (isWanted()) fill(place, failure(error, () => void into(place, context, read, show)));
   }
 }
 
