@@ -61,6 +61,8 @@ function M.up()
 end
 
 function M.gone()
+  -- A daemon at a named address is not stopped.
+  vim.loop.os_unsetenv('BETHINK_URL')
   M.cli('down')
   vim.fn.delete(M.root, 'rf')
 end

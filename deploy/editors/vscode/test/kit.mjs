@@ -98,6 +98,8 @@ export class Machine {
   gone() {
     // also those of a test that failed: their streams would keep this process alive
     this.windows.forEach((close) => close());
+    // A daemon at a named address is not stopped.
+    delete process.env.BETHINK_URL;
     this.down();
     rmSync(this.root, { recursive: true, force: true });
   }
