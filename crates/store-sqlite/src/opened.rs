@@ -13,8 +13,8 @@ pub struct OpenReport {
     /// The file did not exist and was created.
     pub new: bool,
     pub damage: Option<Damage>,
-    /// The last stop was not clean and the file is too large to check before serving: call
-    /// [`SqliteStore::check`](crate::SqliteStore::check) in the background.
+    /// The last stop was not clean: call [`SqliteStore::check`](crate::SqliteStore::check) in the background, because a check
+    /// before serving takes too long, or is not complete.
     pub check_due: bool,
     /// The last transaction in the log was incomplete, and was dropped.
     pub torn: bool,

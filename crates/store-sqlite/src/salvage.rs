@@ -26,8 +26,8 @@ const PARTS: i64 = 65_536;
 const SMALLEST_ROW: u64 = 64;
 /// Page size of every database that we create.
 pub(crate) const PAGE_BYTES: usize = 4096;
-/// How many copied rows are checked at once.
-const PAGE: i64 = 256;
+/// How many rows are checked at once. Few, because a row may have many megabytes.
+const PAGE: i64 = 16;
 
 /// Reads whole lines: their checksum includes the bytes of their message.
 const RECORDS: &str = "
@@ -43,7 +43,7 @@ const RECORDS: &str = "
       ON messages.number = records.message
     WHERE records.number > ?
     ORDER BY records.number
-    LIMIT 256";
+    LIMIT 16";
 
 /// Finds the root pages of all tables. In an empty database, all other pages belong to the schema.
 const ROOTS: &str = "

@@ -1,7 +1,7 @@
 //! Flips random bits in the database and its log, and looks at what is served: nothing altered, and nothing missing in
 //! silence. `BETHINK_FLIPS` is the number of flips, `BETHINK_FLIPS_SEED` chooses others.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod common;
 
