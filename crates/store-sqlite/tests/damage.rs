@@ -219,6 +219,25 @@ async fn an_altered_row_of_any_kind_is_refused_and_the_file_marked() {
     }
 }
 
+#[tokio::test]
+async fn the_role_and_the_time_of_a_message_are_covered_by_its_checksum() {
+    use sqlx::{ConnectOptions, Connection};
+    for change in [
+        "UPDATE messages SET role = 1 WHERE seq = 3",
+        "UPDATE messages SET recorded = 1 WHERE seq = 3",
+        "UPDATE messages SET created_at = created_at + 1 WHERE seq = 3",
+    ] {
+        let home = Home::filled(20).await;
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.db());
+        let mut connection = options.connect().await.unwrap();
+        sqlx::query(change).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let (store, _) = home.open().await;
+        let read = store.messages(session_id(1), SeqRange::all()).await;
+        assert!(matches!(read, Err(StoreError::Damaged(_))), "{change}");
+    }
+}
+
 /// A change of some columns would give the altered ones a new checksum.
 #[tokio::test]
 async fn an_altered_row_is_not_given_a_new_checksum() {
