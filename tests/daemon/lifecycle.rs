@@ -121,24 +121,6 @@ fn half_a_head_is_closed_in_time() {
 }
 
 #[test]
-fn more_connections_than_the_cap_are_told_and_do_not_shut_out_the_rest_for_good() {
-    let home = Home::new()
-        .with("BETHINK_DAEMON__MAX_CONNECTIONS", "8")
-        .with("BETHINK_DAEMON__HEADER_TIMEOUT_MS", "4000");
-    let daemon = home.start();
-    let open: Vec<_> = (0..20).filter_map(|_| http::connect(daemon.addr()).ok()).collect();
-    assert_eq!(daemon.client().get("/health").problem()["status"], 503);
-    // Connections that never send a request are closed.
-    let served = until(bethink_harness::wait::PATIENCE, || {
-        let answer = daemon.client().send(&Request::new("GET", "/health")).ok()?;
-        (answer.status == 200).then_some(())
-    });
-    assert!(served.is_some());
-    drop(open);
-    daemon.is_well();
-}
-
-#[test]
 fn the_socket_serves_the_same_routes() {
     let daemon = Daemon::fresh();
     let mut socket = UnixStream::connect(daemon.home.path().join("daemon.sock")).unwrap();

@@ -71,10 +71,14 @@ impl Connections {
 
     /// Accepts connections until the server is stopped.
     pub(crate) async fn accept_tcp(&self, listener: TcpListener) {
+        let next = async || {
+            self.places.admission().await;
+            listener.accept().await
+        };
         loop {
             let accepted = tokio::select! {
                 () = self.server.stop.cancelled() => return,
-                accepted = listener.accept() => accepted,
+                accepted = next() => accepted,
             };
             match accepted {
                 Ok((stream, _)) => {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::Listener;
@@ -23,6 +23,10 @@ const KNOWN_PER_OTHER: usize = 4;
 /// Maximum share of the process's file descriptors for known clients. All connections together then leave a quarter of
 /// the descriptors for files.
 const FILES_PER_KNOWN: u64 = 2;
+
+/// How long a newcomer has its place at least, so that many clients who connect at once are all heard. It also limits how
+/// fast connections are accepted from whoever opens them without end.
+const GRACE: Duration = Duration::from_millis(20);
 
 /// How long a newcomer may take for its first request while many places for newcomers are taken.
 const FIRST_REQUEST: Duration = Duration::from_secs(2);
@@ -44,8 +48,8 @@ pub(crate) struct Places {
 struct TakenPlaces {
     /// Number of the next connection.
     next: u64,
-    /// How to close each newcomer, the oldest first.
-    newcomers: BTreeMap<u64, CancellationToken>,
+    /// When each newcomer came, and how to close it; the oldest first.
+    newcomers: BTreeMap<u64, (Instant, CancellationToken)>,
     known: usize,
     socket: usize,
 }
@@ -72,11 +76,11 @@ impl Places {
             Listener::Socket => taken.socket += 1,
             Listener::Tcp => {
                 if taken.newcomers.len() >= self.others
-                    && let Some((_, oldest)) = taken.newcomers.pop_first()
+                    && let Some((_, (_, oldest))) = taken.newcomers.pop_first()
                 {
                     oldest.cancel();
                 }
-                taken.newcomers.insert(number, evicted.clone());
+                taken.newcomers.insert(number, (Instant::now(), evicted.clone()));
             }
         }
         Some(Arc::new(ConnectionPlace {
@@ -87,6 +91,18 @@ impl Places {
             is_known: AtomicBool::new(listener == Listener::Socket),
             has_asked: AtomicBool::new(false),
         }))
+    }
+
+    /// Waits until the next connection may come: until there is a place, or the oldest newcomer has had its time.
+    pub(crate) async fn admission(&self) {
+        let came = {
+            let taken = self.taken();
+            let is_full = taken.newcomers.len() >= self.others;
+            taken.newcomers.first_key_value().filter(|_| is_full).map(|(_, (came, _))| *came)
+        };
+        if let Some(came) = came {
+            sleep_until(came + GRACE).await;
+        }
     }
 
     fn is_crowded(&self) -> bool {
@@ -228,6 +244,21 @@ mod tests {
         assert!(newcomers.iter().all(|place| !evicted(place)));
         drop(sockets);
         assert!(places.enter(Listener::Socket).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_who_connect_at_once_are_all_heard() {
+        let places = Places::new(8);
+        let first = [tcp(&places), tcp(&places)];
+        let next = async {
+            places.admission().await;
+            tcp(&places)
+        };
+        let (third, ()) = tokio::join!(next, async {
+            tokio::task::yield_now().await;
+            assert!(first.iter().all(|place| place.become_known()), "they still have their places");
+        });
+        assert!(third.become_known());
     }
 
     #[tokio::test(start_paused = true)]
