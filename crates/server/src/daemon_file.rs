@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::DaemonFile;
 use bethink_config::Home;
-use bethink_service::{ServiceError, StorageNews, is_disk_fault};
+use bethink_service::{ServiceError, StorageNews};
 
 /// The file, removed when this is dropped.
 #[derive(Debug)]
@@ -34,14 +34,15 @@ impl Announcement {
         };
         let (path, draft) = (home.daemon_file(), home.daemon_file_draft());
         let text = serde_json::to_vec(&file)?;
-        let replaced = overwrite(&draft, &text).and_then(|()| fs::rename(&draft, &path));
-        if let Err(error) = &replaced
-            && is_disk_fault(error)
-        {
-            tracing::error!(%error, path = %path.display(), "could not write the daemon's file");
+        let suspect = |error: &io::Error| {
+            tracing::warn!(%error, path = %path.display(), "could not write the daemon's file");
             storage.suspect(&ServiceError::of_file("could not write daemon.json", error));
-        }
-        replaced?;
+        };
+        let replaced = overwrite(&draft, &text).and_then(|()| fs::rename(&draft, &path));
+        replaced.inspect_err(suspect)?;
+        // Room for the file of the next daemon, even if somebody removes this one after a crash. If there is none, the
+        // health says so before a write fails.
+        drop(overwrite(&draft, &text).inspect_err(suspect));
         Ok(Self { path, draft, socket })
     }
 }
@@ -86,6 +87,7 @@ mod tests {
         assert_eq!((file.url.as_str(), file.pid), ("http://[::1]:4711", std::process::id()));
         let mode = fs::metadata(home.daemon_file()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read(home.daemon_file_draft()).unwrap(), text, "keeps room");
         drop(announcement);
         assert!(!home.daemon_file().exists() && !home.socket().exists());
     }
