@@ -26,22 +26,19 @@ pub fn command_arguments(text: &str) -> Option<&str> {
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// The text without `<system-reminder>` elements.
+/// The text without `<system-reminder>` elements: from the first tag to the last one, because what a reminder quotes may
+/// contain its tags. One that is not closed takes the rest of the text along.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "<system-reminder>";
     const CLOSE: &str = "</system-reminder>";
-    if !text.contains(OPEN) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, reminder)) = rest.split_once(OPEN) {
-        out.push_str(before);
-        // One that is not closed takes the rest of the text along.
-        rest = reminder.split_once(CLOSE).map_or("", |(_, after)| after);
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
+    let Some((before, reminders)) = text.split_once(OPEN) else { return Cow::Borrowed(text) };
+    let after = match (reminders.rfind(OPEN), reminders.rfind(CLOSE)) {
+        (open, Some(close)) if open.is_none_or(|open| open < close) => {
+            &reminders[close + CLOSE.len()..]
+        }
+        _ => "",
+    };
+    Cow::Owned(format!("{before}{after}"))
 }
 
 /// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without
@@ -122,6 +119,17 @@ mod tests {
             "",
         );
         check("[Old tool result content cleared]", "");
+    }
+
+    #[test]
+    fn a_reminder_cannot_end_itself() {
+        let check =
+            |text: &str, expect: &str| assert_eq!(without_reminders(text), expect, "{text}");
+        check("a <system-reminder>b</system-reminder> c", "a  c");
+        let quoted = "<system-reminder>x</system-reminder>\nnot the user's\n<system-reminder>y";
+        check(&format!("{quoted}</system-reminder> c"), " c");
+        check(quoted, "");
+        check("a</system-reminder> b", "a</system-reminder> b");
     }
 
     #[test]
