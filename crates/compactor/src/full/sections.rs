@@ -1,6 +1,8 @@
 //! Finds the nine sections in a model's text. Headings are recognized by name, because models number them, make them
 //! headings or bold, or continue on the same line.
 
+use std::sync::LazyLock;
+
 use bethink_transcript::text::{closed_fences, open_fence};
 
 use crate::section::Section;
@@ -91,7 +93,7 @@ fn heading(line: &str) -> Option<(Section, &str)> {
         return None;
     }
     let (bare, is_marked) = unmarked(bare);
-    let (section, rest) = Section::ALL.into_iter().find_map(|s| Some((s, named(bare, s)?)))?;
+    let (section, rest) = named(bare)?;
     let rest = rest.trim_start_matches(['*', '_']).trim_start();
     let (rest, has_colon) = rest.strip_prefix(':').map_or((rest, false), |rest| (rest, true));
     let tail = rest.trim_start_matches(['*', '_']).trim().trim_end_matches('#').trim_end();
@@ -115,17 +117,22 @@ fn without_bold(text: &str) -> &str {
     text.strip_prefix("**").or_else(|| text.strip_prefix("__")).unwrap_or(text)
 }
 
-/// Returns the text after the section's name, if it begins with the name.
-fn named(text: &str, section: Section) -> Option<&str> {
-    let also = match section {
-        Section::Next => &["Optional Next Steps", "Next Steps", "Next Step"][..],
-        _ => &[],
-    };
-    let short = section.name().replace(" and ", " & ");
-    let names = also.iter().copied().chain([section.name(), short.as_str()]);
-    names.into_iter().find_map(|name| {
+/// Names of sections as models write them. Made once, because every line of an answer is compared with them.
+static NAMES: LazyLock<Vec<(Section, String)>> = LazyLock::new(|| {
+    let next = ["Optional Next Steps", "Next Steps", "Next Step"];
+    let next = next.map(|name| (Section::Next, name.to_owned()));
+    let known = Section::ALL.into_iter().flat_map(|section| {
+        [section.name().to_owned(), section.name().replace(" and ", " & ")]
+            .map(|name| (section, name))
+    });
+    next.into_iter().chain(known).collect()
+});
+
+/// Returns the section whose name a text begins with, and the text after the name.
+fn named(text: &str) -> Option<(Section, &str)> {
+    NAMES.iter().find_map(|(section, name)| {
         let head = text.get(..name.len())?;
-        head.eq_ignore_ascii_case(name).then(|| &text[name.len()..])
+        head.eq_ignore_ascii_case(name).then(|| (*section, &text[name.len()..]))
     })
 }
 
