@@ -1,5 +1,7 @@
 //! Removes the memories of one session: its lines are removed, all others stay.
 
+use std::collections::HashSet;
+
 use bethink_memdir::header;
 
 /// A change of a topic by the session.
@@ -48,9 +50,10 @@ pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
 
 /// Returns the lines of the body that the session added and that still exist.
 fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
-    let mut brought: Vec<&str> = Vec::new();
+    let mut brought: HashSet<&str> = HashSet::new();
     for step in steps {
-        let before: Vec<&str> = step.before.as_deref().map(body_lines).unwrap_or_default();
+        let before = step.before.as_deref().map(body_lines).unwrap_or_default();
+        let before: HashSet<&str> = before.into_iter().collect();
         let new = body_lines(&step.after).into_iter().filter(|line| !before.contains(line));
         brought.extend(new);
     }
@@ -64,6 +67,7 @@ fn body_lines(text: &str) -> Vec<&str> {
 
 /// Removes lines from the body, and the blank lines that remain after them.
 fn without(now: &str, lines: &[String]) -> String {
+    let gone: HashSet<&str> = lines.iter().map(String::as_str).collect();
     let body = header::read(now).body;
     let head = now.get(..now.len() - body.len()).unwrap_or_default();
     let mut out = String::from(head);
@@ -71,7 +75,7 @@ fn without(now: &str, lines: &[String]) -> String {
     for line in body.split_inclusive('\n') {
         let plain = line.trim_end_matches(['\n', '\r']);
         let is_empty = plain.trim().is_empty();
-        if lines.iter().any(|gone| gone == plain)
+        if gone.contains(plain)
             || (is_empty && was_empty && !out.is_empty() && out.len() > head.len())
         {
             continue;

@@ -3,7 +3,7 @@
 //!
 //! Deleting a topic, removing a line from it, or restoring an earlier version is enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bethink_memdir::header;
 
@@ -26,27 +26,39 @@ pub struct Version {
     pub text: Option<String>,
 }
 
+/// Maximum number of statements of a version that are compared, each with each. Extractions write a few lines.
+const MAX_STATEMENTS: usize = 500;
+
 /// Returns the statements of one topic that extractions wrote and a person removed. Versions are oldest first.
 pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
     let mut learned: BTreeMap<String, Meaning> = BTreeMap::new();
     let mut out: BTreeMap<String, Meaning> = BTreeMap::new();
-    let mut before: Vec<String> = Vec::new();
+    let mut before: BTreeSet<String> = BTreeSet::new();
     for version in versions {
-        let lines = version.text.as_deref().map(statements).unwrap_or_default();
+        let lines: BTreeSet<String> = version
+            .text
+            .as_deref()
+            .map(statements)
+            .into_iter()
+            .flatten()
+            .take(MAX_STATEMENTS)
+            .collect();
         match version.by {
             By::Extraction => {
-                let new = lines.iter().filter(|line| !before.contains(line));
+                let new = lines.difference(&before);
                 learned.extend(new.map(|line| (line.clone(), Meaning::of(line))));
             }
             By::Person => {
-                let gone = before.iter().filter(|line| !lines.contains(line));
+                let gone = before.difference(&lines);
                 let gone = gone.filter_map(|line| Some((line.clone(), learned.get(line)?.clone())));
                 out.extend(gone);
             }
             By::Other => {}
         }
-        let is_back = |meaning: &Meaning| lines.iter().any(|line| meaning.same(&Meaning::of(line)));
-        out.retain(|_, meaning| !is_back(meaning));
+        if !out.is_empty() {
+            let said: Vec<Meaning> = lines.iter().map(|line| Meaning::of(line)).collect();
+            out.retain(|_, meaning| !said.iter().any(|said| meaning.same(said)));
+        }
         before = lines;
     }
     out.into_values().filter(|meaning| !meaning.words.is_empty()).collect()
