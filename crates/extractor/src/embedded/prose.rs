@@ -1,9 +1,12 @@
 //! Finds the prose that a person wrote in a message, sentence by sentence.
 //!
-//! Code, pastes, quotations, program output and text below headings are left out, because copied text does not express
-//! the person's own views. When in doubt, a line is left out.
+//! Code, pastes, quotations, program output and text below headings are left out: see [`lines`].
 
-use super::table::TABLE;
+mod copied;
+mod lines;
+mod tags;
+
+use lines::{ProseLine, prose_lines};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence<'a> {
@@ -22,12 +25,12 @@ impl Sentence<'_> {
 
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut reader = SentenceReader { text, ..SentenceReader::default() };
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        if !reader.line(start, line.trim_end()) {
-            break;
+    for line in prose_lines(text) {
+        match line {
+            ProseLine::Own { start, body, marker, in_list } => {
+                reader.add(start, body, marker, in_list)
+            }
+            ProseLine::Break => reader.end_paragraph(),
         }
     }
     reader.end_paragraph();
@@ -36,10 +39,6 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
 
 /// Minimum size of a wrapped line, in bytes: the next line continues it if it begins in lower case.
 const WRAPPED_BYTES: usize = 50;
-/// Minimum indentation of code, in columns.
-const CODE_INDENT: usize = 4;
-/// Minimum indentation of text that was copied from a terminal, in columns, outside a list.
-const PASTE_INDENT: usize = 2;
 
 /// Maximum size of a sentence, in bytes. Longer ones teach nothing, and the rules after this one may take quadratic time.
 const MAX_SENTENCE_BYTES: usize = 2_000;
@@ -51,49 +50,14 @@ struct SentenceReader<'a> {
     /// The current paragraph, as a range of bytes.
     open: Option<std::ops::Range<usize>>,
     paragraphs: usize,
-    in_fence: bool,
-    /// Where the closing tag of a block begins. Lines up to it belong to the block.
-    until: Option<usize>,
     /// Whether the paragraph is a list item or follows one.
     in_list: bool,
-    /// Whether the paragraph is part of a quotation of several paragraphs.
-    in_quote: bool,
+    /// The sign that ends a quotation of several paragraphs, if the paragraph is part of one.
+    in_quote: Option<char>,
 }
 
 impl<'a> SentenceReader<'a> {
-    /// Reads a line; returns `false` if the rest of the message is not prose.
-    fn line(&mut self, start: usize, line: &'a str) -> bool {
-        let body = line.trim_start();
-        let indent = line.len() - body.len();
-        if body.starts_with("```") || body.starts_with("~~~") {
-            self.in_fence = !self.in_fence;
-            self.end_paragraph();
-            return true;
-        }
-        if self.in_fence || self.is_in_tags(start, body) {
-            return true;
-        }
-        if body.is_empty() {
-            self.end_paragraph();
-            return true;
-        }
-        if is_heading(line) || names_speaker(body) {
-            return false;
-        }
-        let marker = list_marker(body);
-        let is_copied = indent >= CODE_INDENT
-            || line.starts_with('\t')
-            || (indent >= PASTE_INDENT && !self.in_list)
-            || is_machine_made(body);
-        if is_copied && !(self.in_list && marker > 0) {
-            self.end_paragraph();
-            return true;
-        }
-        self.add(start + indent, body, marker);
-        true
-    }
-
-    fn add(&mut self, start: usize, body: &'a str, marker: usize) {
+    fn add(&mut self, start: usize, body: &'a str, marker: usize, in_list: bool) {
         let end = start + body.len();
         let continues = marker == 0
             && self.open.as_ref().is_some_and(|open| {
@@ -112,7 +76,7 @@ impl<'a> SentenceReader<'a> {
                     self.paragraphs += 1;
                 }
                 self.open = Some(start + marker..end);
-                self.in_list = marker > 0 || (same_block && self.in_list);
+                self.in_list = in_list;
             }
         }
     }
@@ -129,106 +93,54 @@ impl<'a> SentenceReader<'a> {
 
     /// Returns the part of a paragraph outside a quotation of several paragraphs.
     fn unquoted(&mut self, text: &'a str) -> &'a str {
-        let marks: Vec<usize> = quotation_marks(text).collect();
-        if self.in_quote {
-            self.in_quote = marks.len().is_multiple_of(2);
-            // Text after the quotation is left out, too, because it continues the same sentence.
-            return "";
-        }
-        match marks.last() {
-            Some(last) if marks.len() % 2 == 1 => {
-                self.in_quote = true;
-                text.get(..*last).unwrap_or_default()
+        let was_in_quote = self.in_quote.is_some();
+        let mut opened = text.len();
+        for (at, mark) in quotation_marks(text) {
+            match self.in_quote {
+                Some(end) if is_end(mark, end) => self.in_quote = None,
+                Some(_) => {}
+                None => {
+                    self.in_quote = end_of(mark);
+                    opened = at;
+                }
             }
-            _ => text,
         }
-    }
-
-    /// Whether the line that begins at `start` opens a block `<tag> … </tag>` or belongs to one. A block ends at
-    /// the last closing tag of its name: its content may contain the tag, too.
-    fn is_in_tags(&mut self, start: usize, body: &str) -> bool {
-        if self.until.is_some_and(|until| start <= until) {
-            return true;
+        match (was_in_quote, self.in_quote) {
+            // Text after the quotation is left out, too, because it continues the same sentence.
+            (true, _) => "",
+            (false, Some(_)) => text.get(..opened).unwrap_or_default(),
+            (false, None) => text,
         }
-        let Some(rest) = body.strip_prefix('<') else { return false };
-        let name: String =
-            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
-        if name.is_empty() {
-            return false;
-        }
-        let rest = self.text.get(start..).unwrap_or_default();
-        let closing = rest.rfind(&format!("</{name}>"));
-        self.until = Some(closing.map_or(self.text.len(), |at| start + at));
-        self.end_paragraph();
-        true
     }
 }
 
-/// Returns the offsets of straight quotation marks, except those for inches.
-fn quotation_marks(text: &str) -> impl Iterator<Item = usize> {
+/// Returns the sign that ends the quotation that a sign opens. A closing sign opens none.
+fn end_of(mark: char) -> Option<char> {
+    let end = match mark {
+        '"' => '"',
+        '“' => '”',
+        '„' => '“',
+        '«' => '»',
+        '「' => '」',
+        '『' => '』',
+        _ => return None,
+    };
+    Some(end)
+}
+
+/// Whether a sign ends a quotation. German ones end with the sign that opens English ones, or with the one that ends them.
+fn is_end(mark: char, end: char) -> bool {
+    mark == end || (end == '“' && mark == '”')
+}
+
+/// Returns the offsets of quotation marks, except straight ones for inches.
+fn quotation_marks(text: &str) -> impl Iterator<Item = (usize, char)> {
     let is_inch = |at: usize| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         before.is_some_and(|c| c.is_ascii_digit())
     };
-    text.match_indices('"').map(|(at, _)| at).filter(move |at| !is_inch(*at))
-}
-
-fn is_heading(line: &str) -> bool {
-    let rest = line.trim_start_matches('#');
-    let level = line.len() - rest.len();
-    (1..=6).contains(&level) && rest.starts_with(' ')
-}
-
-/// Whether a line begins with `Human:`, `User:` or `Assistant:`. The rest of such a message is a pasted conversation.
-fn names_speaker(body: &str) -> bool {
-    let name = body.trim_start_matches(['*', '_', '[', '#', ' ']);
-    TABLE.speakers.iter().any(|speaker| {
-        let rest = name.get(speaker.len()..).filter(|_| {
-            name.get(..speaker.len()).is_some_and(|name| name.eq_ignore_ascii_case(speaker))
-        });
-        rest.is_some_and(|rest| rest.trim_start_matches(['*', '_', ']', ' ']).starts_with(':'))
-    })
-}
-
-/// Returns the length of `- `, `* `, `3. ` or `3) ` at the beginning, in bytes.
-fn list_marker(body: &str) -> usize {
-    let digits = body.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = body.get(digits..).unwrap_or_default();
-    let sign = match rest.chars().next() {
-        Some('.' | ')') if (1..=3).contains(&digits) => 1,
-        Some(c @ ('-' | '*' | '+' | '•')) if digits == 0 => c.len_utf8(),
-        _ => return 0,
-    };
-    let after = rest.get(sign..).unwrap_or_default();
-    let spaces = after.len() - after.trim_start_matches(' ').len();
-    if spaces == 0 { 0 } else { digits + sign + spaces }
-}
-
-/// Whether a line is pasted output: a log, diff, stack trace, prompt, table, or code.
-fn is_machine_made(body: &str) -> bool {
-    let begins = |text: &str, list: &[String]| list.iter().any(|start| text.starts_with(start));
-    begins(body, &TABLE.pasted_beginnings)
-        || begins(body.trim_start_matches('['), &TABLE.log_levels)
-        || begins_with_date(body)
-        || body.ends_with(['{', ';'])
-        || is_mostly_signs(body)
-}
-
-/// Whether a line begins like `2026-11-22T…` or `[2026-11-22 …`.
-fn begins_with_date(body: &str) -> bool {
-    let bytes = body.trim_start_matches('[').as_bytes();
-    let digits = |range: std::ops::Range<usize>| {
-        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
-    };
-    digits(0..4) && bytes.get(4) == Some(&b'-') && digits(5..7) && bytes.get(7) == Some(&b'-')
-}
-
-/// Whether at least a quarter of the characters are neither letters nor punctuation.
-fn is_mostly_signs(body: &str) -> bool {
-    let signs = body.chars().filter(|c| {
-        !c.is_alphanumeric() && !c.is_whitespace() && !".,;:!?'\"’“”()-/`、。，！？".contains(*c)
-    });
-    signs.count() * 4 >= body.chars().count()
+    let marks = text.char_indices().filter(|(_, c)| "\"“”„«»「」『』".contains(*c));
+    marks.filter(move |(at, c)| *c != '"' || !is_inch(*at))
 }
 
 fn split(paragraph: &str) -> Vec<&str> {
@@ -240,8 +152,8 @@ fn split(paragraph: &str) -> Vec<&str> {
         let before = paragraph.get(..at).and_then(|before| before.chars().next_back());
         in_quote = match c {
             '"' if !before.is_some_and(|c| c.is_ascii_digit()) => !in_quote,
-            '“' | '„' | '«' => true,
-            '”' | '»' => false,
+            '“' | '„' | '«' | '「' | '『' => true,
+            '”' | '»' | '」' | '』' => false,
             _ => in_quote,
         };
         let next = places.peek().map(|(_, c)| *c);
@@ -320,8 +232,8 @@ mod tests {
         check("user: the account. Users: many", &[]);
         check("users: many", &["users: many"]);
         check("do this plan:\n\n# Plan\n\nAlways use tabs.\n", &["do this plan:"]);
-        check("2026-11-22 10:00:01 never mind\nERROR always fails\n$ never\nok", &["ok"]);
-        check("⏺ I will always use tabs.\nlet x = 1;\nfn main() {\n|a|b|\nok", &["ok"]);
+        check("2026-11-22 10:00:01 never mind\nERROR always fails\n\nok", &["ok"]);
+        check("⏺ I will always use tabs.\nlet x = 1;\nfn main() {\n|a|b|\n\nok", &["ok"]);
     }
 
     #[test]

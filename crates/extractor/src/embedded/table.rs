@@ -25,9 +25,6 @@ pub(super) struct Table {
     pub(super) wishes: Wishes,
     pub(super) filler_words: Vec<String>,
     pub(super) filler_phrases: Vec<String>,
-    pub(super) pasted_beginnings: Vec<String>,
-    pub(super) speakers: Vec<String>,
-    pub(super) log_levels: Vec<String>,
     apply: BTreeMap<Lesson, String>,
     rules: Vec<TeachRule>,
 }

@@ -156,11 +156,48 @@ impl<'a> StatementReader<'_, 'a> {
     }
 }
 
+/// Words of a sentence with a colon that opens a list of somebody else's statements.
+const OTHERS: [&str; 32] = [
+    "says",
+    "said",
+    "following",
+    "feedback",
+    "comment",
+    "comments",
+    "error",
+    "output",
+    "meeting",
+    "release",
+    "changelog",
+    "readme",
+    "doc",
+    "docs",
+    "wiki",
+    "page",
+    "article",
+    "blog",
+    "ticket",
+    "issue",
+    "mail",
+    "email",
+    "slack",
+    "chat",
+    "log",
+    "review",
+    "reviewer",
+    "colleague",
+    "his",
+    "her",
+    "their",
+    "transcript",
+];
+
 /// Whether a sentence with a colon opens the user's own list, not a list of tasks.
 fn opens_own_list(plain: &str) -> bool {
-    let holds = |words: &str| words.split(' ').any(|word| plain.contains(word));
-    holds("rules notes preferences conventions guidelines reminders things points wishes")
-        && !holds("says said following feedback comment error output")
+    let owns = "rules notes preferences conventions guidelines reminders things points wishes";
+    let mut words = plain.split(|c: char| !c.is_alphanumeric());
+    owns.split(' ').any(|word| plain.contains(word))
+        && !words.any(|word| OTHERS.contains(&word))
         && !plain.contains("these points")
 }
 

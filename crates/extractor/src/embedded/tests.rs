@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 
 mod sentences;
+mod wrappers;
 
 const TIME: &str = "2026-11-22T10:00:00Z";
 
