@@ -24,6 +24,7 @@ pub mod growth;
 pub mod held;
 pub mod histories;
 pub mod hooks;
+pub mod hostile;
 pub mod imports;
 pub mod memdir;
 pub mod memory;

@@ -11,12 +11,12 @@ use std::process::ExitCode;
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
     appends, builds, drive, extraction, gateway, gateway_endless, gateway_streams, histories,
-    hooks, imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes, prompts,
-    ranking, recall, recording, search, secrets, starts, tokens,
+    hooks, hostile, imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes,
+    prompts, ranking, recall, recording, search, secrets, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 27] = [
+const PARTS: [&str; 28] = [
     "builds",
     "needs",
     "prompts",
@@ -44,6 +44,7 @@ const PARTS: [&str; 27] = [
     "gateway",
     "gateway-streams",
     "hooks",
+    "hostile",
 ];
 
 struct Wanted {
@@ -123,6 +124,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "memdir-saves" => memdir::saves(wanted.seed),
         "gateway-endless" => gateway_endless::rows(&sessions),
         "hooks" => hooks::rows(),
+        "hostile" => hostile::rows(),
         "secrets" => secrets::rows(wanted.seed),
         "gateway" => gateway::rows(),
         "gateway-streams" => gateway_streams::rows(),

@@ -1,0 +1,56 @@
+//! The engines: one function for each reader of text from outside, as the services call it.
+
+mod memory;
+mod prompts;
+mod sessions;
+mod terminal;
+
+/// One reader of text from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct TextEngine {
+    pub name: &'static str,
+    /// Reads a text in every way that the services do, and drops the results.
+    pub read: fn(&str),
+}
+
+const fn of(name: &'static str, read: fn(&str)) -> TextEngine {
+    TextEngine { name, read }
+}
+
+/// All engines, in the order of their crates' names.
+pub const ENGINES: &[TextEngine] = &[
+    of("compactor: instructions, answers", prompts::compactor),
+    of("compactor: embedded summary", sessions::summary),
+    of("compactor: text of a span", sessions::span),
+    of("context: view, placeholders", sessions::view),
+    of("days: dates", prompts::dates),
+    of("dream: plan", memory::dream),
+    of("extractor: rules", memory::extraction),
+    of("extractor: comparison with topics", memory::comparison),
+    of("extractor: a model's calls", memory::desk),
+    of("facts: messages", sessions::facts),
+    of("facts: tool results", sessions::tool_results),
+    of("hook-events: input", sessions::hooks),
+    of("install: other programs' settings", terminal::settings),
+    of("instructions: files, imports, patterns", memory::instructions),
+    of("memdir: front matter", memory::front_matter),
+    of("memdir: index", memory::index),
+    of("memdir: lint", memory::lint),
+    of("memdir: prompts, tool", memory::shown),
+    of("model: provider's errors", prompts::provider_errors),
+    of("names: names, words, statements", prompts::names),
+    of("prefix-match: comparison of messages", sessions::likeness),
+    of("recall: questions", prompts::questions),
+    of("recall: index of messages", sessions::indexed),
+    of("recall: snippets", prompts::snippets),
+    of("recall: topics", memory::topics),
+    of("secrets: scan", prompts::secrets),
+    of("session-file: lines", sessions::session_file),
+    of("session-memory: notes", memory::notes),
+    of("session-memory: notes from facts", sessions::notes),
+    of("sse: events", prompts::events),
+    of("terminal: escapes, lines", terminal::escapes),
+    of("tokens: counts", prompts::tokens),
+    of("transcript: JSON", sessions::json),
+    of("transcript: messages, titles", sessions::messages),
+];

@@ -1,0 +1,216 @@
+//! Readers of Markdown: topics, indexes, instruction files and notes.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bethink_dream::{DreamDirectory, DreamTopic, TaughtTopic, diff, plan};
+use bethink_extractor::embedded::{ExtractionInput, KnownTopic, extract};
+use bethink_extractor::forget::TopicStep;
+use bethink_extractor::model::MemoryCopy;
+use bethink_extractor::model::spot::MemorySpot;
+use bethink_extractor::unwanted::{By, Version};
+use bethink_extractor::{Meaning, forget, unwanted};
+use bethink_facts::RecordedStatement;
+use bethink_instructions::{
+    Disk, FileLook, FileType, InstructionPlaces, InstructionRequest, load, render,
+};
+use bethink_memdir::header::{self, HeaderChange};
+use bethink_memdir::index::{self, TopicLine};
+use bethink_memdir::lint::{self, Directory, TopicFile};
+use bethink_memdir::prompt::{self, RecalledText};
+use bethink_memdir::tool::{edit, show};
+use bethink_memdir::{Hash, Name, Scope, unseen};
+use bethink_recall::topics::{Card, Catalog, CatalogQuery, TopicId, select};
+use bethink_session_memory::document::Document;
+use bethink_session_memory::{NotesBudget, NotesDraft, Template, WrittenNotes, text_edits, update};
+use bethink_transcript::{Seq, UnixMicros};
+
+/// Window of the model for which notes are made, in tokens.
+const WINDOW: u64 = 200_000;
+const NOW: UnixMicros = UnixMicros(1_764_000_000_000_000);
+
+fn name() -> Name {
+    Name::suggest("a topic")
+}
+
+pub(super) fn extraction(text: &str) {
+    let said = [RecordedStatement::new(Seq(1), text)];
+    let input =
+        ExtractionInput { said: &said, known: &[], refused: &[], session: "s", time: "2026-11-22" };
+    let _ = extract(&input);
+}
+
+/// A short lesson is compared with a long topic, whose lines a person may have removed.
+pub(super) fn comparison(text: &str) {
+    let said = [RecordedStatement::new(Seq(1), "Always use tabs. Never push to main.")];
+    let known = KnownTopic {
+        name: name(),
+        hash: Hash::of(text.as_bytes()),
+        text: text.to_owned(),
+        scope: Scope::Private,
+    };
+    let refused = [Meaning::of(text)];
+    let input = ExtractionInput {
+        said: &said,
+        known: &[known],
+        refused: &refused,
+        session: "s",
+        time: "2026-11-22",
+    };
+    let _ = extract(&input);
+    let version = |by, text: Option<&str>| Version { by, text: text.map(str::to_owned) };
+    let _ = unwanted(&[version(By::Extraction, Some(text)), version(By::Person, None)]);
+    let longer = format!("{text}\nby hand\n");
+    let steps = [TopicStep { before: None, after: text.to_owned() }];
+    let _ = forget(&longer, &steps);
+}
+
+pub(super) fn desk(text: &str) {
+    let mut copy = MemoryCopy::new(vec![(name(), text.to_owned())], text.to_owned(), Vec::new());
+    let _ = copy.grep("/m", text, &MemorySpot::Directory);
+    let _ = copy.grep("/m", "a.*b.*c", &MemorySpot::Directory);
+    let _ = copy.list("/m", Some(text), &MemorySpot::Directory);
+    let _ = MemorySpot::parse("/m", text);
+    let _ = copy.write(&MemorySpot::Topic(name()), text);
+}
+
+pub(super) fn dream(text: &str) {
+    let topic = |number: usize| DreamTopic {
+        name: name().numbered(number),
+        text: text.to_owned(),
+        modified: NOW,
+        untouched: true,
+        put_back: false,
+    };
+    let directory = DreamDirectory {
+        scope: Scope::Private,
+        index: Some(text.to_owned()),
+        index_put_back: false,
+        topics: vec![topic(1)],
+        unread: Vec::new(),
+    };
+    let taught = [TaughtTopic { name: name(), text: text.to_owned() }];
+    let _ = diff(&plan(&directory, &taught, NOW));
+}
+
+pub(super) fn front_matter(text: &str) {
+    let closed = format!("---\n{text}\n---\nbody\n");
+    for text in [text, &closed] {
+        let _ = header::read(text);
+        let _ = header::with(text, &[HeaderChange::Name("n"), HeaderChange::Description(text)]);
+        let _ = header::guess_kind(text);
+        let _ = header::read(text).header.described(text);
+    }
+}
+
+pub(super) fn index(text: &str) {
+    let name = name();
+    let _ = index::lines(text);
+    let _ = index::shown(text);
+    let _ = index::warnings(text);
+    let _ = index::add(text, &name, "a", "b");
+    let _ = index::remove(text, &name);
+    let _ = index::rebuild(text, &[TopicLine { name: &name, title: "a", description: "b" }]);
+    let _ = index::merge("", text, text);
+    let texts = [text.to_owned(), text.to_owned()];
+    let _ = prompt::index(&["/m".to_owned(), "/m/team".to_owned()], &texts);
+    let _ = prompt::index_news(&[String::new(), String::new()], &texts);
+}
+
+pub(super) fn lint(text: &str) {
+    let names = [name(), name().numbered(2)];
+    let topics: Vec<TopicFile<'_>> = names.iter().map(|name| TopicFile { name, text }).collect();
+    let directory =
+        Directory { scope: Scope::Private, index: Some(text), topics: &topics, strange: &[] };
+    let _ = lint::lint(&directory);
+}
+
+pub(super) fn shown(text: &str) {
+    let name = name();
+    let _ = prompt::guarded(text);
+    let _ = prompt::guarded_line(text);
+    let _ = prompt::excerpt(text);
+    let _ = prompt::recalled(&RecalledText {
+        scope: Scope::Private,
+        name: &name,
+        path: "/m/a.md",
+        text,
+        modified: NOW,
+        now: NOW,
+    });
+    let _ = unseen::find(text);
+    let _ = unseen::strip(text);
+    let _ = show::file("/memories/a.md", text, None);
+    let _ = edit::replace("/memories/a.md", text, "a", "b");
+    let _ = edit::replace("/memories/a.md", text, &format!("{text}x"), "b");
+    let _ = edit::insert("/memories/a.md", text, 1, text);
+    let _ = Name::suggest(text);
+    let _ = Name::parse(text);
+}
+
+pub(super) fn topics(text: &str) {
+    let mut catalog = Catalog::default();
+    catalog.put(TopicId(1), &Card { name: text, title: text, description: text }, text);
+    catalog.settle();
+    let query = CatalogQuery { question: text, limit: 5, ..CatalogQuery::default() };
+    let picks = select::select(&catalog, &query);
+    let _ = select::why(&catalog, text, TopicId(1));
+    let _ = (picks, select::ranked(&catalog, &query));
+}
+
+pub(super) fn notes(text: &str) {
+    let template = Template::default();
+    let budget = NotesBudget::for_window(WINDOW);
+    let last = WrittenNotes::default();
+    let updated = update(&template, NotesDraft::default(), &last, Some(text), &budget);
+    let again = update(&template, NotesDraft::default(), &updated.written, Some(text), &budget);
+    let _ = budget.cut(&again.text, &template, "/notes");
+    let _ = Document::parse(text, 6);
+    let _ = Template::parse(text.as_bytes());
+    let _ = text_edits(text);
+}
+
+/// A project whose `CLAUDE.md` is the text, and a rule with the text as its pattern.
+struct OneFile<'a> {
+    text: &'a str,
+}
+
+impl Disk for OneFile<'_> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
+        let node = match path.extension() {
+            Some(_) if path.ends_with("CLAUDE.md") || path.ends_with("rule.md") => FileType::File,
+            None if path.components().count() < 5 => FileType::Directory,
+            _ => return Err(io::ErrorKind::NotFound.into()),
+        };
+        let bytes = self.text.len() as u64;
+        Ok(FileLook { real: path.to_path_buf(), node, bytes })
+    }
+
+    fn read(&self, real: &Path, _most: u64) -> io::Result<Vec<u8>> {
+        let text = match real.ends_with("rule.md") {
+            true => format!("---\npaths: {}\n---\n{}", self.text, self.text),
+            false => self.text.to_owned(),
+        };
+        Ok(text.into_bytes())
+    }
+
+    fn list(&self, _dir: &Path, _most: usize) -> io::Result<Vec<String>> {
+        Ok(vec!["rule.md".to_owned()])
+    }
+}
+
+pub(super) fn instructions(text: &str) {
+    let root = PathBuf::from("/p");
+    let places = InstructionPlaces {
+        managed: "/etc/none".into(),
+        home: None,
+        root: root.clone(),
+        cwd: root,
+    };
+    let touched = [PathBuf::from("/p/src/lib.rs")];
+    let approved = BTreeSet::new();
+    let request = InstructionRequest { places: &places, touched: &touched, approved: &approved };
+    let found = load(&OneFile { text }, request);
+    let _ = render::part(&found.chain);
+}

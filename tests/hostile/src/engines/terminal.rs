@@ -1,0 +1,35 @@
+//! Readers of other programs' files, and what is printed on a terminal.
+
+use std::path::PathBuf;
+
+use bethink_install::{ClientPlaces, InstallAgent, InstallRequest, files, unified_diff};
+use bethink_terminal::{StyledText, Tone};
+
+/// Width of a terminal, in columns.
+const COLUMNS: usize = 80;
+
+pub(super) fn settings(text: &str) {
+    let places = ClientPlaces {
+        person: PathBuf::from("/h"),
+        config: PathBuf::from("/h/.config"),
+        ..ClientPlaces::default()
+    };
+    let wanted = InstallRequest { program: "/bin/bethink".to_owned(), ..InstallRequest::default() };
+    for agent in InstallAgent::ALL {
+        for file in files(agent, &places, &wanted) {
+            let _ = file.put_in(Some(text));
+            let _ = file.state(Some(text));
+        }
+    }
+    let _ = unified_diff("a", Some(text), Some("b"));
+}
+
+pub(super) fn escapes(text: &str) {
+    let styled = || StyledText::new().put(Tone::Plain, text);
+    let _ = styled().fitted(COLUMNS);
+    let _ = styled().wrapped(COLUMNS, 2);
+    let _ = styled().width();
+    let _ = bethink_terminal::wrapped(text, COLUMNS);
+    let _ = bethink_terminal::paragraphs(text, COLUMNS);
+    let _ = bethink_terminal::hanging(&StyledText::new(), Tone::Plain, text, COLUMNS);
+}
