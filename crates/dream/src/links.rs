@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 
 use bethink_memdir::Name;
+use bethink_memdir::name::{MOST_BYTES, MOST_PARTS};
 
 use crate::bench::DreamBench;
+
+/// Maximum size of a name that is looked for, in bytes.
+const NAME_BYTES: usize = MOST_PARTS * (MOST_BYTES + 1);
 
 /// Returns topics that are linked or whose file is named. Links in the index do not count, because it is updated.
 pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
@@ -26,13 +30,15 @@ pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
 fn targets(text: &str) -> BTreeSet<&str> {
     let wiki = text.match_indices("[[").filter_map(|(at, _)| {
         let rest = &text[at + 2..];
+        let rest = &rest[..rest.floor_char_boundary(NAME_BYTES)];
         rest.get(..rest.find(['|', '#', ']', '\n'])?)
     });
     let file = text.match_indices(".md").map(|(end, _)| {
         let outside =
             |c: char| c.is_whitespace() || matches!(c, '(' | '<' | '[' | '`' | '"' | '\'');
-        let start = text[..end].rfind(outside).map_or(0, |at| at + 1);
-        text.get(start..end).unwrap_or_default().trim_start_matches(|c: char| !c.is_alphanumeric())
+        let before = &text[text.ceil_char_boundary(end.saturating_sub(NAME_BYTES))..end];
+        let name = before.rsplit(outside).next().unwrap_or_default();
+        name.trim_start_matches(|c: char| !c.is_alphanumeric())
     });
     let last = |target: &str| target.rfind('/').map_or(0, |at| at + 1);
     wiki.chain(file).flat_map(|target| [target, &target[last(target)..]]).collect()

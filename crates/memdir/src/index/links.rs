@@ -2,6 +2,7 @@
 //!
 //! No Markdown parser is used: wikilinks are not Markdown, and an edit needs a link's exact bytes in its line.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::name::Name;
@@ -35,19 +36,26 @@ impl Link {
     }
 }
 
+/// Maximum size of a wikilink, and of a link's destination with its title, in bytes. Names are shorter.
+const LINK_BYTES: usize = 2_000;
+
 /// Returns a line's links in order, without those in code and without images.
 pub(crate) fn links(line: &str) -> Vec<Link> {
+    if !line.contains('[') {
+        return Vec::new();
+    }
     let bytes = line.as_bytes();
+    let marks = LineMarks::of(line);
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         at = match byte {
             b'\\' => at + 2,
-            b'`' => after_code(line, at),
+            b'`' => marks.after_code(at),
             b'!' if bytes.get(at + 1) == Some(&b'[') => {
-                inline(line, at + 1).map_or(at + 1, |image| image.range.end)
+                inline(line, &marks, at + 1).map_or(at + 1, |image| image.range.end)
             }
-            b'[' => match wikilink(line, at).or_else(|| inline(line, at)) {
+            b'[' => match wikilink(line, at).or_else(|| inline(line, &marks, at)) {
                 Some(link) => {
                     let end = link.range.end;
                     found.push(link);
@@ -61,20 +69,61 @@ pub(crate) fn links(line: &str) -> Vec<Link> {
     found
 }
 
-/// Returns the position after inline code that begins at `at`, or after its backticks if nothing ends it.
-fn after_code(line: &str, at: usize) -> usize {
-    let run = line[at..].bytes().take_while(|byte| *byte == b'`').count();
-    let (from, mark) = (at + run, &line[at..at + run]);
-    let closing = line[from..].match_indices(mark).find(|(found, _)| {
-        let (before, after) = (from + found, from + found + run);
-        !line[..before].ends_with('`') && !line[after..].starts_with('`')
+/// Where the code and the brackets of a line end, found in one pass: a search from each of them would be quadratic.
+struct LineMarks {
+    code: HashMap<usize, usize>,
+    brackets: HashMap<usize, usize>,
+}
+
+impl LineMarks {
+    fn of(line: &str) -> Self {
+        let mut marks = Self { code: code(line), brackets: HashMap::new() };
+        let bytes = line.as_bytes();
+        let (mut open, mut at) = (Vec::new(), 0);
+        while let Some(byte) = bytes.get(at) {
+            at = match byte {
+                b'\\' => at + 2,
+                b'`' => marks.after_code(at),
+                b'[' => {
+                    open.push(at);
+                    at + 1
+                }
+                b']' => {
+                    marks.brackets.extend(open.pop().map(|begin| (begin, at)));
+                    at + 1
+                }
+                _ => at + 1,
+            };
+        }
+        marks
+    }
+
+    /// Returns the position after inline code that begins at `at`, or after its backticks if nothing ends it.
+    fn after_code(&self, at: usize) -> usize {
+        self.code.get(&at).copied().unwrap_or(at + 1)
+    }
+}
+
+/// Maps each run of backticks to the end of the code that it begins, or to its own end.
+fn code(line: &str) -> HashMap<usize, usize> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for (at, _) in line.match_indices('`') {
+        match runs.last_mut() {
+            Some((_, end)) if *end == at => *end += 1,
+            _ => runs.push((at, at + 1)),
+        }
+    }
+    let mut next: HashMap<usize, usize> = HashMap::new();
+    let ends = runs.into_iter().rev().map(|(begin, end)| {
+        let closing = next.insert(end - begin, end);
+        (begin, closing.unwrap_or(end))
     });
-    closing.map_or(from, |(found, _)| from + found + run)
+    ends.collect()
 }
 
 /// Parses `[[name]]` or `[[name#part|title]]`.
 fn wikilink(line: &str, at: usize) -> Option<Link> {
-    let inner = line[at..].strip_prefix("[[")?;
+    let inner = near(&line[at..]).strip_prefix("[[")?;
     let inner = &inner[..inner.find("]]")?];
     let (target, title) = inner.split_once('|').unwrap_or((inner, inner));
     let name = target.split('#').next().unwrap_or_default().trim();
@@ -87,9 +136,9 @@ fn wikilink(line: &str, at: usize) -> Option<Link> {
 }
 
 /// Parses `[title](destination "more")`.
-fn inline(line: &str, at: usize) -> Option<Link> {
-    let close = closing(line, at)?;
-    let rest = line[close + 1..].strip_prefix('(')?;
+fn inline(line: &str, marks: &LineMarks, at: usize) -> Option<Link> {
+    let close = *marks.brackets.get(&at)?;
+    let rest = near(&line[close + 1..]).strip_prefix('(')?;
     let start = close + 2;
     let (destination, after) = destination(rest)?;
     let end = start + after + end_of_title(&rest[after..])?;
@@ -101,26 +150,8 @@ fn inline(line: &str, at: usize) -> Option<Link> {
     })
 }
 
-/// Returns the bracket that closes the one at `at`.
-fn closing(line: &str, at: usize) -> Option<usize> {
-    let bytes = line.as_bytes();
-    let (mut depth, mut here) = (0usize, at);
-    loop {
-        here = match bytes.get(here)? {
-            b'\\' => here + 2,
-            b'`' => after_code(line, here),
-            b'[' => {
-                depth += 1;
-                here + 1
-            }
-            b']' if depth == 1 => return Some(here),
-            b']' => {
-                depth -= 1;
-                here + 1
-            }
-            _ => here + 1,
-        };
-    }
+fn near(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LINK_BYTES)]
 }
 
 /// Returns the destination after `(`, and where it ends.
@@ -131,8 +162,10 @@ fn destination(rest: &str) -> Option<(String, usize)> {
         let end = inner.find('>')?;
         return Some((unescaped(&inner[..end]), start + end + 2));
     }
-    let (mut depth, mut escaped) = (0usize, false);
+    let (mut depth, mut escaped, mut was_space) = (0usize, false, false);
     for (at, c) in text.char_indices() {
+        let begins_space = c.is_whitespace() && !was_space;
+        was_space = c.is_whitespace();
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
@@ -140,7 +173,7 @@ fn destination(rest: &str) -> Option<(String, usize)> {
             ')' if depth > 0 => depth -= 1,
             ')' => return Some((unescaped(&text[..at]), start + at)),
             // Many people do not escape spaces in names, so a title is recognized by its quotes.
-            _ if c.is_whitespace() && is_title(&text[at..]) => {
+            _ if begins_space && is_title(&text[at..]) => {
                 return Some((unescaped(&text[..at]), start + at));
             }
             _ => {}

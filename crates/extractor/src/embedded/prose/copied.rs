@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
+use regex::{RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Deserializer};
-
-use crate::embedded::table::Patterns;
 
 /// Parsed at first use. The file is compiled into the program and a test parses it, so this always succeeds.
 static SHAPES: LazyLock<CopiedShapes> =
@@ -22,20 +21,27 @@ struct CopiedShapes {
     output_beginnings: Vec<String>,
     log_levels: Vec<String>,
     #[serde(deserialize_with = "ignoring_case")]
-    output: Patterns,
+    output: RegexSet,
     #[serde(deserialize_with = "ignoring_case")]
-    quotation: Patterns,
+    quotation: RegexSet,
     #[serde(deserialize_with = "ignoring_case")]
-    byline: Patterns,
+    byline: RegexSet,
     byline_words: Vec<String>,
     #[serde(deserialize_with = "ignoring_case")]
-    closing: Patterns,
+    closing: RegexSet,
 }
 
-fn ignoring_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Patterns, D::Error> {
+/// Maximum size of the cache of a set's automaton states, in bytes. Each line of each message is compared with the sets, and
+/// a smaller cache makes that ten times slower.
+const CACHE_BYTES: usize = 1 << 20;
+
+/// Compiles patterns so that they ignore case, and that the ends of words are those of ASCII, which is faster.
+fn ignoring_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RegexSet, D::Error> {
     let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    let texts: Vec<String> = texts.iter().map(|text| format!("(?i){text}")).collect();
-    Patterns::try_from(texts).map_err(serde::de::Error::custom)
+    let texts = texts.iter().map(|text| text.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]"));
+    let set =
+        RegexSetBuilder::new(texts).case_insensitive(true).dfa_size_limit(CACHE_BYTES).build();
+    set.map_err(serde::de::Error::custom)
 }
 
 /// Maximum size of a line that is a header, a label or a byline, in bytes: a longer one is prose or data.
@@ -64,7 +70,7 @@ pub(super) fn is_output(body: &str) -> bool {
         || begins(body.trim_start_matches('['), &SHAPES.log_levels)
         || body.ends_with(['{', ';'])
         || is_commit(body)
-        || SHAPES.output.match_any(beginning)
+        || SHAPES.output.is_match(beginning)
 }
 
 /// Whether a line begins with the short hash of a commit, perhaps after the signs of a graph.
@@ -88,12 +94,12 @@ pub(super) fn is_mostly_signs(body: &str) -> bool {
 
 /// Whether a line begins a quotation that goes on to the end of the message.
 pub(super) fn begins_quotation(body: &str) -> bool {
-    body.len() <= HEADER_BYTES && (SHAPES.quotation.match_any(body) || is_byline(body))
+    body.len() <= HEADER_BYTES && (SHAPES.quotation.is_match(body) || is_byline(body))
 }
 
 /// Whether a line ends a quotation that began before it, such as the greeting of a mail.
 pub(super) fn closes_quotation(body: &str) -> bool {
-    body.len() <= HEADER_BYTES && SHAPES.closing.match_any(body)
+    body.len() <= HEADER_BYTES && SHAPES.closing.is_match(body)
 }
 
 /// Whether a line has only a name and a time.
@@ -108,7 +114,7 @@ fn is_byline(body: &str) -> bool {
     };
     body.ends_with(|c: char| c.is_ascii_digit() || "mM.)]r".contains(c))
         && body.split_whitespace().enumerate().all(is_name)
-        && SHAPES.byline.match_any(body)
+        && SHAPES.byline.is_match(body)
 }
 
 /// Returns where a pasted conversation begins in a line: at `Human:`, `User:` or `Assistant:`.
@@ -133,6 +139,9 @@ pub(super) fn speaker(body: &str) -> Option<usize> {
 /// Whether a text begins with a speaker's label: a name, perhaps a number or a time, and a colon.
 fn names_speaker(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(2 * LABEL_BYTES)];
+    if !head.contains([':', '：']) {
+        return false;
+    }
     let is_label = |rest: &str| {
         rest.split_once([':', '：'])
             .is_some_and(|(between, _)| !between.contains(char::is_alphabetic))
