@@ -193,9 +193,12 @@ fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
         let opens = |c: char| c.is_uppercase() || matches!(c, '`' | '*' | '"' | '“' | '~');
         rest.trim().is_empty() || rest.starts_with(' ') && next.is_some_and(opens)
     };
-    line.match_indices(['.', '!', '?'])
-        .map(|(at, mark)| at + mark.len())
-        .filter(move |end| begins(&line[*end..]) && !is_code(line, *end))
+    let (mut read, mut in_code) = (0, false);
+    line.match_indices(['.', '!', '?']).map(|(at, mark)| at + mark.len()).filter(move |end| {
+        in_code ^= is_code(&line[read..], *end - read);
+        read = *end;
+        !in_code && begins(&line[*end..])
+    })
 }
 
 /// Whether the position is between two backticks of its line.

@@ -56,10 +56,11 @@ pub fn find(text: &str) -> Vec<Sighting> {
 fn in_line(number: usize, from: usize, line: &str) -> Vec<Sighting> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let chars: Vec<char> = line.chars().collect();
+    let is_right_to_left = chars.iter().copied().any(is_right_to_left);
     let seen = line.char_indices().enumerate().filter_map(|(at, (offset, code))| {
         let kind = kind(code)?;
         let byte_order_mark = number == 1 && at == 0 && code == '\u{feff}';
-        let legitimate = byte_order_mark || is_legitimate(&chars, at, kind);
+        let legitimate = byte_order_mark || is_legitimate(&chars, at, kind, is_right_to_left);
         let sighting = Sighting { at: from + offset, line: number, column: at + 1, code, kind };
         (!legitimate).then_some(sighting)
     });
@@ -92,12 +93,13 @@ fn is_format(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
 }
 
-fn is_legitimate(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
+/// `is_right_to_left`: whether the line has right-to-left letters.
+fn is_legitimate(chars: &[char], at: usize, kind: InvisibleKind, is_right_to_left: bool) -> bool {
     let before = at.checked_sub(1).map(|at| chars[at]);
     let after = chars.get(at + 1).copied();
     let beside = |test: fn(char) -> bool| before.is_some_and(test) || after.is_some_and(test);
     match (kind, chars[at]) {
-        (InvisibleKind::Mark, _) => is_mark_legitimate(chars, at),
+        (InvisibleKind::Mark, _) => is_right_to_left && !is_in_latin(chars, at),
         // A selector, a skin tone or a complete flag may come between the parts of an emoji.
         (InvisibleKind::ZeroWidth, '\u{200d}') => {
             let joins = before.is_some_and(is_emoji_end) && after.is_some_and(is_symbol);
@@ -116,22 +118,27 @@ fn is_legitimate(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
     }
 }
 
-/// A direction mark is legitimate in a line with right-to-left letters, but not inside a Latin word.
-fn is_mark_legitimate(chars: &[char], at: usize) -> bool {
+/// Whether a character is inside a Latin word, where a direction mark is not legitimate.
+fn is_in_latin(chars: &[char], at: usize) -> bool {
     let latin = |c: Option<&char>| c.is_some_and(char::is_ascii_alphanumeric);
-    let inside = latin(at.checked_sub(1).and_then(|at| chars.get(at))) && latin(chars.get(at + 1));
-    !inside && chars.iter().any(|c| is_right_to_left(*c))
+    latin(at.checked_sub(1).and_then(|at| chars.get(at))) && latin(chars.get(at + 1))
 }
+
+/// Maximum number of tags of a flag: six letters or digits, and an end tag. No more are looked at, because a text may
+/// consist of tags.
+const FLAG_TAGS: usize = 7;
 
 /// Whether a tag is part of a flag such as Scotland's: a black flag, two to six letters or digits, and an end tag.
 fn is_in_flag(chars: &[char], at: usize) -> bool {
     let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
-    let from = chars[..at].iter().rposition(|c| !is_tag(c));
+    let near = at.saturating_sub(FLAG_TAGS);
+    let from = chars[near..at].iter().rposition(|c| !is_tag(c)).map(|from| near + from);
     let Some(from) = from.filter(|from| chars[*from] == '\u{1f3f4}') else { return false };
-    let tags: Vec<char> = chars[from + 1..].iter().copied().take_while(|c| is_tag(c)).collect();
+    let tags = chars[from + 1..].iter().copied().take_while(|c| is_tag(c)).take(FLAG_TAGS + 1);
+    let tags: Vec<char> = tags.collect();
     let Some((end, letters)) = tags.split_last() else { return false };
     let spells = |c: &char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    *end == '\u{e007f}' && (2..=6).contains(&letters.len()) && letters.iter().all(spells)
+    *end == '\u{e007f}' && (2..FLAG_TAGS).contains(&letters.len()) && letters.iter().all(spells)
 }
 
 /// Whether the selector is defined for the character before it.

@@ -13,8 +13,15 @@ pub fn find(text: &str) -> Vec<Sighting> {
     let mut found = bethink_invisible_chars::find(text);
     if found.iter().any(|one| one.kind == InvisibleKind::Bidi) {
         let lines: Vec<&str> = text.split('\n').collect();
-        let closes = |line: usize| lines.get(line - 1).is_some_and(|line| directions_close(line));
-        found.retain(|one| one.kind != InvisibleKind::Bidi || !closes(one.line));
+        // The last line that was checked: a line may consist of these characters.
+        let mut checked = (0, false);
+        found.retain(|one| {
+            if one.kind == InvisibleKind::Bidi && checked.0 != one.line {
+                let closes = lines.get(one.line - 1).is_some_and(|line| directions_close(line));
+                checked = (one.line, closes);
+            }
+            one.kind != InvisibleKind::Bidi || !checked.1
+        });
     }
     found
 }

@@ -60,6 +60,8 @@ pub const HOSTILE_TEXTS: &[HostileText] = &[
     same!("letters that grow in lower case", "İ"),
     same!("zero-width characters", "a\u{200b}"),
     same!("hidden tag characters", "\u{e0041}"),
+    same!("direction marks", "a\u{200e} "),
+    same!("directions that never end", "\u{202a}a"),
     same!("combining marks", "a\u{301}\u{302}"),
     same!("one letter with many marks", "\u{301}"),
     same!("backslashes", "\\"),

@@ -15,8 +15,9 @@ pub(super) fn settings(text: &str) {
         ..ClientPlaces::default()
     };
     let wanted = InstallRequest { program: "/bin/bethink".to_owned(), ..InstallRequest::default() };
-    for agent in InstallAgent::ALL {
-        for file in files(agent, &places, &wanted) {
+    // One agent has settings in JSON, the other in TOML.
+    for agent in [InstallAgent::ClaudeCode, InstallAgent::Codex] {
+        for file in files(agent, &places, &wanted).iter().take(1) {
             let _ = file.put_in(Some(text));
             let _ = file.state(Some(text));
         }
