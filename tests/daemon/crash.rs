@@ -1,4 +1,4 @@
-//! `kill -9` at random moments while eight writers append: every acknowledged message is stored, once.
+//! `kill -9` at random moments while clients make every kind of write: all that was acknowledged is there, once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
@@ -15,5 +15,5 @@ fn what_was_acknowledged_survives_kill_9_once() {
     let tally = kill_loop::run(cycles, seed);
     println!("{tally} (seed {seed})");
     assert!(tally.is_clean(), "{tally:?}");
-    assert!(tally.acknowledged >= cycles, "the writers hardly wrote: {tally}");
+    assert!(tally.acknowledged >= cycles as u64, "the writers hardly wrote: {tally}");
 }

@@ -2,6 +2,7 @@
 
 mod docs;
 mod house;
+mod mutations;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ cargo xtask house [OPTIONS]  count lines, import cycles and repeated names; --ch
                              --verbose lists what was counted
 cargo xtask kill-loop [N]    kill the daemon N times at random moments, and count lost messages
 cargo xtask man DIR          write the manual pages
+cargo xtask mutations [NAME] take each safeguard out, and expect that its test fails
 cargo xtask openapi          write openapi.json from the handlers
 cargo xtask release          build an archive of static programs for this machine, and test it";
 
@@ -36,6 +38,9 @@ fn main() -> Result<()> {
         ["kill-loop"] => kill_loop(KILLS),
         ["kill-loop", cycles] => kill_loop(cycles),
         ["man", dir] => man(dir),
+        ["mutations", names @ ..] => {
+            mutations::mutations(root(), &target(), names, &mut std::io::stdout().lock())
+        }
         ["openapi"] => openapi(),
         ["release"] => run(&root().join("deploy/release/release"), &[] as &[&str]),
         _ => bail!("{USAGE}"),

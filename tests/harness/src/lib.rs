@@ -6,7 +6,7 @@
 //! mistake in one can't be repeated here.
 //!
 //! Reading order: [`daemon`] → [`http`] → [`events`] → [`say`] → [`prompt`] → [`rng`] → [`history`] →
-//! [`kill_loop`] → [`disk`] → [`wait`], and for memory directories [`swaps`] and [`saves`]
+//! [`writes`] (`marks`) → [`kill_loop`] → [`disk`] → [`wait`], and for memory directories [`swaps`] and [`saves`]
 //! (`checkouts`, [`door`]).
 
 // Test code panics where an expectation fails.
@@ -20,12 +20,14 @@ pub mod events;
 pub mod history;
 pub mod http;
 pub mod kill_loop;
+mod marks;
 pub mod prompt;
 pub mod rng;
 pub mod saves;
 pub mod say;
 pub mod swaps;
 pub mod wait;
+pub mod writes;
 
 pub use daemon::{Daemon, Exit, Home};
 pub use events::EventStream;

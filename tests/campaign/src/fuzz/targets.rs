@@ -1,0 +1,130 @@
+//! The parsers that read text from outside, each with what must be true of every input.
+
+use bethink_hook_events::{Delivery, HookInput};
+use bethink_memdir::{Name, header, index};
+use bethink_session_file::{SessionFileReader, lines};
+use bethink_session_memory::{NotesBudget, NotesDraft, Template, WrittenNotes, update};
+use bethink_sse::Decoder;
+use bethink_transcript::message::MessageSource;
+use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, json, text};
+use bytes::Bytes;
+
+use super::{git_output, settings_files};
+
+/// A parser under test.
+#[derive(Clone, Copy, Debug)]
+pub struct FuzzTarget {
+    /// Also the name of its folder of examples.
+    pub name: &'static str,
+    /// Panics if something is wrong.
+    pub check: fn(&[u8]),
+}
+
+pub const ALL: [FuzzTarget; 8] = [
+    FuzzTarget { name: "session-file", check: session_file },
+    FuzzTarget { name: "sse", check: sse },
+    FuzzTarget { name: "front-matter", check: front_matter },
+    FuzzTarget { name: "json-spans", check: json_spans },
+    FuzzTarget { name: "markdown", check: markdown },
+    FuzzTarget { name: "git-output", check: git_output::check },
+    FuzzTarget { name: "hook-input", check: hook_input },
+    FuzzTarget { name: "settings-files", check: settings_files::check },
+];
+
+/// The lines of a file together are the file, and it does not matter in what pieces it arrives.
+fn session_file(input: &[u8]) {
+    let joined = |lines: &[bethink_session_file::SessionLine]| -> Vec<u8> {
+        lines.iter().flat_map(|l| [&l.head[..], l.raw(), &l.tail[..]].concat()).collect()
+    };
+    let (whole, _) = lines(Bytes::copy_from_slice(input));
+    assert!(joined(&whole) == input, "the lines are not the file");
+    let (mut reader, mut pieces) = (SessionFileReader::default(), Vec::new());
+    for chunk in input.chunks(1 + input.len() / 3) {
+        reader.feed(Bytes::copy_from_slice(chunk), |line| pieces.push(line));
+    }
+    reader.finish(|line| pieces.push(line));
+    assert!(joined(&pieces) == input, "the lines of the pieces are not the file");
+    assert_eq!(whole.len(), pieces.len(), "the pieces have other lines");
+}
+
+/// Events are the same in whatever pieces the bytes arrive.
+fn sse(input: &[u8]) {
+    const MOST: usize = 64 << 10;
+    let (mut whole, mut pieces) = (Vec::new(), Vec::new());
+    let all = Decoder::new(MOST).push(input, &mut whole);
+    let mut decoder = Decoder::new(MOST);
+    let step = 1 + input.len() / 7;
+    let one_by_one = input.chunks(step).try_for_each(|chunk| decoder.push(chunk, &mut pieces));
+    assert_eq!(all, one_by_one);
+    assert_eq!(whole, pieces);
+}
+
+/// A topic's text can be read; a header that is written is read again.
+fn front_matter(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let topic = header::read(&text);
+    let written = header::write(&topic.header, topic.body);
+    let again = header::read(&written);
+    let rewritten = header::write(&again.header, again.body);
+    assert_eq!(rewritten, written, "a header that was written is read as another one");
+}
+
+/// The cursor accepts what serde accepts, as far as it goes; parts of a message keep its bytes.
+fn json_spans(input: &[u8]) {
+    let mut cursor = json::Cursor::new(input);
+    let skipped = cursor.skip().is_ok() && cursor.end().is_ok();
+    let by_serde = serde_json::from_slice::<&serde_json::value::RawValue>(input).is_ok();
+    let deep = json::depth(input) >= SERDE_DEPTH;
+    assert!(skipped == by_serde || deep, "the cursor: {skipped}, serde: {by_serde}");
+    let text = String::from_utf8_lossy(input);
+    json::for_each_json_string(&text, |_| {});
+    if let Some(mended) = json::without_lone_surrogates(&text) {
+        assert_eq!(mended.len(), text.len());
+        let text = String::from_utf8_lossy(&mended);
+        assert!(json::without_lone_surrogates(&text).is_none(), "a lone surrogate is left");
+    }
+    let Ok(id) = MessageId::new("m1") else { return };
+    let meta = MessageMeta { seq: Seq(1), id, created_at: UnixMicros(0) };
+    let raw = Bytes::copy_from_slice(input);
+    if let Ok(message) = Message::parse(meta, raw, MessageSource::Client) {
+        assert!(serde_json::from_slice::<serde_json::Value>(message.raw()).is_ok());
+        message.blocks.iter().for_each(|block| drop(block.text()));
+    }
+}
+
+/// Deeper values are left to the cursor's own limit.
+const SERDE_DEPTH: usize = 120;
+
+/// Notes keep every line; an index finds its entries and can be changed.
+fn markdown(input: &[u8]) {
+    let source = String::from_utf8_lossy(input);
+    let lines: Vec<&str> = source.lines().collect();
+    assert_eq!(text::closed_fences(&lines).len(), lines.len());
+    let plain = text::plain(&source);
+    assert!(!plain.contains('\u{1b}'), "an escape is left");
+    let notes = notes_of(&source);
+    assert_eq!(notes_of(&notes), notes, "notes change when they are read and written");
+    drop((index::entries(&source), index::shown(&source), index::warnings(&source)));
+    assert_eq!(index::merge(&source, &source, &source), source, "a merge of nothing");
+    if let Ok(name) = Name::parse("fog") {
+        let added = index::add(&source, &name, "Fog", "how thick it is");
+        drop(index::remove(&added, &name));
+    }
+}
+
+/// A notes file that is merged with nothing new.
+fn notes_of(file: &str) -> String {
+    let (template, budget) = (Template::default(), NotesBudget::default());
+    let (draft, last) = (NotesDraft::default(), WrittenNotes::default());
+    update(&template, draft, &last, Some(file), &budget).text
+}
+
+/// An input that is accepted is accepted again as it is sent on.
+fn hook_input(input: &[u8]) {
+    if let Ok(read) = HookInput::read(input) {
+        assert_eq!(HookInput::read(read.to_json().as_bytes()).as_ref(), Ok(&read));
+    }
+    if let Some(delivery) = Delivery::read(input) {
+        assert_eq!(Delivery::read(delivery.to_json().as_bytes()).as_ref(), Some(&delivery));
+    }
+}

@@ -1,0 +1,68 @@
+//! Runs the attacks, and prints a table.
+//!
+//! `campaign [--hours N] [--only PART,…] [--seed N]`
+
+// This program prints to a terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bethink_campaign::parts::{ALL, Part};
+
+/// The short form: fits into the checks of a change.
+const SHORT_HOURS: f64 = 0.05;
+
+struct CampaignRequest {
+    hours: f64,
+    parts: Vec<Part>,
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    let request = match request(std::env::args().skip(1)) {
+        Ok(request) => request,
+        Err(wrong) => {
+            let names = ALL.map(|part| part.name).join(" ");
+            eprintln!("{wrong}\ncampaign [--hours N] [--only PART,…] [--seed N]\nparts: {names}");
+            return ExitCode::from(2);
+        }
+    };
+    let shares: u32 = request.parts.iter().map(|part| part.share).sum();
+    let time = Duration::from_secs_f64(request.hours * 3600.0);
+    let mut broken = 0;
+    println!("seed {}", request.seed);
+    for part in &request.parts {
+        for result in (part.run)(time * part.share / shares.max(1), request.seed) {
+            println!("{result}");
+            print!("{}", result.details());
+            broken += result.broken.len();
+        }
+    }
+    println!("{broken} broken");
+    if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn request(mut arguments: impl Iterator<Item = String>) -> Result<CampaignRequest, String> {
+    let mut request = CampaignRequest { hours: SHORT_HOURS, parts: ALL.to_vec(), seed: 1 };
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().ok_or(format!("{argument} needs a value"))?;
+        let wrong = |error: &dyn std::fmt::Display| format!("{argument} {value}: {error}");
+        match argument.as_str() {
+            "--hours" => {
+                let hours: f64 = value.parse().map_err(|e| wrong(&e))?;
+                request.hours = hours.clamp(0.0, 1000.0);
+            }
+            "--seed" => request.seed = value.parse().map_err(|e| wrong(&e))?,
+            "--only" => {
+                let names: Vec<&str> = value.split(',').collect();
+                if let Some(name) = names.iter().find(|n| ALL.iter().all(|part| part.name != **n)) {
+                    return Err(wrong(&format!("there is no part {name}")));
+                }
+                request.parts.retain(|part| names.contains(&part.name));
+            }
+            _ => return Err(format!("{argument} is not known")),
+        }
+    }
+    Ok(request)
+}

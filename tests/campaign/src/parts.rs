@@ -1,0 +1,54 @@
+//! The attacks, and what share of the time each one gets.
+
+use std::time::{Duration, Instant};
+
+use bethink_harness::kill_loop;
+
+use crate::fuzz;
+use crate::report::AttackResult;
+
+/// An attack.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub name: &'static str,
+    /// Share of the campaign's time, in percent.
+    pub share: u32,
+    pub run: fn(Duration, u64) -> Vec<AttackResult>,
+}
+
+pub const ALL: [Part; 2] =
+    [Part { name: "kills", share: 50, run: kills }, Part { name: "fuzz", share: 50, run: fuzz }];
+
+fn kills(budget: Duration, seed: u64) -> Vec<AttackResult> {
+    let start = Instant::now();
+    let tally = kill_loop::run_for(budget, seed);
+    let median = tally.restart_median().as_millis();
+    let mut broken = tally.audit.wrong;
+    broken.extend(tally.refused);
+    vec![AttackResult {
+        attack: "kill -9".to_owned(),
+        size: format!("{} kills", tally.cycles),
+        checks: tally.audit.checks,
+        broken,
+        took: start.elapsed(),
+        note: format!("{} writes acknowledged, restart {median} ms", tally.acknowledged),
+    }]
+}
+
+fn fuzz(budget: Duration, seed: u64) -> Vec<AttackResult> {
+    let each = budget / u32::try_from(fuzz::targets::ALL.len()).unwrap_or(u32::MAX);
+    let result = |target: &fuzz::targets::FuzzTarget| {
+        let start = Instant::now();
+        let tally = fuzz::run(target, each, seed);
+        let (slowest, mb) = (tally.slowest.as_millis(), tally.bytes >> 20);
+        AttackResult {
+            attack: format!("fuzz {}", target.name),
+            size: format!("{} inputs", tally.inputs),
+            checks: tally.inputs,
+            broken: tally.findings,
+            took: start.elapsed(),
+            note: format!("{mb} MiB, slowest {slowest} ms"),
+        }
+    };
+    fuzz::targets::ALL.iter().map(result).collect()
+}

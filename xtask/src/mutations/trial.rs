@@ -1,0 +1,137 @@
+//! One trial: takes a safeguard out, runs its test, and puts the safeguard back.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::list::Mutation;
+use super::tree_copy::TreeCopy;
+
+/// A test without its safeguard may run forever. The slowest one takes a minute on a busy machine.
+const LONGEST_TEST: Duration = Duration::from_secs(300);
+/// How often to look whether a test has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Without these, each package that is tested alone compiles most dependencies again, with its own features. The setting is
+/// not stable in Cargo 1.95; the first variable makes Cargo accept it, and does not affect the compiler.
+const FEATURES_OF_THE_WORKSPACE: [(&str, &str); 2] = [
+    ("__CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS", "nightly"),
+    ("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TrialResult {
+    /// The test failed, as it should.
+    Killed,
+    Survived,
+    DoesNotCompile,
+    FailsUnchanged,
+}
+
+impl TrialResult {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Killed => "killed",
+            Self::Survived => "survived",
+            Self::DoesNotCompile => "does not compile",
+            Self::FailsUnchanged => "fails unchanged",
+        }
+    }
+}
+
+pub(super) struct Trial<'a> {
+    pub(super) copy: &'a TreeCopy,
+}
+
+/// How a run of a test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TestRun {
+    Passed,
+    Failed,
+    /// The test's name selects nothing.
+    Nothing,
+}
+
+impl Trial<'_> {
+    pub(super) fn run(&self, mutation: &Mutation) -> Result<TrialResult> {
+        let path = self.copy.tree.join(&mutation.file);
+        let text = fs::read_to_string(&path)?;
+        fs::write(&path, mutation.applied(&text)?)?;
+        let result = self.attempt(&mutation.test);
+        fs::write(&path, text).with_context(|| format!("could not restore {}", path.display()))?;
+        result
+    }
+
+    pub(super) fn passes(&self, test: &str) -> Result<bool> {
+        Ok(self.compiles(test)? && self.test(test)? == TestRun::Passed)
+    }
+
+    fn attempt(&self, test: &str) -> Result<TrialResult> {
+        if !self.compiles(test)? {
+            return Ok(TrialResult::DoesNotCompile);
+        }
+        Ok(match self.test(test)? {
+            TestRun::Failed => TrialResult::Killed,
+            TestRun::Passed | TestRun::Nothing => TrialResult::Survived,
+        })
+    }
+
+    fn compiles(&self, test: &str) -> Result<bool> {
+        let mut build = self.cargo(test);
+        build.arg("--no-run").stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(build.status()?.success())
+    }
+
+    fn test(&self, test: &str) -> Result<TestRun> {
+        let log = self.copy.build.with_extension("log");
+        let mut run = self.cargo(test);
+        run.stdout(fs::File::create(&log)?).stderr(Stdio::null()).process_group(0);
+        let passed = ended(&mut run.spawn()?)?;
+        let output = fs::read_to_string(&log)?;
+        let some = output.lines().any(|l| l.starts_with("running ") && l != "running 0 tests");
+        Ok(match (passed, some) {
+            (false, _) => TestRun::Failed,
+            (true, true) => TestRun::Passed,
+            (true, false) => TestRun::Nothing,
+        })
+    }
+
+    fn cargo(&self, test: &str) -> Command {
+        let mut command = Command::new(crate::cargo_program());
+        command
+            .args(["-Zfeature-unification", "test"])
+            .args(test.split_whitespace())
+            .current_dir(&self.copy.tree)
+            .envs(FEATURES_OF_THE_WORKSPACE)
+            .env("CARGO_TARGET_DIR", &self.copy.build)
+            .stdin(Stdio::null());
+        // `cargo run` sets these for this program. Build scripts that see them differ run again.
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&name);
+            }
+        }
+        command
+    }
+}
+
+/// Waits, and ends a test that takes too long, with everything that it started. Returns whether it passed.
+fn ended(child: &mut Child) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if start.elapsed() > LONGEST_TEST {
+            let group = format!("-{}", child.id());
+            Command::new("kill").args(["-KILL", "--", &group]).status()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
