@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bethink_harness::kill_loop;
 
-use crate::fuzz;
 use crate::report::AttackResult;
+use crate::{fuzz, power};
 
 /// An attack.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,11 @@ pub struct Part {
     pub run: fn(Duration, u64) -> Vec<AttackResult>,
 }
 
-pub const ALL: [Part; 2] =
-    [Part { name: "kills", share: 50, run: kills }, Part { name: "fuzz", share: 50, run: fuzz }];
+pub const ALL: [Part; 3] = [
+    Part { name: "kills", share: 30, run: kills },
+    Part { name: "power", share: 35, run: power::run },
+    Part { name: "fuzz", share: 35, run: fuzz },
+];
 
 fn kills(budget: Duration, seed: u64) -> Vec<AttackResult> {
     let start = Instant::now();

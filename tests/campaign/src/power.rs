@@ -1,0 +1,39 @@
+//! Power cuts: the daemon's home is on a disk that logs each write and flush, and is rebuilt as of a random moment.
+//!
+//! A disk keeps what was flushed. Of what was written since, a cut keeps everything, nothing, or a random part, down to half a
+//! write. What the daemon acknowledged before the cut must be there. The same cuts hit a file that is written with one sync
+//! after each line, and one that is written without: the first must keep all lines, and the second must lose some, or the disk
+//! does not show what it should.
+//!
+//! Reading order: [`log_disk`] → [`mounted`] → [`control`] → [`cuts`].
+
+pub mod control;
+pub mod cuts;
+mod fuse;
+pub mod log_disk;
+pub mod mounted;
+
+use std::time::{Duration, Instant};
+
+use crate::report::AttackResult;
+use cuts::{CutTally, Recording};
+
+/// Share of the time in which the workload runs; the rest is for cuts.
+const RECORDED: u32 = 6;
+/// The longest workload, because each cut checks all of it.
+const LONGEST: Duration = Duration::from_secs(12);
+
+/// Records workloads and cuts the power, for as long as this.
+pub fn run(budget: Duration, seed: u64) -> Vec<AttackResult> {
+    if let Err(why) = mounted::is_possible() {
+        return vec![AttackResult::not_run("power cuts", &why)];
+    }
+    let (start, mut tally, mut round) = (Instant::now(), CutTally::default(), seed);
+    while start.elapsed() < budget {
+        let recording = Recording::make((budget / RECORDED).min(LONGEST), round);
+        let left = budget.saturating_sub(start.elapsed()).min(budget / 2);
+        recording.cut_for(left, round, &mut tally);
+        round += 1;
+    }
+    tally.rows(start.elapsed())
+}
