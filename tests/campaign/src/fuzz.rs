@@ -23,8 +23,8 @@ use targets::FuzzTarget;
 /// An input that takes longer is a hang: a thousand times what the slowest example takes.
 const HANG: Duration = Duration::from_secs(60);
 /// The largest input. Most quadratic code takes seconds for it.
-const MAX_INPUT: usize = 256 << 10;
-/// Processor time for the largest input. A release build promises half a second for a megabyte; a debug build is ten times
+const MAX_INPUT: usize = 64 << 10;
+/// The most processor time for an input: several times what linear code needs for the largest. A debug build is ten times
 /// slower.
 const SLOW: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1250 } else { 125 });
 

@@ -3,6 +3,8 @@
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::daemon::Daemon;
 use crate::http::{Client, Request};
 use crate::rng::Rng;
@@ -147,29 +149,28 @@ impl Acknowledged {
 /// Every message of a session, page by page: seq and id.
 #[track_caller]
 pub fn stored(client: &mut Client, session: &str) -> Vec<(u64, String)> {
-    match try_stored(client, session) {
-        Ok(stored) => stored,
-        Err(why) => panic!("{why}"),
-    }
+    let messages = stored_messages(client, session).unwrap_or_else(|why| panic!("{why}"));
+    let place = |message: &Value| {
+        (message["seq"].as_u64().expect("seq"), message["id"].as_str().expect("id").to_owned())
+    };
+    messages.iter().map(place).collect()
 }
 
-/// The same, or why it could not be read.
-pub(crate) fn try_stored(client: &mut Client, session: &str) -> Result<Vec<(u64, String)>, String> {
-    let mut all: Vec<(u64, String)> = Vec::new();
+/// Every message of a session as the daemon shows it, or why it could not be read.
+pub(crate) fn stored_messages(client: &mut Client, session: &str) -> Result<Vec<Value>, String> {
+    let mut all: Vec<Value> = Vec::new();
     loop {
-        let after = all.last().map_or(0, |(seq, _)| *seq);
+        let after = all.last().and_then(|last| last["seq"].as_u64()).unwrap_or_default();
         let path = format!("/v1/sessions/{session}/messages?after_seq={after}");
         let page = client.send(&Request::new("GET", &path)).map_err(|e| e.to_string())?;
         if page.status != 200 {
             return Err(format!("{}: {}", page.status, page.brief()));
         }
-        let page = page.json();
-        let messages = page["messages"].as_array().ok_or("no messages")?;
+        let mut page = page.json();
+        let messages = page["messages"].as_array_mut().ok_or("no messages")?;
         if messages.is_empty() {
             return Ok(all);
         }
-        all.extend(messages.iter().filter_map(|message| {
-            Some((message["seq"].as_u64()?, message["id"].as_str()?.to_owned()))
-        }));
+        all.append(messages);
     }
 }

@@ -195,7 +195,7 @@ impl Writer {
     fn append(&mut self, client: &mut Client) -> Sent {
         let batch = self.messages.pending.take().unwrap_or_else(|| self.batch());
         let messages: Vec<Value> =
-            batch.iter().map(|id| say::with_id(id, say::user(&format!("note {id}")))).collect();
+            batch.iter().map(|id| say::with_id(id, say::user(&text_of(id)))).collect();
         let path = format!("/v1/sessions/{}/messages", self.session);
         let sent = send(client, &Request::new("POST", &path).json(&json!({"messages": messages})));
         match sent {
@@ -292,14 +292,20 @@ impl Writer {
     }
 
     fn audit_messages(&self, client: &mut Client, at: u64, audit: &mut Audit) {
-        let stored = match crate::kill_loop::try_stored(client, &self.session) {
+        let stored = match crate::kill_loop::stored_messages(client, &self.session) {
             Ok(stored) => stored,
             Err(why) => return audit.check(false, || format!("{}: messages: {why}", self.name)),
         };
-        let in_order = stored.iter().zip(1..).all(|((seq, _), expected)| *seq == expected);
+        let in_order = stored.iter().zip(1..).all(|(message, seq)| message["seq"] == seq);
         audit.check(in_order, || format!("{}: the seqs have gaps", self.name));
-        let ids: BTreeSet<&str> = stored.iter().map(|(_, id)| id.as_str()).collect();
+        let ids = stored.iter().filter_map(|message| message["id"].as_str());
+        let ids: BTreeSet<&str> = ids.collect();
         audit.check(ids.len() == stored.len(), || format!("{}: a message twice", self.name));
+        for message in &stored {
+            let id = message["id"].as_str().unwrap_or_default();
+            let is_as_sent = message["content"] == text_of(id);
+            audit.check(is_as_sent, || format!("{}: altered: {message}", self.name));
+        }
         let batches = self.messages.acknowledged.iter().map(|(when, batch)| (*when <= at, batch));
         let pending = self.messages.pending.iter().map(|batch| (false, batch));
         for (is_due, batch) in batches.chain(pending) {
@@ -346,11 +352,16 @@ fn imported(client: &mut Client, job: &str) -> Result<(), String> {
     let job = ended.ok_or("no end")?;
     let session = job.json()["result"][0]["session_id"].as_str().map(str::to_owned);
     let session = session.ok_or_else(|| job.brief())?;
-    let stored = crate::kill_loop::try_stored(client, &session)?;
+    let stored = crate::kill_loop::stored_messages(client, &session)?;
     match stored.len() {
         IMPORTED => Ok(()),
         other => Err(format!("{other} messages of {IMPORTED}")),
     }
+}
+
+/// The text of a message.
+fn text_of(id: &str) -> String {
+    format!("note {id}")
 }
 
 /// A session as Claude Code records it.
