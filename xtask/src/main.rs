@@ -11,6 +11,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
+cargo xtask campaign [OPTIONS]
+                             attack bethink, and count what broke; --hours N for longer than the checks of a change
 cargo xtask demo [OPTIONS]   build bethink and bethinkd, and run the demo
 cargo xtask ci               run all checks that a change must pass
 cargo xtask docs             run the shell blocks of README.md and docs/*.md
@@ -30,6 +32,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["campaign", options @ ..] => campaign(options),
         ["demo", options @ ..] => demo(options),
         ["ci"] => run(&root().join(".ci/run"), &[] as &[&str]),
         ["docs"] => documents(),
@@ -45,6 +48,19 @@ fn main() -> Result<()> {
         ["release"] => run(&root().join("deploy/release/release"), &[] as &[&str]),
         _ => bail!("{USAGE}"),
     }
+}
+
+/// Runs the program in `tests/campaign`. The short form uses the programs that the tests use; a long one is worth a release
+/// build.
+fn campaign(options: &[&str]) -> Result<()> {
+    if !options.contains(&"--hours") {
+        build()?;
+        return run(&target().join("debug/campaign"), options);
+    }
+    build_release()?;
+    let head = ["run", "--release", "-p", "bethink-campaign", "--"];
+    let arguments: Vec<&str> = head.iter().chain(options).copied().collect();
+    cargo(&arguments)
 }
 
 fn demo(options: &[&str]) -> Result<()> {

@@ -3,11 +3,12 @@
 //! Each part runs the real daemon, or the parsers that read text from outside, for a share of the time that is given. What the
 //! daemon promises, and what it does not, is in `docs/promises.md`.
 //!
-//! Reading order: [`report`] → [`fuzz`] → [`power`] → [`flips`] → [`parts`].
+//! Reading order: [`report`] → [`fuzz`] → [`power`] → [`faults`] → [`flips`] → [`parts`].
 
 // A campaign that cannot go on ends the program.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
+pub mod faults;
 pub mod flips;
 pub mod fuzz;
 pub mod parts;

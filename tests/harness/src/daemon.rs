@@ -22,6 +22,8 @@ pub struct Home {
     program: Option<PathBuf>,
     /// The `--listen` argument.
     listen: Option<&'static str>,
+    /// A program that starts the daemon, with its arguments.
+    wrapper: Vec<String>,
     env: Vec<(String, String)>,
 }
 
@@ -36,7 +38,14 @@ impl Home {
     pub fn new() -> Self {
         let root = TempDir::with_prefix("bethink-").expect("a temporary directory");
         let home = root.path().join("home");
-        Self { root, home, program: None, listen: Some("127.0.0.1:0"), env: Vec::new() }
+        Self {
+            root,
+            home,
+            program: None,
+            listen: Some("127.0.0.1:0"),
+            wrapper: Vec::new(),
+            env: Vec::new(),
+        }
     }
 
     /// A home at this path, for example on a full disk.
@@ -62,6 +71,12 @@ impl Home {
         self
     }
 
+    /// Starts the daemon by another program, which keeps its own process id for it.
+    pub fn through(mut self, wrapper: &[&str]) -> Self {
+        self.wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
+        self
+    }
+
     pub fn path(&self) -> &Path {
         &self.home
     }
@@ -82,7 +97,8 @@ impl Home {
 
     /// A command that starts the daemon with this home, on a free port, without the user's settings.
     pub fn command(&self) -> Command {
-        self.command_through(&[])
+        let wrapper: Vec<&str> = self.wrapper.iter().map(String::as_str).collect();
+        self.command_through(&wrapper)
     }
 
     /// The same, started by another program, which takes a command as its last arguments.

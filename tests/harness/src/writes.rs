@@ -227,8 +227,9 @@ impl Writer {
         let sent = send(client, &request);
         match &sent {
             Sent::Acknowledged(_) => mark.acknowledged(self.clock.load(Ordering::SeqCst)),
-            Sent::Refused(_) => mark.refused(),
-            Sent::Unanswered => {}
+            // A failure on the way may come after the write.
+            Sent::Refused(answer) if answer.status < 500 => mark.refused(),
+            Sent::Refused(_) | Sent::Unanswered => {}
         }
         sent
     }
@@ -303,7 +304,7 @@ impl Writer {
         audit.check(ids.len() == stored.len(), || format!("{}: a message twice", self.name));
         for message in &stored {
             let id = message["id"].as_str().unwrap_or_default();
-            let is_as_sent = message["content"] == text_of(id);
+            let is_as_sent = message["message"]["content"] == text_of(id);
             audit.check(is_as_sent, || format!("{}: altered: {message}", self.name));
         }
         let batches = self.messages.acknowledged.iter().map(|(when, batch)| (*when <= at, batch));
