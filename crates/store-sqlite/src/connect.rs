@@ -177,6 +177,19 @@ mod tests {
         assert_eq!(named, Path::new("file:/a b/100%25%3f%23/ü?x=1"));
     }
 
+    /// Otherwise a commit is answered before it is on disk.
+    #[tokio::test]
+    async fn every_commit_is_synced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        std::fs::write(&path, []).unwrap();
+        let mut connection = writer(&path, None).await.unwrap();
+        let synchronous: i64 = sql("PRAGMA synchronous").value(&mut connection).await.unwrap();
+        let journal: String = sql("PRAGMA journal_mode").value(&mut connection).await.unwrap();
+        let full = 2;
+        assert_eq!((synchronous, journal.as_str()), (full, "wal"));
+    }
+
     #[tokio::test]
     async fn the_linked_sqlite_has_the_wal_reset_correction() {
         let dir = tempfile::tempdir().unwrap();

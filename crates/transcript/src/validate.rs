@@ -168,3 +168,91 @@ fn ends_in_white_space(message: &PromptMessage) -> bool {
                     .ends_with(is_white)
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Seq;
+    use crate::prompt::PromptBlock;
+
+    fn id(text: &str) -> ToolUseId {
+        ToolUseId::new(text).unwrap()
+    }
+
+    fn block(kind: BlockKind) -> PromptBlock {
+        PromptBlock { kind, ..PromptBlock::written("text", Seq(1), 1) }
+    }
+
+    fn text(text: &str) -> PromptBlock {
+        PromptBlock::written(text, Seq(1), 1)
+    }
+
+    fn call(name: &str) -> PromptBlock {
+        block(BlockKind::ToolUse { id: id(name), name: "Read".into() })
+    }
+
+    fn result(name: &str) -> PromptBlock {
+        block(BlockKind::ToolResult { tool_use_id: id(name), is_error: false })
+    }
+
+    fn user(blocks: &[PromptBlock]) -> PromptMessage {
+        PromptMessage { role: Role::User, blocks: blocks.to_vec() }
+    }
+
+    fn assistant(blocks: &[PromptBlock]) -> PromptMessage {
+        PromptMessage { role: Role::Assistant, blocks: blocks.to_vec() }
+    }
+
+    fn check(messages: &[PromptMessage], expect: &[StructureFault]) {
+        let found = ValidPrompt::check(messages.to_vec()).err().unwrap_or_default();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn a_prompt_that_breaks_no_rule_is_valid() {
+        check(
+            &[
+                user(&[text("look")]),
+                assistant(&[text("I look"), call("a"), call("b")]),
+                user(&[result("b"), result("a"), text("go on")]),
+                assistant(&[text("done")]),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn every_broken_rule_is_named() {
+        use StructureFault::*;
+        let look = || user(&[text("look")]);
+        check(&[], &[NoMessages]);
+        check(&[assistant(&[text("hi")])], &[FirstNotUser]);
+        check(&[look(), look()], &[RolesDoNotAlternate { at: 1 }]);
+        check(&[look(), assistant(&[])], &[EmptyMessage { at: 1 }]);
+        check(&[user(&[text(" \n")])], &[EmptyText { at: 0 }]);
+        check(&[look(), assistant(&[text("so: ")])], &[TrailingWhitespace]);
+        check(&[look(), assistant(&[result("a")])], &[MisplacedBlock { at: 1 }]);
+        check(&[user(&[call("a")])], &[MisplacedBlock { at: 0 }]);
+        check(&[user(&[result("a")])], &[ResultWithoutCall { at: 0, id: id("a") }]);
+        let media = PromptBlock { media: 101, ..block(BlockKind::Image) };
+        check(&[user(&[media])], &[TooMuchMedia { count: 101 }]);
+    }
+
+    #[test]
+    fn calls_and_results_belong_together() {
+        use StructureFault::*;
+        let look = user(&[text("look")]);
+        let calls = assistant(&[call("a")]);
+        let open = CallWithoutResult { at: 1, id: id("a") };
+        check(&[look.clone(), calls.clone()], std::slice::from_ref(&open));
+        let late = CallWithoutResult { at: 2, id: id("a") };
+        check(&[look.clone(), calls.clone(), user(&[text("no")])], &[late]);
+        let twice = user(&[result("a"), result("a")]);
+        check(&[look.clone(), calls.clone(), twice], &[DuplicateResult { at: 2, id: id("a") }]);
+        let after = user(&[text("first"), result("a")]);
+        check(&[look.clone(), calls.clone(), after], &[ResultNotFirst { at: 2 }]);
+        let answered = user(&[result("a")]);
+        let again = [look, calls.clone(), answered.clone(), calls, answered];
+        check(&again, &[DuplicateCall { at: 3, id: id("a") }]);
+    }
+}

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -12,8 +13,6 @@ use super::tree_copy::TreeCopy;
 
 /// A test without its safeguard may run forever. The slowest one takes a minute on a busy machine.
 const LONGEST_TEST: Duration = Duration::from_secs(300);
-/// How often to look whether a test has ended.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Without these, each package that is tested alone compiles most dependencies again, with its own features. The setting is
 /// not stable in Cargo 1.95; the first variable makes Cargo accept it, and does not affect the compiler.
@@ -89,7 +88,7 @@ impl Trial<'_> {
         let log = self.copy.build.with_extension("log");
         let mut run = self.cargo(test);
         run.stdout(fs::File::create(&log)?).stderr(Stdio::null()).process_group(0);
-        let passed = ended(&mut run.spawn()?)?;
+        let passed = ended(run.spawn()?)?;
         let output = fs::read_to_string(&log)?;
         let some = output.lines().any(|l| l.starts_with("running ") && l != "running 0 tests");
         Ok(match (passed, some) {
@@ -120,18 +119,17 @@ impl Trial<'_> {
 }
 
 /// Waits, and ends a test that takes too long, with everything that it started. Returns whether it passed.
-fn ended(child: &mut Child) -> Result<bool> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if start.elapsed() > LONGEST_TEST {
-            let group = format!("-{}", child.id());
+fn ended(mut child: Child) -> Result<bool> {
+    let group = format!("-{}", child.id());
+    let (send, ended) = channel();
+    let waiter = std::thread::spawn(move || drop(send.send(child.wait())));
+    let status = match ended.recv_timeout(LONGEST_TEST) {
+        Ok(status) => status?.success(),
+        Err(_) => {
             Command::new("kill").args(["-KILL", "--", &group]).status()?;
-            child.wait()?;
-            return Ok(false);
+            false
         }
-        std::thread::sleep(LOOK);
-    }
+    };
+    drop(waiter.join());
+    Ok(status)
 }
