@@ -29,15 +29,17 @@ pub(crate) fn mutations(
     let chosen = chosen(read_list(root)?, names)?;
     let copy = TreeCopy::make(root, &target.join("mutations"), &target.join("debug"))?;
     let trial = Trial { copy: &copy };
-    let unchanged = passing_tests(&trial, &chosen, out)?;
+    let unchanged = passing_targets(&trial, &chosen, out)?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for mutation in &chosen {
-        let result = match unchanged.get(mutation.test.as_str()) {
+        let target = (mutation.package.as_str(), mutation.target.as_str());
+        let result = match unchanged.get(&target) {
             Some(true) => trial.run(mutation)?,
             _ => TrialResult::FailsUnchanged,
         };
         *counts.entry(result.as_str()).or_default() += 1;
-        writeln!(out, "{:<16} {:<44} {}", result.as_str(), mutation.name, mutation.test)?;
+        let Mutation { name, package, test, .. } = mutation;
+        writeln!(out, "{:<16} {name:<28} {package} {test}", result.as_str())?;
         out.flush()?;
     }
     let summary: Vec<String> = counts.iter().map(|(what, n)| format!("{n} {what}")).collect();
@@ -56,21 +58,26 @@ fn chosen(all: Vec<Mutation>, names: &[&str]) -> Result<Vec<Mutation>> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// Runs each test without a mutation first: a test that fails anyway shows nothing.
-fn passing_tests(
+/// A package and a target of it.
+type TestTarget<'a> = (&'a str, &'a str);
+
+/// Runs the tests without a mutation first: a test that fails anyway shows nothing.
+fn passing_targets<'a>(
     trial: &Trial<'_>,
-    chosen: &[Mutation],
+    chosen: &'a [Mutation],
     out: &mut impl Write,
-) -> Result<BTreeMap<String, bool>> {
+) -> Result<BTreeMap<TestTarget<'a>, bool>> {
+    let mut tests: BTreeMap<TestTarget<'_>, Vec<&str>> = BTreeMap::new();
+    for Mutation { package, target, test, .. } in chosen {
+        tests.entry((package, target)).or_default().push(test);
+    }
     let mut passing = BTreeMap::new();
-    for Mutation { test, .. } in chosen {
-        if !passing.contains_key(test) {
-            let passes = trial.passes(test)?;
-            if !passes {
-                writeln!(out, "fails without a mutation, or runs no test: {test}")?;
-            }
-            passing.insert(test.clone(), passes);
+    for ((package, target), tests) in tests {
+        let passes = trial.passes(package, target, &tests)?;
+        if !passes {
+            writeln!(out, "fails without a mutation, or runs no test: {package} {target}")?;
         }
+        passing.insert((package, target), passes);
     }
     Ok(passing)
 }

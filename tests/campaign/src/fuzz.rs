@@ -7,7 +7,7 @@
 
 pub mod corpus;
 mod git_output;
-mod mutate;
+pub(crate) mod mutate;
 mod settings_files;
 pub mod targets;
 

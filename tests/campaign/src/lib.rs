@@ -1,9 +1,9 @@
-//! Attacks bethink, and counts what broke: kills, power cuts, disk faults, flipped bits, fuzzing, load.
+//! Attacks bethink, and counts what broke: kills, power cuts, disk faults, flipped bits, hostile requests, fuzzing.
 //!
 //! Each part runs the real daemon, or the parsers that read text from outside, for a share of the time that is given. What the
 //! daemon promises, and what it does not, is in `docs/promises.md`.
 //!
-//! Reading order: [`report`] → [`fuzz`] → [`power`] → [`faults`] → [`flips`] → [`parts`].
+//! Reading order: [`report`] → [`fuzz`] → [`power`] → [`faults`] → [`flips`] → [`requests`] → [`parts`].
 
 // A campaign that cannot go on ends the program.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -14,3 +14,4 @@ pub mod fuzz;
 pub mod parts;
 pub mod power;
 pub mod report;
+pub mod requests;

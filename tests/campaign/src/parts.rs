@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bethink_harness::kill_loop;
 
 use crate::report::AttackResult;
-use crate::{faults, flips, fuzz, power};
+use crate::{faults, flips, fuzz, power, requests};
 
 /// An attack.
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +16,12 @@ pub struct Part {
     pub run: fn(Duration, u64) -> Vec<AttackResult>,
 }
 
-pub const ALL: [Part; 5] = [
+pub const ALL: [Part; 6] = [
     Part { name: "kills", share: 25, run: kills },
     Part { name: "power", share: 25, run: power::run },
     Part { name: "faults", share: 10, run: faults::run },
-    Part { name: "flips", share: 15, run: flips::run },
+    Part { name: "flips", share: 10, run: flips::run },
+    Part { name: "requests", share: 5, run: requests::run },
     Part { name: "fuzz", share: 25, run: fuzz },
 ];
 

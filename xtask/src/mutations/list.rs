@@ -20,7 +20,10 @@ pub(super) struct Mutation {
     /// Text of the file that occurs exactly once.
     pub(super) find: String,
     pub(super) replace: String,
-    /// Arguments of `cargo test`; the last one selects the tests by name.
+    pub(super) package: String,
+    /// `lib`, or the name of an integration test.
+    pub(super) target: String,
+    /// A part of the test's name; empty for all tests.
     pub(super) test: String,
 }
 
@@ -77,6 +80,8 @@ mod tests {
             file: "f".into(),
             find: "a".into(),
             replace: "b".into(),
+            package: "p".into(),
+            target: "lib".into(),
             test: "t".into(),
         };
         assert_eq!(mutation.applied("xax").unwrap(), "xbx");

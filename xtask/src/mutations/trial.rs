@@ -45,13 +45,13 @@ pub(super) struct Trial<'a> {
     pub(super) copy: &'a TreeCopy,
 }
 
-/// How a run of a test ended.
+/// How a run of tests ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TestRun {
     Passed,
     Failed,
-    /// The test's name selects nothing.
-    Nothing,
+    /// Nothing ran: the code does not compile, or the names select no test.
+    NothingRan,
 }
 
 impl Trial<'_> {
@@ -59,50 +59,47 @@ impl Trial<'_> {
         let path = self.copy.tree.join(&mutation.file);
         let text = fs::read_to_string(&path)?;
         fs::write(&path, mutation.applied(&text)?)?;
-        let result = self.attempt(&mutation.test);
+        let Mutation { package, target, test, .. } = mutation;
+        let ran = self.test(package, target, &[test]);
         fs::write(&path, text).with_context(|| format!("could not restore {}", path.display()))?;
-        result
-    }
-
-    pub(super) fn passes(&self, test: &str) -> Result<bool> {
-        Ok(self.compiles(test)? && self.test(test)? == TestRun::Passed)
-    }
-
-    fn attempt(&self, test: &str) -> Result<TrialResult> {
-        if !self.compiles(test)? {
-            return Ok(TrialResult::DoesNotCompile);
-        }
-        Ok(match self.test(test)? {
+        Ok(match ran? {
             TestRun::Failed => TrialResult::Killed,
-            TestRun::Passed | TestRun::Nothing => TrialResult::Survived,
+            TestRun::Passed => TrialResult::Survived,
+            TestRun::NothingRan => TrialResult::DoesNotCompile,
         })
     }
 
-    fn compiles(&self, test: &str) -> Result<bool> {
-        let mut build = self.cargo(test);
-        build.arg("--no-run").stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(build.status()?.success())
+    /// Runs tests of the unchanged tree.
+    pub(super) fn passes(&self, package: &str, target: &str, tests: &[&str]) -> Result<bool> {
+        Ok(self.test(package, target, tests)? == TestRun::Passed)
     }
 
-    fn test(&self, test: &str) -> Result<TestRun> {
+    fn test(&self, package: &str, target: &str, tests: &[&str]) -> Result<TestRun> {
         let log = self.copy.build.with_extension("log");
-        let mut run = self.cargo(test);
-        run.stdout(fs::File::create(&log)?).stderr(Stdio::null()).process_group(0);
-        let passed = ended(run.spawn()?)?;
+        let mut command = self.cargo(package, target);
+        // An empty name selects all tests.
+        if tests.iter().all(|test| !test.is_empty()) {
+            command.arg("--").args(tests);
+        }
+        command.stdout(fs::File::create(&log)?).stderr(Stdio::null()).process_group(0);
+        let passed = ended(command.spawn()?)?;
         let output = fs::read_to_string(&log)?;
-        let some = output.lines().any(|l| l.starts_with("running ") && l != "running 0 tests");
-        Ok(match (passed, some) {
-            (false, _) => TestRun::Failed,
+        let ran = output.lines().any(|l| l.starts_with("running ") && l != "running 0 tests");
+        Ok(match (ran, passed) {
+            (false, _) => TestRun::NothingRan,
             (true, true) => TestRun::Passed,
-            (true, false) => TestRun::Nothing,
+            (true, false) => TestRun::Failed,
         })
     }
 
-    fn cargo(&self, test: &str) -> Command {
+    fn cargo(&self, package: &str, target: &str) -> Command {
         let mut command = Command::new(crate::cargo_program());
+        command.args(["-Zfeature-unification", "test", "-p", package]);
+        match target {
+            "lib" => command.arg("--lib"),
+            name => command.args(["--test", name]),
+        };
         command
-            .args(["-Zfeature-unification", "test"])
-            .args(test.split_whitespace())
             .current_dir(&self.copy.tree)
             .envs(FEATURES_OF_THE_WORKSPACE)
             .env("CARGO_TARGET_DIR", &self.copy.build)

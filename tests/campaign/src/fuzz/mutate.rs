@@ -51,7 +51,7 @@ const MOST: usize = 6;
 const LONG: usize = 24;
 
 /// Returns a mutated example, of at most `most` bytes.
-pub(super) fn mutated(rng: &mut Rng, examples: &[Vec<u8>], most: usize) -> Vec<u8> {
+pub(crate) fn mutated(rng: &mut Rng, examples: &[Vec<u8>], most: usize) -> Vec<u8> {
     let mut input = match examples.is_empty() {
         true => Vec::new(),
         false => rng.pick(examples).clone(),
