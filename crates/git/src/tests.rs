@@ -377,3 +377,16 @@ async fn output_has_a_bound() {
     let error = ada.blobs(&[entry.oid], 1 << 20).await.unwrap_err();
     assert!(matches!(error, GitError::TooMuch { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn git_gets_no_variable_that_it_does_not_need() {
+    let place = Place::new();
+    let program = place.path("print-environment");
+    fs::write(&program, "#!/bin/sh\nexec env\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let git = Git::new(std::env::vars_os(), GitLimits::default()).with_program(program);
+    let environment = git.version().await.unwrap();
+    assert!(environment.contains("GIT_TERMINAL_PROMPT=0"), "{environment}");
+    // Cargo sets it for tests.
+    assert!(!environment.contains("CARGO_"), "{environment}");
+}

@@ -295,7 +295,9 @@ fn with_line_ends(old: &str, new: &str) -> String {
     let usual = if 2 * returns >= plain.matches('\n').count() { "\r\n" } else { "\n" };
     let bare = plain.replace("\r\n", "\n");
     let old: Vec<&str> = plain.split_inclusive('\n').collect();
-    let diff = TextDiff::from_lines(&bare, new);
+    // The parser keeps the line endings of comments.
+    let new = new.replace("\r\n", "\n");
+    let diff = TextDiff::from_lines(&bare, &new);
     let mut out = String::from(mark);
     for change in diff.iter_all_changes() {
         match (change.tag(), change.old_index()) {

@@ -24,9 +24,9 @@ use targets::FuzzTarget;
 const HANG: Duration = Duration::from_secs(60);
 /// The largest input. Most quadratic code takes seconds for it.
 const MAX_INPUT: usize = 64 << 10;
-/// The most processor time for an input: several times what linear code needs for the largest. A debug build is ten times
+/// The most processor time for an input: several times what linear code needs for the largest. A debug build is twenty times
 /// slower.
-const SLOW: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1250 } else { 125 });
+const SLOW: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2500 } else { 125 });
 
 /// What a run of a target found.
 #[derive(Debug, Default)]

@@ -83,12 +83,16 @@ fn source(root: &YamlNode) -> Option<Source> {
     };
     let line = |key| text(key).and_then(YamlNode::text).unwrap_or_default();
     match node {
-        Some(_) => Some(Source {
-            session: line("session"),
-            messages: text("messages").map(YamlNode::texts).unwrap_or_default(),
-            strategy: line("strategy"),
-            time: line("time"),
-        }),
+        Some(_) => {
+            let source = Source {
+                session: line("session"),
+                messages: text("messages").map(YamlNode::texts).unwrap_or_default(),
+                strategy: line("strategy"),
+                time: line("time"),
+            };
+            // Without any known part, it would be written as an empty one, and not be read again.
+            Some(source).filter(|source| *source != Source::default())
+        }
         None => look(root, SESSION)?.text().map(|session| Source { session, ..Source::default() }),
     }
 }
