@@ -28,7 +28,7 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     for line in prose_lines(text) {
         match line {
             ProseLine::Own { start, body, marker, in_list } => {
-                reader.add(start, body, marker, in_list)
+                reader.add(start, body, marker, in_list);
             }
             ProseLine::Break => reader.end_paragraph(),
         }
