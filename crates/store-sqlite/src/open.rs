@@ -89,7 +89,10 @@ async fn drop_torn_transaction(connection: &mut SqliteConnection) {
 }
 
 async fn repair(path: &Path, options: Options, reason: String) -> Result<OpenReport, OpenError> {
-    let damage = recover::recover(path, options, reason).await?;
+    let recovered = recover::recover(path, options, reason.clone()).await;
+    // Not an error of the disk: a damaged file is not opened for reading, because part of it would be missing unnoticed.
+    let damage =
+        recovered.map_err(|cause| OpenError::Unrecovered { reason, cause: cause.to_string() })?;
     Ok(OpenReport { damage: Some(damage), ..OpenReport::default() })
 }
 

@@ -57,6 +57,8 @@ pub enum OpenError {
     Disk(String),
     #[error("SQLite {0} can corrupt a database in use; build with 3.51.3 or later")]
     Engine(String),
+    #[error("the database is damaged ({reason}) and could not be recovered: {cause}")]
+    Unrecovered { reason: String, cause: String },
     #[error("could not migrate the database: {0}")]
     Migrate(String),
     #[error("could not open the database: {0}")]
