@@ -65,7 +65,7 @@ pub const HOSTILE_TEXTS: &[HostileText] = &[
     same!("combining marks", "a\u{301}\u{302}"),
     same!("one letter with many marks", "\u{301}"),
     same!("backslashes", "\\"),
-    of("base64", |n| blob(n)),
+    of("base64", blob),
     of("names with dots", |n| format!("a{n}.")),
     of("paths", |n| format!("src/dir{n}/")),
     of("words with joints", |n| format!("Foo{n}_bar-")),
