@@ -205,7 +205,7 @@ pub(crate) async fn quick_check(db: &mut SqliteConnection) -> Result<Option<Stri
 }
 
 fn names_the_schema(message: &str) -> bool {
-    ["no such table", "no such column", "malformed", "unsupported file format"]
+    ["no such table", "no such column", "malformed", "unsupported file format", "out of memory"]
         .iter()
         .any(|sign| message.contains(sign))
 }

@@ -155,7 +155,7 @@ pub(crate) async fn copy_rows(
     let mut stretches = Vec::new();
     let mut from = 1;
     while from <= last {
-        stretches.push((from, last.min(from + STRIDE - 1)));
+        stretches.push((from, last.min(from.saturating_add(STRIDE - 1))));
         while let Some((low, high)) = stretches.pop() {
             let copy = sql(AssertSqlSafe(copy.clone())).bind(low).bind(high);
             match copy.run(&mut *target).await {
@@ -172,9 +172,29 @@ pub(crate) async fn copy_rows(
                 }
             }
         }
-        from += STRIDE;
+        from = match next_number(target, table, from.saturating_add(STRIDE)).await {
+            Ok(next) => next.unwrap_or(i64::MAX),
+            // A damaged number may be the highest, and far away.
+            Err(_) if from > bound(file_bytes) => return Ok(false),
+            Err(_) => from.saturating_add(STRIDE),
+        };
     }
     Ok(complete)
+}
+
+/// Returns the next row number at or after `from`, so that gaps take no time.
+async fn next_number(
+    target: &mut SqliteConnection,
+    table: &str,
+    from: i64,
+) -> Result<Option<i64>, StoreError> {
+    let next = format!("SELECT min(number) FROM source.{table} WHERE number >= ?");
+    sql(AssertSqlSafe(next)).bind(from).value(target).await
+}
+
+/// Returns the highest row number to try in a file of this size, if there is no other way to know it.
+fn bound(file_bytes: u64) -> i64 {
+    i64::try_from(file_bytes / SMALLEST_ROW).unwrap_or(i64::MAX)
 }
 
 /// Returns whether the database has the table. Older schemas lack some.
@@ -192,13 +212,12 @@ async fn last_number(target: &mut SqliteConnection, table: &str, file_bytes: u64
         format!("SELECT coalesce(max(number), 0) FROM source.{table} NOT INDEXED"),
         format!("SELECT coalesce(max(+number), 0) FROM source.{table}"),
     ];
-    let bound = i64::try_from(file_bytes / SMALLEST_ROW).unwrap_or(i64::MAX);
     for way in ways {
         if let Ok(number) = sql(AssertSqlSafe(way)).value(&mut *target).await {
             return number;
         }
     }
-    bound
+    bound(file_bytes)
 }
 
 pub(crate) async fn count(target: &mut SqliteConnection, table: &str) -> Result<u64, OpenError> {
