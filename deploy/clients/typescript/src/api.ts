@@ -467,6 +467,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Prove that this daemon has the token of its home. Requires no token: a client asks this before it sends the token. */
+        get: operations["proof_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/proposals": {
         parameters: {
             query?: never;
@@ -1037,6 +1054,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/token/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the token of the daemon's home. From then on the old token is refused, and with it the gateway addresses,
+         *     logins and event streams that it opened. The new token is in `$BETHINK_HOME/token`.
+         */
+        post: operations["token_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/usage": {
         parameters: {
             query?: never;
@@ -1492,6 +1529,14 @@ export interface components {
              */
             parent?: string | null;
             model?: components["schemas"]["ModelSpec"] | null;
+        };
+        /** @description The proof that a daemon has the token of its home. */
+        DaemonProof: {
+            /**
+             * @description HMAC-SHA256 in hexadecimal digits. The key is the token's text. The message is `bethink-proof-1`, the TCP port that
+             *     the daemon listens on, and the nonce, with a line feed after each of the first two.
+             */
+            proof: string;
         };
         /** @description A proposal and its state. */
         DecidedProposal: {
@@ -2764,7 +2809,7 @@ export interface components {
          *     - `forbidden_origin` (403): The origin is not allowed.
          *     - `misdirected` (421): The Host header does not name this daemon.
          *     - `method_not_allowed` (405): The route does not have this method.
-         *     - `busy` (503): Too many connections.
+         *     - `busy` (503): The daemon is busy.
          *     - `invalid` (422): The request is invalid.
          *     - `not_found` (404): Not found.
          *     - `conflict` (409): The request conflicts with the current state.
@@ -2775,12 +2820,14 @@ export interface components {
          *     - `not_compactable` (409): The session cannot be compacted further.
          *     - `storage_full` (507): The disk is full.
          *     - `read_only` (503): The daemon's home is read-only.
+         *     - `storage_failed` (503): The disk failed.
+         *     - `storage_damaged` (500): The database is damaged.
          *     - `shutting_down` (503): The daemon is shutting down.
          *     - `unreachable` (502): Another machine did not answer.
          *     - `internal` (500): Internal error of the daemon.
          * @enum {string}
          */
-        ProblemType: "invalid_json" | "invalid_utf8" | "body_cut_off" | "too_deep" | "body_timeout" | "unsupported_media_type" | "unauthorized" | "too_many_failures" | "forbidden_origin" | "misdirected" | "method_not_allowed" | "busy" | "invalid" | "not_found" | "conflict" | "stale" | "key_reused" | "too_large" | "context_overflow" | "not_compactable" | "storage_full" | "read_only" | "shutting_down" | "unreachable" | "internal";
+        ProblemType: "invalid_json" | "invalid_utf8" | "body_cut_off" | "too_deep" | "body_timeout" | "unsupported_media_type" | "unauthorized" | "too_many_failures" | "forbidden_origin" | "misdirected" | "method_not_allowed" | "busy" | "invalid" | "not_found" | "conflict" | "stale" | "key_reused" | "too_large" | "context_overflow" | "not_compactable" | "storage_full" | "read_only" | "storage_failed" | "storage_damaged" | "shutting_down" | "unreachable" | "internal";
         /** @description A project that has sessions. */
         Project: {
             /** @description Any directory of the project. */
@@ -3215,7 +3262,10 @@ export interface components {
         SearchHits: {
             /** @description Best first; empty if nothing matches well. */
             hits: components["schemas"]["SearchHit"][];
-            /** @description Whether everything was searched. While an index is being built, this is `false`: search again later. */
+            /**
+             * @description Whether everything was searched. While an index is being built, or cannot be written because of the disk, this is
+             *     `false`: search again later.
+             */
             complete?: boolean;
         };
         /** @description One conversation with an agent. */
@@ -3739,6 +3789,7 @@ export type ContextReport = components['schemas']['ContextReport'];
 export type ContextRequest = components['schemas']['ContextRequest'];
 export type Covers = components['schemas']['Covers'];
 export type CreateSession = components['schemas']['CreateSession'];
+export type DaemonProof = components['schemas']['DaemonProof'];
 export type DecidedProposal = components['schemas']['DecidedProposal'];
 export type DecidedView = components['schemas']['DecidedView'];
 export type DecisionKind = components['schemas']['DecisionKind'];
@@ -4756,6 +4807,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Projects"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    proof_get: {
+        parameters: {
+            query: {
+                /** @description 32 random bytes as 64 hexadecimal digits */
+                nonce: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The proof that a daemon has the token of its home. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DaemonProof"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -5956,6 +6032,26 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TeamSync"];
                 };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    token_rotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token was replaced */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             "4XX": components["responses"]["Problem"];
             default: components["responses"]["Problem"];

@@ -111,6 +111,16 @@ class Covers(TypedDict):
     """Position of the last message."""
 
 
+class DaemonProof(TypedDict):
+    """The proof that a daemon has the token of its home."""
+
+    proof: str
+    """
+    HMAC-SHA256 in hexadecimal digits. The key is the token's text. The message is `bethink-proof-1`, the TCP port that
+    the daemon listens on, and the nonce, with a line feed after each of the first two.
+    """
+
+
 DecisionKind: TypeAlias = Literal[
     'attached', 'instructed', 'replaced', 'cleared', 'snipped', 'stripped'
 ]
@@ -624,6 +634,8 @@ ProblemType: TypeAlias = Literal[
     'not_compactable',
     'storage_full',
     'read_only',
+    'storage_failed',
+    'storage_damaged',
     'shutting_down',
     'unreachable',
     'internal',
@@ -642,7 +654,7 @@ The kind of a problem. It never changes.
 - `forbidden_origin` (403): The origin is not allowed.
 - `misdirected` (421): The Host header does not name this daemon.
 - `method_not_allowed` (405): The route does not have this method.
-- `busy` (503): Too many connections.
+- `busy` (503): The daemon is busy.
 - `invalid` (422): The request is invalid.
 - `not_found` (404): Not found.
 - `conflict` (409): The request conflicts with the current state.
@@ -653,6 +665,8 @@ The kind of a problem. It never changes.
 - `not_compactable` (409): The session cannot be compacted further.
 - `storage_full` (507): The disk is full.
 - `read_only` (503): The daemon's home is read-only.
+- `storage_failed` (503): The disk failed.
+- `storage_damaged` (500): The database is damaged.
 - `shutting_down` (503): The daemon is shutting down.
 - `unreachable` (502): Another machine did not answer.
 - `internal` (500): Internal error of the daemon.
@@ -855,7 +869,10 @@ class SearchHits(TypedDict):
     hits: list[SearchHit]
     """Best first; empty if nothing matches well."""
     complete: NotRequired[bool]
-    """Whether everything was searched. While an index is being built, this is `false`: search again later."""
+    """
+    Whether everything was searched. While an index is being built, or cannot be written because of the disk, this is
+    `false`: search again later.
+    """
 
 
 class Session(TypedDict):
