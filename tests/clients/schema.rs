@@ -10,8 +10,8 @@ use serde_json::json;
 /// Number of requests per operation, enough for every field. `BETHINK_SCHEMA_EXAMPLES` sets another number.
 const EXAMPLES: &str = "5";
 
-/// Endless streams.
-const ENDLESS: &str = "events$";
+/// Endless streams, and the route after which the token of this run would be refused.
+const NOT_CALLED: &str = "events$|token/rotate$";
 
 /// Checks that are left out: that all requests that a schema allows are accepted (paths must be absolute, lists not empty),
 /// that numbers over 2^63 are rejected (they mean "the last"), and responses to wrong tokens (429 after twenty; the guard's
@@ -40,7 +40,7 @@ fn every_operation_keeps_to_its_schema() {
         .arg(format!("http://{}/openapi.json", daemon.addr()))
         .arg("--header")
         .arg(format!("Authorization: Bearer {}", daemon.token()))
-        .args(["--exclude-path-regex", ENDLESS, "--exclude-checks", NOT_ASKED])
+        .args(["--exclude-path-regex", NOT_CALLED, "--exclude-checks", NOT_ASKED])
         .args(["--max-examples", &examples, "--phases", "examples,coverage,fuzzing"])
         .args(["--request-timeout", "20", "--no-color"])
         .dir(daemon.home.scratch())

@@ -270,6 +270,14 @@ mod tests {
     }
 
     #[test]
+    fn nesting_is_limited() {
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(Cursor::new(nested(256).as_bytes()).skip().is_ok());
+        assert_eq!(Cursor::new(nested(257).as_bytes()).skip(), Err(BadJson::Depth));
+        assert_eq!(Cursor::with_depth(b"[{}]", 1).skip(), Err(BadJson::Depth));
+    }
+
+    #[test]
     fn members_keep_bytes_and_order() {
         let object =
             r#"{"z": 1e2,"type":"text" , "cache_control":{"type":"ephemeral"},"a":"\u0041"}"#;
