@@ -145,7 +145,7 @@ fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     } else {
         return None;
     };
-    Some(format!("A call of {:?} was left out: {why}.", shown(name)))
+    Some(format!("A call to {:?} was left out: {why}.", shown(name)))
 }
 
 /// Parsed from the whole block, because a missing input is not the same as an empty one.

@@ -41,7 +41,7 @@ fn due(
             in_words(idle / 60_000_000)
         )),
         _ if limits.above > 0 && shown > limits.above => Some(format!(
-            "{shown} results of re-obtainable tools are shown, more than {}",
+            "{shown} tool results that can be obtained again are shown; the limit is {}",
             limits.above
         )),
         _ => None,

@@ -40,7 +40,7 @@ impl Daemon {
             let mut is_told = false;
             while let Err(fault) = self.probe_storage().await {
                 if !is_told {
-                    tracing::error!(%fault, "could not write to the home; only reads are served until this is fixed");
+                    tracing::error!(%fault, "could not write to bethink's home directory; only reads are served until this is fixed");
                     is_told = true;
                 }
                 tokio::time::sleep(PROBE_EVERY).await;
@@ -53,7 +53,7 @@ impl Daemon {
                 }
             }
             if is_told {
-                tracing::info!("the home can be written again");
+                tracing::info!("bethink's home directory can be written again");
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();

@@ -45,7 +45,7 @@ fn follow_descriptions(bench: &mut DreamBench) {
             text = with_entry(&text, name, |entry| entry.replacen(&old, new, 1));
         }
     }
-    bench.write_index(text, "updated descriptions", "the index repeats the topics' descriptions");
+    bench.write_index(text, "updated descriptions", "the descriptions of topics changed");
 }
 
 /// Removes dead links from the index, and adds missing topics.

@@ -6,7 +6,8 @@ use bethink_transcript::{UnixMicros, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// All members are raw JSON, so that a member of an unexpected type is ignored without the rest of the line.
+/// All members are raw JSON, so that a member of an unexpected type can be ignored while the rest of the
+/// line is still read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct LineEnvelope<'a> {

@@ -1,4 +1,4 @@
-//! Appends: planned together and written together, so that an invalid request is rejected without the others.
+//! Appends are planned and written in groups. An invalid request is rejected alone; the others still succeed.
 //!
 //! Each statement is sent to the connection's thread, which costs more than inserting a row. The rows of a group are
 //! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one text. If the writer knows
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
+use crate::checksum::{checksum, facts};
 use crate::error::fails_all;
 use crate::receipts::{self, reused};
 use crate::sql::{Column, Statement, hex, not_found, sql};
@@ -259,37 +260,4 @@ pub(crate) fn join(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
     let start = all.len() + 1;
     all.extend_from_slice(bytes);
     (start, bytes.len())
-}
-
-/// Returns what the checksum of a message covers besides its identity and bytes.
-fn facts(role: i64, recorded: i64, created_at: i64) -> Vec<u8> {
-    [role, recorded, created_at].into_iter().flat_map(i64::to_le_bytes).collect()
-}
-
-/// Returns whether a message has this checksum. `numbers` are its role, whether it was recorded, and its time, which the
-/// checksums of earlier versions did not cover.
-pub(crate) fn is_whole(
-    stored: i64,
-    (session, seq, id): (SessionId, u64, &str),
-    numbers: [i64; 3],
-    raw: &[u8],
-) -> bool {
-    let [role, recorded, created_at] = numbers;
-    stored == checksum(session, seq, id, &[raw, &facts(role, recorded, created_at)])
-        || stored == checksum(session, seq, id, &[raw])
-}
-
-/// Returns the checksum of a message's identity and content. 63 bits are enough to detect corruption.
-pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]) -> i64 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(session.0.as_bytes());
-    hasher.update(&place.to_le_bytes());
-    hasher.update(id.as_bytes());
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    let mut first = [0; 8];
-    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    i64::from_le_bytes(first)
 }

@@ -7,7 +7,8 @@ use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::append::{WritePlan, checksum, join};
+use crate::append::{WritePlan, join};
+use crate::checksum::checksum;
 use crate::jobs::note_progress;
 use crate::salvage::record_is_whole;
 use crate::sessions;

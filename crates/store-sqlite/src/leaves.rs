@@ -15,9 +15,9 @@ use bethink_transcript::SessionId;
 use bytes::Buf;
 use sqlx::SqliteConnection;
 
-use crate::append::is_whole;
+use crate::checksum::is_whole;
 use crate::opened::OpenError;
-use crate::salvage::PAGE_BYTES;
+use crate::options::PAGE_BYTES;
 use crate::sql::{Column, sql, unsigned};
 
 const TABLE_LEAF: u8 = 13;

@@ -12,6 +12,7 @@
 mod append;
 mod calls;
 mod check;
+mod checksum;
 mod collapses;
 mod compactions;
 mod connect;

@@ -1,11 +1,11 @@
 //! Reading history.
 
-use bethink_store::{SeqRange, StoreError, StoreResult, StoredMessage};
+use bethink_store::{SeqRange, StoreResult, StoredMessage};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
-use crate::append::is_whole;
+use crate::checksum::message;
 use crate::sql::{Row, hex, sql};
 use crate::store::SqliteStore;
 
@@ -88,24 +88,4 @@ pub(crate) async fn read_at(
     let mut found = store.all(statement, read).await?;
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, found)| found).collect())
-}
-
-/// A message is served only as it was written.
-pub(crate) fn message(row: &Row) -> StoreResult<StoredMessage> {
-    let session: SessionId = row.get("session")?;
-    let stored = StoredMessage {
-        seq: row.get("seq")?,
-        id: row.get("message_id")?,
-        role: row.get("role")?,
-        raw: row.get("raw")?,
-        recorded: row.get("recorded")?,
-        created_at: row.get("created_at")?,
-    };
-    let numbers = [row.get("role")?, row.get("recorded")?, row.get("created_at")?];
-    let place = (session, stored.seq.0, stored.id.as_str());
-    if !is_whole(row.get("checksum")?, place, numbers, &stored.raw) {
-        let why = format!("message {} of session {session} is corrupted", stored.seq);
-        return Err(StoreError::Damaged(why));
-    }
-    Ok(stored)
 }

@@ -10,36 +10,7 @@ use crate::files;
 use crate::opened::{OpenError, OpenReport};
 use crate::options::Options;
 use crate::probe::{self, ProbeVerdict};
-use crate::readers;
 use crate::recover;
-use crate::store::SqliteStore;
-use crate::writer::DatabaseFile;
-
-impl SqliteStore {
-    /// Opens the store at `path`, or creates it. Must be called within a Tokio runtime. If the disk is full, read-only or
-    /// failing, the store only serves reads, and [`fault`](Self::fault) says why, until [`probe`](Self::probe) succeeds.
-    pub async fn open(path: &Path, options: Options) -> Result<(Self, OpenReport), OpenError> {
-        let file = DatabaseFile { path: path.to_owned(), options };
-        match open_for_writing(path, options).await {
-            Ok((db, report)) => {
-                Ok((Self::start(file, Some(db), connect::readers(path), None), report))
-            }
-            Err(error) => {
-                let Some(fault) = error.of_the_disk() else { return Err(error) };
-                match readers::without_writing(path).await {
-                    Ok(pool) => {
-                        let store = Self::start(file, None, pool, Some(fault));
-                        Ok((store, OpenReport::default()))
-                    }
-                    Err(unreadable) => {
-                        tracing::debug!(%unreadable, "could not open the database for reading");
-                        Err(error)
-                    }
-                }
-            }
-        }
-    }
-}
 
 /// Opens the writing connection, after the file was checked, recovered and migrated where necessary.
 pub(crate) async fn open_for_writing(

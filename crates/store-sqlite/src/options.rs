@@ -17,6 +17,9 @@ impl Options {
     }
 }
 
+/// Page size of every database that we create.
+pub(crate) const PAGE_BYTES: usize = 4096;
+
 /// Minimum version of SQLite. Earlier ones can corrupt a WAL database that several connections use (the WAL-reset bug).
 pub(crate) const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 

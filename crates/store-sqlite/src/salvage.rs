@@ -8,12 +8,12 @@ use bethink_store::StoreError;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
-use crate::append::checksum;
+use crate::checksum::{checksum, message};
 use crate::connect::{known_schema, make_empty};
 use crate::error::from_sqlx;
 use crate::files;
-use crate::messages::message;
 use crate::opened::OpenError;
+use crate::options::PAGE_BYTES;
 use crate::sql::{Row, sql};
 use crate::wal_scan::{self, WalVerdict};
 
@@ -24,8 +24,6 @@ const STRIDE: i64 = 1024;
 const PARTS: i64 = 65_536;
 /// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;
-/// Page size of every database that we create.
-pub(crate) const PAGE_BYTES: usize = 4096;
 /// How many rows are checked at once. Few, because a row may have many megabytes.
 const PAGE: i64 = 16;
 

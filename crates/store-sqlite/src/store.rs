@@ -1,7 +1,7 @@
 //! The store's handle: sends writes to the writer and reads to the readers. The session methods are here; the others are
 //! in the files of their tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bethink_store::{
@@ -13,11 +13,13 @@ use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Mutex;
 
-use crate::opened::OpenReport;
-use crate::readers::Readers;
+use crate::open::open_for_writing;
+use crate::opened::{OpenError, OpenReport};
+use crate::options::Options;
+use crate::readers::{self, Readers};
 use crate::sql::{Row, Statement, sql};
 use crate::writer::{DatabaseFile, WriteRequest, Writer};
-use crate::{collapses, compactions, decisions, files, messages, receipts, sessions};
+use crate::{collapses, compactions, connect, decisions, files, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles to the same store.
 #[derive(Clone, Debug)]
@@ -31,6 +33,30 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// Opens the store at `path`, or creates it. Must be called within a Tokio runtime. If the disk is full, read-only or
+    /// failing, the store only serves reads, and [`fault`](Self::fault) says why, until [`probe`](Self::probe) succeeds.
+    pub async fn open(path: &Path, options: Options) -> Result<(Self, OpenReport), OpenError> {
+        let file = DatabaseFile { path: path.to_owned(), options };
+        match open_for_writing(path, options).await {
+            Ok((db, report)) => {
+                Ok((Self::start(file, Some(db), connect::readers(path), None), report))
+            }
+            Err(error) => {
+                let Some(fault) = error.of_the_disk() else { return Err(error) };
+                match readers::without_writing(path).await {
+                    Ok(pool) => {
+                        let store = Self::start(file, None, pool, Some(fault));
+                        Ok((store, OpenReport::default()))
+                    }
+                    Err(unreadable) => {
+                        tracing::debug!(%unreadable, "could not open the database for reading");
+                        Err(error)
+                    }
+                }
+            }
+        }
+    }
+
     /// Starts the store. Without a writing connection, `fault` says why.
     pub(crate) fn start(
         file: DatabaseFile,

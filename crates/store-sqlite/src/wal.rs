@@ -4,7 +4,7 @@
 //! checksum, which continues from the one before. The last frame of a transaction has the size of the database. The
 //! salts in the header and in each frame change each time the log is started again, so older frames differ.
 
-use crate::salvage::PAGE_BYTES;
+use crate::options::PAGE_BYTES;
 
 pub(crate) const HEADER_BYTES: usize = 32;
 pub(crate) const FRAME_HEADER_BYTES: usize = 24;

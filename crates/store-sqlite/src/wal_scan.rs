@@ -35,7 +35,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::files;
-use crate::salvage::PAGE_BYTES;
+use crate::options::PAGE_BYTES;
 use crate::wal::{
     Checksum, FRAME_BYTES, FRAME_HEADER_BYTES, FrameHeader, HEADER_BYTES, WalHeader, frame_at,
     frame_checksum, is_in_one_sector,

@@ -12,7 +12,7 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
     let notes = [
         "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used.",
-        "Keep the URLs private: each contains a secret derived from this home's token.",
+        "Keep the URLs private: each contains a secret derived from the daemon's token.",
     ];
     for note in notes {
         screen.hint(note)?;

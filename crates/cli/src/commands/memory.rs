@@ -3,11 +3,11 @@
 mod care;
 mod learned;
 mod named;
+mod warn;
 mod write;
 
 use bethink_api::{MemoriesPage, MemoryKind, MemoryScope, ScopeQuery};
 use bethink_client::Client;
-use bethink_terminal::Screen;
 use bethink_terminal::words::plural;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use crate::failure::Done;
 use bethink_render::memory as render;
 
 use named::{all, find, known, scope};
+use warn::warn;
 pub(super) use write::remember;
 use write::show_as;
 
@@ -109,11 +110,6 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     };
     screen.hint(place)?;
     warn(screen, &index.warnings)
-}
-
-fn warn(screen: &mut Screen, warnings: &[String]) -> Done {
-    let lines = render::warnings(warnings, screen.look.width);
-    Ok(lines.into_iter().try_for_each(|line| screen.note(line))?)
 }
 
 async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {

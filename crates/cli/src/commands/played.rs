@@ -226,7 +226,7 @@ fn figures(outcome: &ReplayOutcome, window: u64, look: TerminalLook) -> Vec<Styl
         Tone::Plain,
         format!("of {} tokens in the window", count(window)),
     );
-    row("too large prompts", o.overruns, good(o.overruns), String::new());
+    row("oversized prompts", o.overruns, good(o.overruns), String::new());
     row("invalid prompts", o.invalid_prompts, good(o.invalid_prompts), o.first_faults.join("; "));
     row("notes updates", o.notes_updates, Tone::Plain, String::new());
     if o.compactions.is_empty() {

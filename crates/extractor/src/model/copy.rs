@@ -79,7 +79,9 @@ pub enum RefusedWrite {
     Unwanted(String),
     #[error("only topics can be written")]
     NoTopic,
-    #[error("the existing topic {0:?} has the same name on some systems; write that one instead")]
+    #[error(
+        "on some systems, this name is the same as that of the existing topic {0:?}; change that topic instead"
+    )]
     Twin(String),
 }
 

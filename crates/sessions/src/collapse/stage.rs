@@ -110,7 +110,7 @@ impl SessionService {
         match self.cx.store().put_collapses(id, rows.clone(), Vec::new()).await {
             Ok(()) => {}
             Err(StoreError::Conflict(reason)) => {
-                tracing::debug!(session = %id, reason, "spans were staged in the meantime");
+                tracing::debug!(session = %id, reason, "some of these messages were collapsed in the meantime");
                 return Ok(0);
             }
             Err(error) => return Err(error.into()),

@@ -5,7 +5,7 @@ use bethink_client::Client;
 use bethink_terminal::{StyledText, Tone};
 
 use super::named::scope;
-use super::warn;
+use super::warn::warn;
 use crate::app::CliApp;
 use crate::args::OfTeam;
 use crate::failure::{CliFailure, Done};

@@ -9,7 +9,7 @@ use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
 
 use super::named::{find, scope, topic};
-use super::warn;
+use super::warn::warn;
 use crate::app::CliApp;
 use crate::args::{self, AddMemory, OfTeam, OneMemory};
 use crate::commands::editor::{self, EditorFile};
