@@ -13,10 +13,10 @@ use crate::report::AttackResult;
 
 /// The largest body.
 const MAX_BODY: usize = 16 << 10;
-/// Routes that write into the project's directory, whose name is mutated here.
-const LEFT_OUT: [&str; 1] = ["/v1/team"];
+/// Routes that write into the project's directory, whose name is mutated here, and the one that replaces our own token.
+const LEFT_OUT: [&str; 2] = ["/v1/team", "/v1/token/rotate"];
 /// Routes that tell nothing, and answer everybody.
-const OPEN: [&str; 3] = ["/health", "/openapi.json", "/v1/dashboard/login"];
+const OPEN: [&str; 4] = ["/health", "/openapi.json", "/v1/dashboard/login", "/v1/proof"];
 
 /// A route of the API.
 #[derive(Debug)]
