@@ -1,7 +1,7 @@
 //! A short description of a tool call, and the line of its result that reports an error or a summary.
 
-use bethink_transcript::text::shorten;
-use serde::Deserialize;
+use bethink_transcript::text::{beginning, shorten};
+use serde::{Deserialize, Deserializer};
 
 /// The common members of a tool's input, under the names that different tools use.
 #[derive(Debug, Default, Deserialize)]
@@ -17,8 +17,32 @@ pub(crate) struct ToolInput {
     pub(crate) url: Option<String>,
     #[serde(alias = "oldText", alias = "old_str")]
     pub(crate) old_string: Option<String>,
-    #[serde(alias = "newText", alias = "new_str", alias = "content", alias = "file_text")]
+    #[serde(
+        alias = "newText",
+        alias = "new_str",
+        alias = "new_source",
+        alias = "content",
+        alias = "file_text"
+    )]
     pub(crate) new_string: Option<String>,
+    #[serde(default, deserialize_with = "edits_or_none")]
+    edits: Vec<InputEdit>,
+}
+
+/// One of several edits in a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct InputEdit {
+    #[serde(alias = "oldText", alias = "old_str")]
+    old_string: String,
+    #[serde(alias = "newText", alias = "new_str")]
+    new_string: String,
+}
+
+/// Reads the edits of a call; a member of that name with another shape means something else.
+fn edits_or_none<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<InputEdit>, D::Error> {
+    let value = serde_json::Value::deserialize(input)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 impl ToolInput {
@@ -29,6 +53,18 @@ impl ToolInput {
     /// The file that the call names.
     pub(crate) fn file(&self) -> Option<&str> {
         self.file_path.as_deref().or(self.path.as_deref())
+    }
+
+    /// Returns the edits that the call makes: each replaced text, or `None` for the whole file, and the new text.
+    pub(crate) fn into_changes(self) -> Vec<(Option<String>, String)> {
+        let one = self.new_string.map(|new| (self.old_string, new));
+        let many = self.edits.into_iter().map(|edit| (Some(edit.old_string), edit.new_string));
+        one.into_iter().chain(many).collect()
+    }
+
+    /// What an agent is started for.
+    pub(crate) fn task(&self) -> &str {
+        self.description.as_deref().unwrap_or_default()
     }
 
     fn subject(&self) -> &str {
@@ -76,6 +112,13 @@ pub(crate) fn key_of(line: &str) -> String {
     words.take(4).collect::<Vec<_>>().join(" ")
 }
 
+/// Returns a command without what only shortens its output: `2>&1`, `| tail`, `| head`, `| grep`.
+pub(crate) fn without_plumbing(line: &str) -> &str {
+    const PLUMBING: [&str; 6] = [" 2>&1", " | tail", " | head", " | grep", " | less", " | cat"];
+    let end = PLUMBING.iter().filter_map(|part| line.find(part)).min();
+    end.map_or(line, |end| line[..end].trim_end())
+}
+
 /// Whether a word sets a variable before a command, such as `RUST_LOG=debug`.
 fn is_setting(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
@@ -83,13 +126,25 @@ fn is_setting(word: &str) -> bool {
     })
 }
 
+/// Whether a result says that its call was not run: the person refused it, or another call of the same message failed.
+pub(crate) fn was_not_run(text: &str) -> bool {
+    const SIGNS: [&str; 4] = [
+        "Sibling tool call errored",
+        "The user doesn't want to",
+        "[Request interrupted",
+        "Cancelled: parallel tool call",
+    ];
+    let text = text.trim_start().trim_start_matches("<tool_use_error>");
+    SIGNS.iter().any(|sign| text.starts_with(sign))
+}
+
+/// Begins a line that reports an error.
+const ERROR_SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|thread '|\
+    Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:|✗|✕|●|×";
+
 /// Returns the line of a result that reports an error, if there is one.
 pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
-    const SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|\
-        Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:";
-    let is_sign = |line: &&str| SIGNS.split('|').any(|sign| line.trim_start().starts_with(sign));
-    let sign = text.lines().take(LINES).find(is_sign);
-    let line = match (sign, is_error) {
+    let line = match (error_lines(text).next(), is_error) {
         (Some(line), _) => line,
         (None, true) => text
             .lines()
@@ -100,6 +155,46 @@ pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
     };
     let line = line.trim().trim_start_matches("<tool_use_error>");
     Some(shorten(line.trim_end_matches("</tool_use_error>"), ERROR_BYTES))
+}
+
+/// Returns what a result says about an error beside its first line: which tests failed, where, and what was expected.
+pub(crate) fn error_details(text: &str, first: &str) -> String {
+    const DETAILS_BYTES: usize = 420;
+    const DETAIL_BYTES: usize = 160;
+    let mut details: Vec<&str> = Vec::new();
+    let mut size = 0;
+    let lines = text.lines().take(LINES).map(str::trim);
+    for line in lines.filter(|line| is_error_line(line) || has_place(line)) {
+        let line = beginning(line, DETAIL_BYTES);
+        // `FAIL` and the first line, which is shown anyway.
+        if line.len() < 8 || first.starts_with(line) || details.contains(&line) {
+            continue;
+        }
+        size += line.len() + 2;
+        if size > DETAILS_BYTES {
+            break;
+        }
+        details.push(line);
+    }
+    details.join("; ")
+}
+
+/// Returns lines that report an error, those that name it before a bare `FAIL`.
+fn error_lines(text: &str) -> impl Iterator<Item = &str> {
+    let all = || text.lines().take(LINES).filter(|line| is_error_line(line.trim_start()));
+    all().filter(|line| line.trim().len() > 8).chain(all())
+}
+
+fn is_error_line(line: &str) -> bool {
+    ERROR_SIGNS.split('|').any(|sign| line.starts_with(sign))
+}
+
+/// Whether a line begins with a place in a file: `store_test.go:41: got 2, want 1`.
+fn has_place(line: &str) -> bool {
+    let Some((file, rest)) = line.split_once(':') else { return false };
+    let is_file = file.contains('.') && !file.contains(char::is_whitespace);
+    let is_log = [" INFO ", " DEBUG ", "output:"].iter().any(|sign| rest.contains(sign));
+    is_file && !is_log && rest.len() > 8 && rest.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns the last line of a result that summarizes a run, such as `test result: ok. 12 passed`.

@@ -3,7 +3,7 @@
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
 
-use crate::calls::{error_line, first_line, key_of, verdict};
+use crate::calls::{error_line, first_line, key_of, verdict, was_not_run, without_plumbing};
 
 /// What a command is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,23 @@ pub struct CommandFact {
     key: Box<str>,
 }
 
+impl CommandFact {
+    /// Whether the project is worked on with this command, rather than looked at.
+    pub fn is_habit(&self) -> bool {
+        const LOOKS: &str = "ls cat head tail grep rg find sed awk wc echo cd pwd which sleep rm mv cp mkdir \
+            tree stat file diff jq sort chmod kill ps";
+        const GIT_LOOKS: &str =
+            "status diff log show branch remote rev-parse fetch stash ls-files blame";
+        let mut words = self.key.split(' ');
+        let first = words.next().unwrap_or_default();
+        let looks = match first {
+            "git" => words.next().is_none_or(|second| GIT_LOOKS.split(' ').any(|l| l == second)),
+            first => LOOKS.split(' ').any(|look| look == first),
+        };
+        self.runs > 1 && self.failed == Some(false) && !looks
+    }
+}
+
 const LINE_BYTES: usize = 140;
 /// Number of commands kept; the least recently used are dropped.
 const COMMANDS: usize = 200;
@@ -43,7 +60,7 @@ pub(crate) fn called(all: &mut Vec<CommandFact>, command: &str, seq: Seq) {
     if first.is_empty() {
         return;
     }
-    let (key, line) = (key_of(first), shorten(first, LINE_BYTES));
+    let (key, line) = (key_of(first), shorten(without_plumbing(first), LINE_BYTES));
     match all.iter_mut().find(|known| *known.key == *key) {
         Some(known) => {
             known.runs += 1;
@@ -67,23 +84,58 @@ pub(crate) fn called(all: &mut Vec<CommandFact>, command: &str, seq: Seq) {
 }
 
 /// Records how a command ended.
-pub(crate) fn ended(all: &mut [CommandFact], command: &str, is_error: bool, text: &str) {
+pub(crate) fn ended(all: &mut Vec<CommandFact>, command: &str, is_error: bool, text: &str) {
     let first = first_line(command);
     let key = key_of(first);
-    let Some(known) = all.iter_mut().find(|known| *known.key == *key) else { return };
+    let Some(at) = all.iter().position(|known| *known.key == *key) else { return };
+    if was_not_run(text) {
+        // It may work as it did before.
+        let known = &mut all[at];
+        known.runs -= 1;
+        if known.runs == 0 {
+            all.remove(at);
+        }
+        return;
+    }
+    let known = &mut all[at];
     let failed = is_error || error_line(text, false).is_some();
     known.failed = Some(failed);
     known.failures += u32::from(failed);
     known.verdict = match known.purpose {
         CommandPurpose::Test | CommandPurpose::Check => verdict(text).map(Into::into),
-        // `[main 1a2b3c4] store: …`, which git prints after a commit.
-        CommandPurpose::Commit => {
-            let mut lines = text.lines();
-            let commit = lines.find(|line| line.starts_with('[') && line.contains("] "));
-            commit.map(|line| shorten(line, LINE_BYTES).into())
-        }
+        CommandPurpose::Commit => commit(command, text),
         CommandPurpose::Other => None,
     };
+}
+
+/// Returns the line with which git reports a commit, `[main 1a2b3c4] store: …`, or the address of a new pull request.
+pub(crate) fn commit(command: &str, text: &str) -> Option<Box<str>> {
+    if purpose(command) != CommandPurpose::Commit {
+        return None;
+    }
+    let is_report =
+        |line: &&str| line.starts_with('[') && line.contains("] ") || line.starts_with("https://");
+    text.lines().find(is_report).map(|line| shorten(line, LINE_BYTES).into())
+}
+
+/// Returns the branch that git says is checked out.
+pub(crate) fn branch<'a>(command: &str, text: &'a str) -> Option<&'a str> {
+    const SIGNS: [&str; 4] =
+        ["On branch ", "Switched to branch '", "Switched to a new branch '", "Already on '"];
+    const HEAD: usize = 20;
+    if !command.contains("git") {
+        return None;
+    }
+    let named = |line: &'a str| {
+        let rest = SIGNS.iter().find_map(|sign| line.strip_prefix(sign))?;
+        Some(rest.split(['\'', ' ']).next().unwrap_or(rest))
+    };
+    let committed = |line: &'a str| {
+        let (place, _) = line.strip_prefix('[')?.split_once("] ")?;
+        let (branch, hash) = place.split_once(' ')?;
+        (hash.len() >= 7 && hash.bytes().all(|b| b.is_ascii_hexdigit())).then_some(branch)
+    };
+    text.lines().take(HEAD).find_map(|line| named(line).or_else(|| committed(line)))
 }
 
 pub(crate) fn purpose(command: &str) -> CommandPurpose {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bethink_transcript::Seq;
 
 use crate::calls::ToolInput;
+use crate::said::RecordedStatement;
 use crate::symbols::defined;
+use crate::written::{WrittenLine, WrittenLines};
 
 /// What happened to one file.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +21,11 @@ pub struct FileFact {
     pub last: Seq,
     /// Symbols that edits touched, in the order of their last change.
     pub symbols: Vec<Symbol>,
+    pub(crate) written: WrittenLines,
+    /// What the assistant said before it edited the file, oldest first.
+    pub notes: Vec<RecordedStatement>,
+    /// The newest edit.
+    pub last_edit: Seq,
 }
 
 /// A symbol of a file, and what an edit did to it.
@@ -52,6 +59,8 @@ const EDITS: &str =
 const WRITES: [&str; 5] = ["Write", "write", "write_file", "create_file", "create"];
 /// Number of symbols kept per file; the oldest are dropped.
 const SYMBOLS: usize = 60;
+/// Number of notes kept per file.
+const NOTES: usize = 20;
 
 impl FileRole {
     pub fn of(tool: &str) -> Option<Self> {
@@ -63,6 +72,18 @@ impl FileRole {
             _ => None,
         }
     }
+}
+
+/// An edit whose result has not arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingEdit {
+    /// Index of the file.
+    pub(crate) place: usize,
+    pub(crate) seq: Seq,
+    /// Each replaced text, or `None` for the whole file, and the new text.
+    pub(crate) changes: Vec<(Option<String>, String)>,
+    /// What the assistant said before it.
+    pub(crate) why: Option<RecordedStatement>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -93,11 +114,39 @@ impl FileFacts {
             FileRole::Search => file.searches += 1,
             FileRole::Edit | FileRole::Write => {
                 file.edits += 1;
-                file.change(input, seq);
                 return Some((place, true));
             }
         }
         Some((place, false))
+    }
+
+    /// Records that an edit took effect.
+    pub(crate) fn edited(&mut self, edit: &PendingEdit) {
+        let (place, seq) = (edit.place, edit.seq);
+        let Some(file) = self.all.get_mut(place) else { return };
+        file.last_edit = seq;
+        for (old, new) in &edit.changes {
+            file.change(old.as_deref(), new, seq);
+        }
+        if let Some(why) = &edit.why {
+            self.note(place, why);
+        }
+    }
+
+    /// Records that an edit of the file at `place` had no effect: it failed, or a person refused it.
+    pub(crate) fn not_edited(&mut self, place: usize) {
+        let Some(file) = self.all.get_mut(place) else { return };
+        file.edits = file.edits.saturating_sub(1);
+        file.created &= file.edits > 0;
+    }
+
+    /// Records what the assistant said before it edited the file at `place`.
+    fn note(&mut self, place: usize, why: &RecordedStatement) {
+        let known = self.all.iter().any(|file| file.notes.last().is_some_and(|n| n.seq == why.seq));
+        if let Some(file) = self.all.get_mut(place).filter(|_| !known) {
+            file.notes.push(why.clone());
+            crate::tools::forget_oldest(&mut file.notes, NOTES);
+        }
     }
 
     fn place(&mut self, path: &str, role: FileRole) -> usize {
@@ -113,9 +162,19 @@ impl FileFacts {
 }
 
 impl FileFact {
-    fn change(&mut self, input: &ToolInput, seq: Seq) {
-        let old: Vec<&str> = defined(input.old_string.as_deref().unwrap_or_default()).collect();
-        let new: Vec<&str> = defined(input.new_string.as_deref().unwrap_or_default()).collect();
+    /// The lines that edits wrote and that no later edit replaced.
+    pub fn written(&self) -> &[WrittenLine] {
+        self.written.lines()
+    }
+
+    /// Records that `new` replaced `old`, or the whole file.
+    fn change(&mut self, old: Option<&str>, new: &str, seq: Seq) {
+        match old {
+            Some(old) => self.written.replace(old, new, seq),
+            None => self.written.write(new, seq),
+        }
+        let old: Vec<&str> = defined(old.unwrap_or_default()).collect();
+        let new: Vec<&str> = defined(new).collect();
         for name in &old {
             if !new.contains(name) {
                 self.note(name, EditKind::Removed, seq);
@@ -157,6 +216,11 @@ mod tests {
         files.touch(tool, &ToolInput::parse(json), Seq(seq))
     }
 
+    fn take_effect(files: &mut FileFacts, json: &str, seq: u64) {
+        let changes = ToolInput::parse(json).into_changes();
+        files.edited(&PendingEdit { place: 0, seq: Seq(seq), changes, why: None });
+    }
+
     #[test]
     fn files_are_known_by_what_was_done_to_them() {
         let mut files = FileFacts::default();
@@ -167,6 +231,7 @@ mod tests {
         let edit = r#"{"file_path":"/proj/a.rs","old_string":"fn old() {}\nfn both() {}","new_string":"fn both() {}\nfn fresh() {}"}"#;
         let (_, is_changed) = touch(&mut files, "Edit", edit, 4).unwrap();
         assert!(is_changed);
+        take_effect(&mut files, edit, 4);
         let file = &files.all[0];
         assert_eq!((file.reads, file.searches, file.edits, file.created), (1, 1, 1, false));
         let symbols: Vec<_> = file.symbols.iter().map(|s| (&*s.name, s.change)).collect();
@@ -179,15 +244,13 @@ mod tests {
     #[test]
     fn an_addition_stays_one() {
         let mut files = FileFacts::default();
-        touch(
-            &mut files,
-            "Write",
-            r#"{"file_path":"/proj/b.py","content":"def run():\n  pass"}"#,
-            1,
-        );
+        let write = r#"{"file_path":"/proj/b.py","content":"def run():\n  pass"}"#;
+        touch(&mut files, "Write", write, 1);
+        take_effect(&mut files, write, 1);
         let edit =
             r#"{"file_path":"/proj/b.py","old_string":"def run():","new_string":"def run(x):"}"#;
         touch(&mut files, "Edit", edit, 2);
+        take_effect(&mut files, edit, 2);
         assert!(files.all[0].created);
         assert_eq!(files.all[0].symbols[0].change, EditKind::Added);
         assert_eq!(files.all[0].symbols[0].seq, Seq(2));

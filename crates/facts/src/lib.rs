@@ -10,13 +10,17 @@ pub mod decisions;
 pub mod files;
 pub mod names;
 pub mod need;
+mod places;
+pub mod prose;
 pub mod rows;
 pub mod said;
-mod symbols;
+pub mod symbols;
 mod tasks;
 mod tools;
+mod written;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bethink_transcript::text::beginning;
 use bethink_transcript::todos::{self, Todo, TodoStatus};
@@ -28,8 +32,10 @@ pub use decisions::StatedDecision;
 pub use files::{EditKind, FileFact, Symbol};
 pub use names::{NameUse, Names, RankedName};
 pub use need::NeedMoment;
+pub use places::SeenDefinition;
 pub use said::{RecordedStatement, SaidKind, readable, without_middle};
-pub use tools::{Action, KnownTools, ToolEdit, ToolFailure};
+pub use tools::{Action, KnownTools, ToolFailure};
+pub use written::WrittenLine;
 
 use names::Voice;
 
@@ -43,6 +49,10 @@ pub struct Facts {
     pub user: Vec<RecordedStatement>,
     /// The assistant's words, oldest first, each shortened to its beginning.
     pub assistant: Vec<RecordedStatement>,
+    /// Reports of agents that the assistant started, oldest first; the question is what the agent was started for.
+    pub reports: Vec<RecordedStatement>,
+    /// The newest summary of an earlier session that a client wrote in the user's name.
+    pub handover: Option<RecordedStatement>,
     /// Decisions, oldest first.
     pub decisions: Vec<StatedDecision>,
     pub tools: KnownTools,
@@ -54,8 +64,15 @@ pub struct Facts {
 }
 
 /// Maximum size of a kept assistant text, in bytes: its beginning says what matters.
-const ASSISTANT_BYTES: usize = 1_200;
+const ASSISTANT_BYTES: usize = 4_000;
 const STATEMENTS: usize = 160;
+/// Maximum number of messages between what the assistant says and the call that it is about.
+const WHY_MESSAGES: u64 = 3;
+/// Maximum size of an agent's report, in bytes, and number of reports kept.
+const REPORT_BYTES: usize = 4_000;
+const REPORTS: usize = 24;
+/// Maximum size of an earlier session's summary, in bytes.
+const HANDOVER_BYTES: usize = 40_000;
 const DECISIONS: usize = 300;
 /// Maximum size of a kept plan, in bytes.
 const PLAN_BYTES: usize = 6_000;
@@ -90,6 +107,9 @@ impl Facts {
                 BlockKind::ToolResult { tool_use_id, is_error } => {
                     let text = block.text();
                     self.names.observe(&text, seq, Voice::Seen, self.tools.focus);
+                    if let Some(task) = self.tools.agent_task(tool_use_id) {
+                        self.report(seq, &text, task);
+                    }
                     self.tools.result(tool_use_id, *is_error, &text, seq);
                     if let Some(said) = said::in_result(seq, &text) {
                         let words = said.text.clone();
@@ -101,12 +121,23 @@ impl Facts {
         }
     }
 
+    fn report(&mut self, seq: Seq, text: &str, task: Arc<str>) {
+        let text = without_middle(text.trim(), REPORT_BYTES);
+        let report =
+            RecordedStatement { question: Some(task), ..RecordedStatement::new(seq, &text) };
+        self.reports.push(report);
+        tools::forget_oldest(&mut self.reports, REPORTS);
+    }
+
     /// `whole` is the text that contains `said`.
     fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };
         self.names.observe(whole, said.seq, voice, self.tools.focus);
-        if !handover {
+        if handover {
+            let text = beginning(whole.trim(), HANDOVER_BYTES);
+            self.handover = Some(RecordedStatement::new(said.seq, text));
+        } else {
             self.settle(decisions::in_text(said.seq, &said.text, true));
         }
         self.user.push(said);
@@ -124,14 +155,17 @@ impl Facts {
                     let text = block.text();
                     self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
                     self.settle(decisions::in_text(seq, &text, false));
-                    if text.trim().len() > 2 {
-                        let short = beginning(text.trim(), ASSISTANT_BYTES);
-                        self.assistant.push(RecordedStatement::new(seq, short));
+                    if text.trim().len() > 2 && !said::is_filler(text.trim()) {
+                        self.assistant_said(seq, beginning(text.trim(), ASSISTANT_BYTES));
                     }
                 }
                 BlockKind::ToolUse { id, name } => {
+                    // Work goes on, so what was said before it concluded nothing.
+                    self.turn_goes_on();
                     let input = block.input();
-                    self.tools.call(id, name, input, seq);
+                    let near = |said: &&RecordedStatement| seq.0 - said.seq.0 <= WHY_MESSAGES;
+                    let why = self.assistant.last().filter(near);
+                    self.tools.call(id, name, input, seq, why);
                     let text = readable(input);
                     self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
                     if tasks::apply(&mut self.todos, name, input) {
@@ -148,6 +182,20 @@ impl Facts {
         if self.assistant.len() > 2 * STATEMENTS {
             self.assistant.drain(..self.assistant.len() - STATEMENTS);
         }
+    }
+
+    /// Records that what the assistant last said in this turn was not its conclusion.
+    fn turn_goes_on(&mut self) {
+        let heard = self.user.last().map_or(Seq::ZERO, |said| said.seq);
+        if let Some(said) = self.assistant.last_mut().filter(|said| said.seq > heard) {
+            said.ends_turn = false;
+        }
+    }
+
+    fn assistant_said(&mut self, seq: Seq, text: &str) {
+        self.turn_goes_on();
+        let said = RecordedStatement::new(seq, text);
+        self.assistant.push(RecordedStatement { ends_turn: true, ..said });
     }
 
     fn settle(&mut self, found: Vec<StatedDecision>) {
@@ -211,7 +259,13 @@ impl Facts {
         let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 64).sum();
         let settled: usize = self.decisions.iter().map(|d| d.text.len() + 40).sum();
         said + settled
-            + self.tools.edits.iter().map(|e| e.code.len()).sum::<usize>()
+            + self
+                .tools
+                .files()
+                .iter()
+                .flat_map(|f| f.written())
+                .map(|l| l.text.len() + 24)
+                .sum::<usize>()
             + self.names.len() * 128
             + self.tools.files().len() * 400
     }

@@ -30,7 +30,8 @@ pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
     if changes.is_empty() { row } else { format!("{row}: {changes}") }
 }
 
-fn done_to(file: &FileFact) -> String {
+/// `created, edited 2×, read`.
+pub fn done_to(file: &FileFact) -> String {
     let edits = file.edits - u32::from(file.created).min(file.edits);
     let mut done = Vec::new();
     if file.created {

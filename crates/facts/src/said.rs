@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use bethink_transcript::{Seq, typed};
 
+use crate::prose::passages;
+
 /// The kind of a user statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaidKind {
@@ -27,11 +29,18 @@ pub struct RecordedStatement {
     pub kind: SaidKind,
     /// The question that this answers.
     pub question: Option<Arc<str>>,
+    /// Whether the assistant ended a turn with it.
+    pub ends_turn: bool,
 }
 
 impl RecordedStatement {
     pub fn new(seq: Seq, text: &str) -> Self {
         Self { seq, text: text.into(), ..Self::default() }
+    }
+
+    /// Whether this is the client's message that the user stopped the assistant.
+    pub fn is_interruption(&self) -> bool {
+        self.text.starts_with("[Request interrupted by user")
     }
 
     fn of(self, kind: SaidKind) -> Self {
@@ -88,11 +97,22 @@ pub(crate) fn in_result(seq: Seq, text: &str) -> Option<RecordedStatement> {
     if text.starts_with("The user doesn't want to proceed")
         && let Some((_, words)) = text.split_once(REFUSED)
     {
-        return Some(said(words.trim()).of(SaidKind::Correction));
+        let words = words.trim();
+        // A person also refuses a call to ask something or to have time.
+        let pauses = words.ends_with('?')
+            || ["hang on", "wait", "hold on"].iter().any(|opening| {
+                words.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening))
+            });
+        return Some(said(words).of(if pauses { SaidKind::Ask } else { SaidKind::Correction }));
     }
     let answers = text.strip_prefix(ANSWERED)?;
     let answers = answers.split(ANSWERED_END).next().unwrap_or(answers);
     Some(said(answers).of(SaidKind::Answer))
+}
+
+/// Whether a client wrote this in the assistant's name, because an answer must not be empty.
+pub(crate) fn is_filler(text: &str) -> bool {
+    ["No response requested.", "(no content)"].contains(&text)
 }
 
 /// Extracts the request, the pending tasks and the current work from the summary of an earlier session.
@@ -147,23 +167,41 @@ fn kind(words: &str) -> SaidKind {
 
 /// Whether the user rules something out or changes direction.
 fn is_correction(text: &str) -> bool {
-    const OPENINGS: &str = "no,|no |no.|don't|do not|stop|actually|instead|wait|never|not |revert|undo|\
-        that's wrong|nope|hmm, no|please don't";
-    const INSIDE: &str = " instead of |should not |shouldn't | don't want |do not want |too much";
+    const OPENINGS: &str = "no,|no |no.|nope|don't|do not|please don't|stop |actually|instead|never |not like|not that|\
+        that's wrong|that is wrong|that's not|this is wrong|wrong|revert|undo|hmm, no|wait, no";
+    /// Begins a wish for one thing in the place of another.
+    const WISHES: &str = "use|let's|lets|can we|could we|can you|please|make|call|rename|keep|put|do|we |i |it |just";
+    const INSIDE: &str = "don't want |do not want |we don't need |should not be |shouldn't be |let's not |\
+        let's avoid |let's drop |let's just drop |it's not expected |rather not ";
+    /// Agrees, although it begins with "no".
+    const AGREES: &str = "fine|okay|thank|problem|worries|good|idea|need to worry|changes needed";
     /// Maximum size of a correction, in bytes: a longer text may contain these words by chance.
     const SHORT: usize = 600;
-    let text = text.trim_start();
-    let start: String = text.chars().take(24).collect::<String>().to_lowercase();
-    OPENINGS.split('|').any(|opening| start.starts_with(opening))
-        || (text.len() <= SHORT && INSIDE.split('|').any(|words| text.contains(words)))
+    /// The beginning that says what a text does, in characters.
+    const BEGINNING: usize = 60;
+    if text.trim_end().ends_with('?') && !text.contains(" instead") {
+        return false;
+    }
+    let text = text.trim_start().to_lowercase();
+    let start: String = text.chars().take(BEGINNING).collect();
+    if OPENINGS.split('|').any(|opening| start.starts_with(opening)) {
+        let said_no = start.starts_with("no");
+        return !said_no || !AGREES.split('|').any(|words| start.contains(words));
+    }
+    let wishes = WISHES.split('|').any(|opening| start.starts_with(opening));
+    text.len() <= SHORT
+        && (INSIDE.split('|').any(|words| text.contains(words))
+            || wishes && start.contains(" instead"))
 }
 
-/// Returns the last question in a text.
+/// Returns the last question at the end of a text.
 fn question(text: &str) -> Option<Arc<str>> {
-    let end = text.rfind('?')? + 1;
-    let head = &text[..end];
-    let start = head[..end - 1].rfind(['.', '?', '!', '\n']).map_or(0, |at| at + 1);
-    let question = head[start..].trim().trim_start_matches(['*', '-', '#', '|', '>', ' ']);
+    /// Number of passages at the end in which a question still waits for an answer.
+    const LAST: usize = 6;
+    let passages = passages(text);
+    let mut last =
+        passages.iter().rev().take(LAST).filter(|p| !p.is_code && !p.text.starts_with('|'));
+    let question = last.find(|passage| passage.text.trim_end_matches('*').ends_with('?'))?.text;
     (question.len() > 8).then(|| bethink_transcript::text::shorten(question, QUESTION_BYTES).into())
 }
 

@@ -16,7 +16,8 @@ pub(crate) fn defined(code: &str) -> impl Iterator<Item = &str> {
     code.lines().filter(|line| line.len() <= LINE_BYTES).filter_map(defined_by)
 }
 
-fn defined_by(line: &str) -> Option<&str> {
+/// Returns the symbol that the line defines.
+pub fn defined_by(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     loop {
         let end = rest.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(rest.len());

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bethink_transcript::text::shorten;
 use bethink_transcript::{Seq, ToolUseId, json};
 
-use crate::calls::{ToolInput, describe, error_line};
+use crate::calls::{ToolInput, describe, error_details, error_line, was_not_run};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
-use crate::files::{FileFact, FileFacts};
+use crate::files::{FileFact, FileFacts, FileRole, PendingEdit};
+use crate::places::{self, SeenDefinition};
+use crate::said::RecordedStatement;
 
 /// A failure, and what was done about it.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct ToolFailure {
     pub call: String,
     /// The line of the result that reports the error.
     pub error: String,
+    /// What else the result says about it, such as the tests that failed.
+    pub details: String,
     /// Files changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
@@ -29,6 +32,13 @@ pub struct ToolFailure {
     key: String,
 }
 
+impl ToolFailure {
+    /// Whether the call has not worked since, and no other tests have passed.
+    pub fn is_open(&self) -> bool {
+        self.fixed.is_none() && self.tests_passed.is_none()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Action {
     pub seq: Seq,
@@ -36,15 +46,6 @@ pub struct Action {
     pub failed: bool,
     /// Whether the call changed the todo list, which is shown separately.
     pub of_list: bool,
-}
-
-#[derive(Clone, Debug)]
-pub struct ToolEdit {
-    pub seq: Seq,
-    /// Index of the file.
-    pub file: usize,
-    /// The new text as a JSON string with quotes, which makes tabs and line endings visible. Cut if it is long.
-    pub code: Box<str>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -62,10 +63,14 @@ pub struct KnownTools {
     pub actions: Vec<Action>,
     pub used: BTreeMap<Box<str>, ToolUse>,
     waiting: HashMap<ToolUseId, PendingCall>,
+    /// Definitions in files that were read or searched, oldest first.
+    pub definitions: Vec<SeenDefinition>,
+    /// The branch that git named last.
+    pub branch: Option<(Seq, Box<str>)>,
     /// Index of the file that is being worked on.
     pub focus: Option<usize>,
-    /// The newest edits with their code, oldest first.
-    pub edits: Vec<ToolEdit>,
+    /// Commits that git reported, oldest first: `[main 1a2b3c4] store: one log`.
+    pub commits: Vec<(Seq, Box<str>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,17 +78,22 @@ struct PendingCall {
     text: String,
     key: String,
     command: Option<String>,
+    /// What an agent was started for.
+    task: Option<Arc<str>>,
+    /// The file that it reads.
+    reads: Option<Arc<str>>,
+    is_search: bool,
+    edit: Option<PendingEdit>,
 }
 
 /// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
-/// Number of newest edits whose code is kept, and the maximum size of each, in bytes.
-const EDITS: usize = 60;
-const CODE_BYTES: usize = 1_200;
-/// Names of the parameter that holds the new text.
-const CODE: [&str; 5] = ["new_string", "content", "new_str", "newText", "file_text"];
+/// Number of newest commits kept.
+const COMMITS: usize = 40;
+/// Tools that start an agent, whose report is their result.
+const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
 const FAILURES: usize = 120;
 /// Number of most recent failures that an edit may be meant to fix.
 const OPEN_FAILURES: usize = 3;
@@ -99,14 +109,20 @@ impl KnownTools {
         used
     }
 
-    pub(crate) fn call(&mut self, id: &ToolUseId, name: &str, json: &str, seq: Seq) {
+    /// Records a call; `why` is what the assistant said before it.
+    pub(crate) fn call(
+        &mut self,
+        id: &ToolUseId,
+        name: &str,
+        json: &str,
+        seq: Seq,
+        why: Option<&RecordedStatement>,
+    ) {
         self.note_use(name, json);
         let input = ToolInput::parse(json);
-        if let Some((place, is_changed)) = self.files.touch(name, &input, seq) {
+        let touched = self.files.touch(name, &input, seq);
+        if let Some((place, is_changed)) = touched {
             self.focus_on(place, is_changed);
-            if is_changed {
-                self.record_edit(place, json, seq);
-            }
         }
         if let Some(command) = &input.command {
             commands::called(&mut self.commands, command, seq);
@@ -114,7 +130,21 @@ impl KnownTools {
         let (text, key) = describe(name, &input);
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
-        self.waiting.insert(id.clone(), PendingCall { text, key, command: input.command });
+        let role = FileRole::of(name);
+        let mut pending = PendingCall {
+            text,
+            key,
+            command: input.command.clone(),
+            task: AGENT_TOOLS.contains(&name).then(|| input.task().into()),
+            reads: input.file().filter(|_| role == Some(FileRole::Read)).map(Into::into),
+            is_search: role == Some(FileRole::Search),
+            edit: None,
+        };
+        if let Some((place, true)) = touched {
+            let (changes, why) = (input.into_changes(), why.cloned());
+            pending.edit = Some(PendingEdit { place, seq, changes, why });
+        }
+        self.waiting.insert(id.clone(), pending);
         forget_oldest(&mut self.actions, ACTIONS);
     }
 
@@ -144,28 +174,42 @@ impl KnownTools {
         }
     }
 
-    fn record_edit(&mut self, file: usize, input: &str, seq: Seq) {
-        let members = json::members(input).unwrap_or_default();
-        let Some((_, code)) = members.iter().find(|(name, _)| CODE.contains(&name.as_str())) else {
-            return;
-        };
-        self.edits.push(ToolEdit { seq, file, code: shorten(code.get(), CODE_BYTES).into() });
-        forget_oldest(&mut self.edits, EDITS);
+    /// Returns what the agent was started for whose report this result is.
+    pub(crate) fn agent_task(&self, id: &ToolUseId) -> Option<Arc<str>> {
+        self.waiting.get(id)?.task.clone()
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
-        let Some(PendingCall { text: call, key, command }) = self.waiting.remove(id) else {
+        let Some(PendingCall { text: call, key, command, reads, is_search, edit, .. }) =
+            self.waiting.remove(id)
+        else {
             return;
         };
+        match edit {
+            Some(edit) if is_error => self.files.not_edited(edit.place),
+            Some(edit) => self.files.edited(&edit),
+            None => {}
+        }
+        if !is_error && (reads.is_some() || is_search || command.is_some()) {
+            places::collect(&mut self.definitions, reads.as_ref(), text, seq);
+        }
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);
+            if let Some(commit) = commands::commit(command, text) {
+                self.commits.push((seq, commit));
+                forget_oldest(&mut self.commits, COMMITS);
+            }
+            if let Some(branch) = commands::branch(command, text) {
+                self.branch = Some((seq, branch.into()));
+            }
         }
         // An error message in a file or a search result is not an error of that call.
-        let may_fail = command.is_some() || is_error;
+        let may_fail = (command.is_some() || is_error) && !was_not_run(text);
         let is_test = command.as_deref().is_some_and(|c| purpose(c) == CommandPurpose::Test);
         let Some(error) = may_fail.then(|| error_line(text, is_error)).flatten() else {
-            return self.record_success(&key, is_test, seq);
+            return if was_not_run(text) { () } else { self.record_success(&key, is_test, seq) };
         };
+        let details = if command.is_some() { error_details(text, &error) } else { String::new() };
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
         }
@@ -173,6 +217,7 @@ impl KnownTools {
             seq,
             call,
             error,
+            details,
             of_command: command.is_some(),
             is_test,
             key,

@@ -85,7 +85,11 @@ fn typed_facts_of_a_story() {
     assert_eq!(tests.iter().map(|c| c.failed).collect::<Vec<_>>(), [Some(true), Some(false)]);
     let edited = facts.tools.files().iter().find(|f| f.name() == "gauge.rs").unwrap();
     assert_eq!((edited.edits, &*edited.symbols[1].name), (1, "empty_table"));
-    assert_eq!(facts.tools.edits[0].code.as_ref(), r#""fn read_level() {}\nfn empty_table() {}""#);
+    let says: Vec<&str> = edited.written().iter().map(|line| &*line.text).collect();
+    assert_eq!(says, ["fn empty_table() {}"]);
+    // The user refused this one.
+    let refused = facts.tools.files().iter().find(|f| f.name() == "notes.md").unwrap();
+    assert_eq!((refused.edits, refused.created, refused.written().len()), (0, false, 0));
 }
 
 #[test]

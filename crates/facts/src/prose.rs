@@ -1,0 +1,96 @@
+//! Text in statements: sentences, list items, rows of tables, lines of code.
+
+/// A part of a text that can be quoted by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage<'a> {
+    pub text: &'a str,
+    /// Whether it is a line within fenced code.
+    pub is_code: bool,
+}
+
+/// Splits a text into passages, without list marks and empty lines.
+pub fn passages(text: &str) -> Vec<Passage<'_>> {
+    let mut found = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("```") || line.starts_with("~~~") {
+            is_code = !is_code;
+            continue;
+        }
+        let line = if is_code { line } else { unmarked(line) };
+        if !line.chars().any(char::is_alphanumeric) {
+            continue;
+        }
+        if is_code || line.starts_with('|') {
+            found.push(Passage { text: line, is_code });
+        } else {
+            found.extend(sentences(line).map(|text| Passage { text, is_code }));
+        }
+    }
+    found
+}
+
+/// Splits a line after each full stop, question mark or exclamation mark that a space follows.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return None;
+        }
+        let ends = rest.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
+        let mut ends =
+            ends.filter(|end| rest[*end..].starts_with(' ') && !is_abbreviated(&rest[..*end]));
+        let end = ends.next().unwrap_or(rest.len());
+        let (sentence, after) = rest.split_at(end);
+        rest = after;
+        Some(sentence.trim())
+    })
+}
+
+fn is_abbreviated(text: &str) -> bool {
+    const SHORT: [&str; 6] = ["e.g.", "i.e.", "etc.", "vs.", "cf.", "approx."];
+    SHORT.iter().any(|short| text.ends_with(short))
+}
+
+/// Removes the marks of a list item, a heading or a quotation, and bold marks around the whole line.
+fn unmarked(line: &str) -> &str {
+    let line = line.trim_start_matches(['#', '>', ' ']);
+    let line =
+        line.strip_prefix(['-', '*', '+', '•']).map_or(line, |rest| match rest.starts_with(' ') {
+            true => rest.trim_start(),
+            false => line,
+        });
+    let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
+    bold.filter(|rest| !rest.contains("**")).unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[&str]) {
+        let found: Vec<&str> = passages(text).iter().map(|passage| passage.text).collect();
+        assert_eq!(found, expect, "{text}");
+    }
+
+    #[test]
+    fn a_text_is_split_at_sentences_and_list_items() {
+        check("It failed. Why? See e.g. the log.", &["It failed.", "Why?", "See e.g. the log."]);
+        check(
+            "## Cause\n\n- **the lease**\n- `store.rs` v1.2\n---",
+            &["Cause", "the lease", "`store.rs` v1.2"],
+        );
+        check("| a | b. c |\n|---|---|", &["| a | b. c |"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn code_stays_in_lines() {
+        let found = passages("Run:\n```sh\ncargo test. All.\n```\nDone.");
+        let code: Vec<bool> = found.iter().map(|passage| passage.is_code).collect();
+        assert_eq!(code, [false, true, false]);
+        assert_eq!(found[1].text, "cargo test. All.");
+    }
+}
