@@ -15,6 +15,7 @@ use crate::fidelity::{self, Fidelity};
 use crate::limits::{
     CompactLimits, FILLED_PERCENT, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT,
     SUMMARY_MAX_TOKENS, SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS,
+    USER_PERCENT, USER_ROOM_PERCENT,
 };
 use crate::policy::Trigger;
 use crate::restore::{self, Restorable};
@@ -41,13 +42,14 @@ pub trait Summarizer: Send + Sync {
 pub struct SummaryRequest<'a> {
     /// Facts through the newest message.
     pub facts: &'a Facts,
+    /// Maximum size of the summary, in bytes.
     pub max_bytes: usize,
-    /// Maximum size of the user's own words, in bytes.
+    /// Maximum size of the summary without the user's words, in bytes.
+    pub own_bytes: usize,
+    /// Maximum size of the user's words, in bytes.
     pub user_bytes: usize,
     /// First message that stays in view; `None` if everything is covered.
     pub kept_from: Option<Seq>,
-    /// Names that can be read in the kept tail.
-    pub visible: &'a HashSet<String>,
     /// Whether a person reads the summary without the tail.
     pub stands_alone: bool,
     /// What the summary must keep above all else, according to the person who asked for it.
@@ -207,7 +209,7 @@ fn attempt(
 }
 
 fn plan_cut(input: &CompactionInput<'_>, room: u64, percent: u64, covers: Option<Seq>) -> Cut {
-    let share = room * TAIL_PERCENT / 100;
+    let share = (room * TAIL_PERCENT / 100).min(input.limits.keep_min_tokens);
     let hard = (room * (TAIL_PERCENT + 12) / 100 * percent / 100).max(600);
     if percent == 0 {
         return cut::nothing_kept(input.history, input.decisions, hard, input.hints);
@@ -230,26 +232,32 @@ fn draft(
 ) -> Result<(Boundary, Vec<RestoredItem>), String> {
     // A person who asks for a compaction reads its summary without the tail.
     let stands_alone = input.trigger == Trigger::Manual;
-    let visible = tail_names(input, cut);
     let last = input.history.last_seq();
     let bytes = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
-    let max_bytes = match input.summary_tokens {
+    let (max_bytes, own_bytes, user_bytes) = match input.summary_tokens {
         // A caller counts four bytes per token.
-        Some(tokens) => bytes(tokens.saturating_mul(4)).min(bytes(room * 3 / 2)),
+        Some(tokens) => {
+            let all = bytes(tokens.saturating_mul(4)).min(bytes(room * 3 / 2));
+            (all, all, all * USER_PERCENT / 100)
+        }
         None => {
             let extra = if level.covers().is_some() { TEXT_EXTRA_TOKENS } else { 0 };
             let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
                 .clamp(SUMMARY_MIN_TOKENS, SUMMARY_MAX_TOKENS + extra);
+            let user = input
+                .limits
+                .user_message_tokens
+                .min(room * USER_ROOM_PERCENT / 100 * percent / 100);
             // Three bytes per estimated token.
-            bytes(own * 3)
+            (bytes((own + user) * 3), bytes(own * 3), bytes(user * 3))
         }
     };
     let request = SummaryRequest {
         facts: input.facts,
         max_bytes,
-        user_bytes: bytes(input.limits.user_message_tokens * 3),
+        own_bytes,
+        user_bytes,
         kept_from: (cut.kept_from <= last).then_some(cut.kept_from),
-        visible: &visible,
         stands_alone,
         focus: input.focus.as_deref(),
     };
@@ -300,16 +308,6 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
 fn tail<'a>(input: &'a CompactionInput<'_>, cut: &Cut) -> impl Iterator<Item = &'a HistoryEntry> {
     let from = cut.kept_from;
     in_view(input.history, input.decisions).filter(move |entry| entry.message.seq >= from)
-}
-
-fn tail_names(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
-    let mut names = HashSet::new();
-    for block in tail(input, cut).flat_map(|e| &e.message.blocks) {
-        fidelity::read(block, |id| is_whole(input, cut, id), &mut names);
-    }
-    let spans = input.decisions.spans().iter().filter(|span| span.first >= cut.kept_from);
-    spans.for_each(|span| fidelity::collect(&span.text, &mut names));
-    names
 }
 
 /// Returns the files whose content can be read in the kept tail.

@@ -45,18 +45,22 @@ impl Default for CompactLimits {
 /// Minimum percentage of the prompt that a compaction frees: less is not worth losing the cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// Percentages of the room under `auto` after a compaction; the remainder is room for work. Measured on recorded
-/// sessions: a larger tail keeps more recent names, a larger summary more old ones.
-pub const TAIL_PERCENT: u64 = 40;
+/// Percentages of the room under `auto` after a compaction; the remainder is room for work. A tail of half the size
+/// answers as many questions about a recorded session, and its prompts cost a fifth less.
+pub const TAIL_PERCENT: u64 = 20;
 pub const SUMMARY_PERCENT: u64 = 35;
 pub const RESTORED_PERCENT: u64 = 10;
 /// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
 /// due at once.
 pub const FILLED_PERCENT: u64 = 80;
-/// Maximum size of a summary, in tokens: models read a longer one less carefully.
-pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
-/// Additional tokens for a summary that contains notes (up to 12,000 tokens) or a model's text.
-pub const TEXT_EXTRA_TOKENS: u64 = 8_000;
+/// Maximum percentage of that room for the user's words.
+pub const USER_ROOM_PERCENT: u64 = 20;
+/// Maximum percentage of a summary of a given size for the user's words.
+pub const USER_PERCENT: usize = 20;
+/// Maximum size of a summary without the user's words, in tokens: models read a longer one less carefully.
+pub const SUMMARY_MAX_TOKENS: u64 = 4_000;
+/// Additional tokens for a summary that contains notes or a model's text.
+pub const TEXT_EXTRA_TOKENS: u64 = 4_000;
 /// Minimum size of a summary, in tokens: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
 /// Minimum room under `auto` after system and tools, in tokens. With less, no compaction can help.

@@ -37,15 +37,15 @@ impl Section {
 /// The heading of each section, and the maximum percentage of the budget that it gets. Files and concepts get the
 /// remainder, at least two fifths: in recorded sessions, the following work uses names most.
 const SECTIONS: [(&str, usize); 9] = [
-    ("## 1. Primary Request and Intent", 9),
-    ("## 2. Key Technical Concepts", 0),
+    ("## 1. Primary Request and Intent", 8),
+    ("## 2. Key Technical Concepts", 6),
     ("## 3. Files and Code Sections", 0),
     ("## 4. Errors and Fixes", 8),
-    ("## 5. Problem Solving", 14),
-    ("## 6. All User Messages", 14),
+    ("## 5. Problem Solving", 0),
+    ("## 6. All User Messages", 0),
     ("## 7. Pending Tasks", 6),
-    ("## 8. Current Work", 8),
-    ("## 9. Optional Next Step", 2),
+    ("## 8. Current Work", 10),
+    ("## 9. Optional Next Step", 3),
 ];
 
 /// Whether all nine headings are present, in order, with some text under them.

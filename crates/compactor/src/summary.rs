@@ -1,30 +1,28 @@
 //! Summaries from facts, without a model: nine sections in a byte budget, or the session's notes with additions.
 
-mod choose;
-mod code;
-mod names;
+mod files;
 mod notes;
 mod page;
 mod rows;
+mod select;
 mod span;
+mod statements;
 mod user_words;
 
 use std::collections::HashSet;
+
+use bethink_transcript::Seq;
 
 use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
 use crate::section::Section;
 pub(crate) use page::NONE;
-use page::{SummaryPage, WrittenSummary};
+use page::SummaryPage;
 
-pub(crate) use names::files_and_names;
 pub use notes::{NotesSummarizer, SessionNotes};
+pub(crate) use rows::open_work;
 pub use span::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
-pub(crate) use user_words::{is_unanswered, user_messages};
-
-/// Percentage for the user's words while the newest message is unanswered: the next turn is about it, however long it
-/// is.
-pub(crate) const UNANSWERED_PERCENT: usize = 50;
+pub(crate) use user_words::user_words;
 
 /// Writes summaries from facts only.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,30 +41,41 @@ impl Summarizer for EmbeddedSummarizer {
 fn write(request: &SummaryRequest<'_>) -> String {
     let headings: usize = Section::ALL.iter().map(|s| s.heading().len() + 2).sum();
     let room = request.max_bytes.saturating_sub(headings);
-    let mut written = WrittenSummary { known: HashSet::new(), user_from: None };
-    if !request.stands_alone {
-        written.known.clone_from(request.visible);
-    }
     let mut pages = Pages::default();
+    let (words, shown) = user_words(request, request.user_bytes.min(room));
+    let room = (room - words.len()).min(request.own_bytes);
+    pages[Section::UserMessages as usize] = words;
     let mut spent = 0;
-    // Statements are chosen last, because they should add what the other sections lack.
-    let mut order: Vec<Section> = Section::ALL.into_iter().filter(|s| s.share() > 0).collect();
-    order.sort_by_key(|section| *section == Section::Solving);
-    for section in order {
-        let mut limit = room * section.share() / 100;
-        if section == Section::UserMessages && user_words::is_unanswered(request) {
-            limit = room * UNANSWERED_PERCENT / 100;
-        }
-        let text = fixed_section(section, request, limit, &mut written);
-        crate::fidelity::collect(&text, &mut written.known);
+    for section in Section::ALL.into_iter().filter(|s| s.share() > 0) {
+        let text = fixed_section(section, request, &shown, room * section.share() / 100);
         spent += text.len();
         pages[section as usize] = text;
     }
-    let rest = room.saturating_sub(spent);
-    let (files, concepts) = files_and_names(request, written.known, &[], rest);
+    let texts: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let (files, statements) = passages(request, &shown, &texts, room.saturating_sub(spent));
     pages[Section::Files as usize] = files;
-    pages[Section::Concepts as usize] = concepts;
+    pages[Section::Solving as usize] = statements;
     render(&pages)
+}
+
+/// Writes what the files say and what was said, in `room` bytes: the passages that say most for their size and that
+/// `known` texts do not say.
+fn passages(
+    request: &SummaryRequest<'_>,
+    shown: &HashSet<Seq>,
+    known: &[&str],
+    room: usize,
+) -> (String, String) {
+    let place = files::place(request, room / 10);
+    let room = room.saturating_sub(place.len());
+    let mut groups = statements::groups(request, shown);
+    let said = groups.len();
+    groups.extend(files::groups(request));
+    let rows = room / files::ROWS_SHARE;
+    let spent = select::choose(&mut groups, request.facts, known, room - rows);
+    let files = groups.split_off(said);
+    let files = place + &files::render(&files, room - spent);
+    (files, statements::render(&groups))
 }
 
 /// The text of each section, in the order of [`Section::ALL`].
@@ -86,22 +95,18 @@ pub(crate) fn render(pages: &Pages) -> String {
 fn fixed_section(
     section: Section,
     request: &SummaryRequest<'_>,
+    shown: &HashSet<Seq>,
     limit: usize,
-    written: &mut WrittenSummary,
 ) -> String {
     let mut page = SummaryPage::new(limit);
     match section {
-        Section::Request => rows::request(&mut page, request),
+        Section::Request => rows::request(&mut page, request, shown),
+        Section::Concepts => rows::commands(&mut page, request),
         Section::Errors => rows::errors(&mut page, request),
-        Section::Solving => choose::statements(&mut page, request, written),
-        Section::UserMessages => {
-            let limit = limit.min(request.user_bytes);
-            written.user_from = user_words::write(&mut page, request, limit);
-        }
         Section::Pending => rows::pending(&mut page, request.facts),
         Section::Current => rows::current(&mut page, request),
-        Section::Next => rows::next(&mut page, request.facts),
-        Section::Concepts | Section::Files => {}
+        Section::Next => rows::next(&mut page, request),
+        Section::Solving | Section::Files | Section::UserMessages => {}
     }
     page.finish()
 }

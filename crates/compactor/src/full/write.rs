@@ -1,6 +1,4 @@
-//! Writes the summary from a model's text: its sections, the user's own words, and files and names that it lacks.
-
-use std::collections::HashSet;
+//! Writes the summary from a model's text: its sections, the user's words, and open work that it lacks.
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
@@ -8,9 +6,7 @@ use bethink_transcript::text::shorten;
 use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
 use crate::section::Section;
-use crate::summary::{
-    NONE, Pages, UNANSWERED_PERCENT, files_and_names, is_unanswered, render, user_messages,
-};
+use crate::summary::{NONE, Pages, open_work, render, user_words};
 
 use super::FullText;
 use super::sections::close_fence;
@@ -22,10 +18,8 @@ pub struct FullSummarizer<'a> {
     pub through: Seq,
 }
 
-/// Percentage of the summary that the user's words get, however long the model's text is.
-const USER_PERCENT: usize = 25;
-/// Percentage of the remaining room that the model's text gets: files and names from facts always get some.
-const TEXT_PERCENT: usize = 85;
+/// Percentage of the room for open work that the model's text lacks.
+const OPEN_PERCENT: usize = 10;
 const ADDED: &str = "Added from the session's record:\n";
 /// Minimum room for a useful summary, in bytes.
 const MIN_ROOM_BYTES: usize = 200;
@@ -51,29 +45,23 @@ impl Summarizer for FullSummarizer<'_> {
 
 impl FullSummarizer<'_> {
     fn write(&self, request: &SummaryRequest<'_>, room: usize) -> String {
-        let user = user_messages(request, self.user_room(request, room));
-        let mut pages = within(self.text, room.saturating_sub(user.len()) * TEXT_PERCENT / 100);
-        let texts: Vec<&str> = pages.iter().chain([&user]).map(String::as_str).collect();
-        let left = room.saturating_sub(texts.iter().map(|text| text.len()).sum());
-        let known = if request.stands_alone { HashSet::new() } else { request.visible.clone() };
-        let (files, names) = files_and_names(request, known, &texts, left);
-        for (section, added) in [(Section::Files, files), (Section::Concepts, names)] {
-            let page = &mut pages[section as usize];
-            if !page.is_empty() && !added.is_empty() {
-                page.push_str(ADDED);
-            }
-            page.push_str(&added);
+        let for_open = room * OPEN_PERCENT / 100;
+        let (user, shown) = user_words(request, self.user_room(request, room - for_open));
+        let mut pages = within(self.text, (room - user.len() - for_open).min(request.own_bytes));
+        let texts: Vec<&str> = pages.iter().map(String::as_str).collect();
+        let open = open_work(request, &shown, &texts, for_open);
+        let pending = &mut pages[Section::Pending as usize];
+        if !pending.is_empty() && !open.is_empty() {
+            pending.push_str(ADDED);
         }
+        pending.push_str(&open);
         pages[Section::UserMessages as usize] = user;
         render(&pages)
     }
 
-    /// Returns the bytes for the user's words: their share, or half of the room that the model's text leaves if that is
-    /// more.
+    /// Returns the bytes for the user's words: what the model's text leaves, at least half.
     fn user_room(&self, request: &SummaryRequest<'_>, room: usize) -> usize {
-        let percent = if is_unanswered(request) { UNANSWERED_PERCENT } else { USER_PERCENT };
-        let left = room.saturating_sub(self.text.weight());
-        (room * percent / 100).max(left / 2).min(request.user_bytes)
+        (room / 2).max(room.saturating_sub(self.text.weight())).min(request.user_bytes)
     }
 }
 

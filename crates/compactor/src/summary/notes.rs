@@ -1,13 +1,13 @@
-//! Level 1: the session's notes are the summary of the messages that they cover. The user's own words, and needed files
-//! and names that are not in the notes, are added from facts.
+//! Level 1: the session's notes are the summary of the messages that they cover. The user's words, and open work that the
+//! notes lack, are added from facts.
 
 use bethink_transcript::Seq;
 
 use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
 
-use super::names::files_and_names;
-use super::user_words::user_messages;
+use super::page::NONE;
+use super::{open_work, user_words};
 
 /// The notes of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +31,10 @@ pub struct NotesSummarizer<'a> {
 const NOTES_PERCENT: usize = 50;
 /// The same if no other level may be tried.
 const ONLY_PERCENT: usize = 85;
-/// Percentage of the remaining room for the user's words.
-const USER_PERCENT: usize = 20;
-/// Minimum room for the newest of them and for the line that says how many are left out, in bytes.
-const USER_MIN_BYTES: usize = 400;
+/// Percentage of the remaining room for open work.
+const OPEN_PERCENT: usize = 30;
 const USER_HEADING: &str = "# All User Messages";
-const ALSO_HEADING: &str = "# Other Files and Names";
+const OPEN_HEADING: &str = "# Open Work";
 const INTRODUCTION: &str = "Notes taken during the session";
 
 impl Summarizer for NotesSummarizer<'_> {
@@ -57,7 +55,7 @@ impl Summarizer for NotesSummarizer<'_> {
             return Err("the notes are empty".to_owned());
         }
         let percent = if self.is_only { ONLY_PERCENT } else { NOTES_PERCENT };
-        let limit = request.max_bytes * percent / 100;
+        let limit = request.own_bytes * percent / 100;
         if notes.len() > limit {
             return Err(format!("the notes are {} bytes; the limit here is {limit}", notes.len()));
         }
@@ -75,17 +73,15 @@ impl NotesSummarizer<'_> {
             "{INTRODUCTION}; they cover messages 1 to {}. The sections after them were added from history.\n\n",
             self.notes.through
         );
-        let headings = USER_HEADING.len() + ALSO_HEADING.len() + 6;
+        let headings = USER_HEADING.len() + OPEN_HEADING.len() + 6;
         let room = request.max_bytes.saturating_sub(introduction.len() + notes.len() + headings);
-        let for_user = (room * USER_PERCENT / 100).max(USER_MIN_BYTES.min(room / 2));
-        let for_user = for_user.min(request.user_bytes);
-        let user = user_messages(request, for_user);
-        let left = room.saturating_sub(user.len());
-        let (files, others) =
-            files_and_names(request, request.visible.clone(), &[notes, &user], left);
-        let mut out = format!(
-            "{introduction}{notes}\n\n{USER_HEADING}\n{user}\n{ALSO_HEADING}\n{files}{others}"
-        );
+        let for_open = room * OPEN_PERCENT / 100;
+        let (user, shown) = user_words(request, request.user_bytes.min(room - for_open));
+        let open = open_work(request, &shown, &[notes], for_open);
+        let or_none = |text: String| if text.is_empty() { NONE.to_owned() } else { text };
+        let (user, open) = (or_none(user), or_none(open));
+        let mut out =
+            format!("{introduction}{notes}\n\n{USER_HEADING}\n{user}\n{OPEN_HEADING}\n{open}");
         out.truncate(out.trim_end().len());
         out
     }

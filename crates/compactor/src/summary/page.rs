@@ -1,19 +1,7 @@
-//! A part of a summary with a size limit, and the names that its reader already has.
-
-use std::collections::HashSet;
-
-use bethink_transcript::Seq;
+//! A part of a summary with a size limit.
 
 /// The text of an empty section.
 pub(crate) const NONE: &str = "- none\n";
-
-/// The parts of a summary that are already written.
-pub(super) struct WrittenSummary {
-    /// The names that they contain.
-    pub(super) known: HashSet<String>,
-    /// The first of the user's messages that are shown.
-    pub(super) user_from: Option<Seq>,
-}
 
 /// Lines with a size limit.
 #[derive(Debug)]

@@ -2,33 +2,91 @@
 
 use std::collections::HashSet;
 
+use bethink_facts::prose::passages;
 use bethink_facts::rows::{action, command, common_root, failure, mark, one_line, said};
-use bethink_facts::{CommandPurpose, Facts, RecordedStatement, SaidKind};
-use bethink_transcript::todos::TodoStatus;
+use bethink_facts::{CommandPurpose, Facts, FileFact, RecordedStatement, SaidKind};
+use bethink_transcript::Seq;
+use bethink_transcript::todos::{Todo, TodoStatus};
 
 use crate::ladder::SummaryRequest;
 
 use super::page::SummaryPage;
 
-pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
+/// Writes what the user wants. Messages in `shown` are quoted whole in another section.
+pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, shown: &HashSet<Seq>) {
     let facts = request.facts;
     if let Some(focus) = request.focus {
         page.line_or_part(&format!("- Keep above all else: {}", one_line(focus, 600)));
     }
     let (first, last) = (facts.user.first(), facts.user.last());
-    let is_last = |said: &RecordedStatement| last.is_some_and(|last| last.seq == said.seq);
+    let bytes = |said: &RecordedStatement, most: usize| {
+        if shown.contains(&said.seq) { SHOWN_BYTES } else { most }
+    };
     if let Some(first) = first {
         let half = (page.left() / 2).max(120);
-        page.line_or_part(&format!("- First request: {}", said(first, half)));
+        page.line_or_part(&format!("- First request: {}", said(first, bytes(first, half))));
     }
     if let Some(last) = last.filter(|_| facts.user.len() > 1) {
-        let third = (page.left() / 2).clamp(160, 500);
-        page.line_or_part(&format!("- Latest request: {}", said(last, third)));
+        let half = (page.left() / 2).clamp(160, 500);
+        page.line_or_part(&format!("- Latest message: {}", said(last, bytes(last, half))));
     }
-    let corrected =
-        facts.user.iter().rev().filter(|s| s.kind == SaidKind::Correction && !is_last(s));
-    for correction in corrected.take(8) {
+    corrections(page, request, shown);
+}
+
+/// Size of a quotation that another section has whole, in bytes.
+const SHOWN_BYTES: usize = 120;
+
+/// Lists the newest corrections that are not shown elsewhere.
+fn corrections(page: &mut SummaryPage, request: &SummaryRequest<'_>, shown: &HashSet<Seq>) {
+    let said_by_user = request.facts.user.iter().rev();
+    let corrections = said_by_user.filter(|s| s.kind == SaidKind::Correction);
+    for correction in corrections.filter(|s| !shown.contains(&s.seq)).take(8) {
         page.line(&format!("- Corrected by the user: {}", said(correction, 220)));
+    }
+}
+
+/// Lists corrections, open tasks and open failures that `texts` do not have.
+pub(crate) fn open_work(
+    request: &SummaryRequest<'_>,
+    shown: &HashSet<Seq>,
+    texts: &[&str],
+    room: usize,
+) -> String {
+    let mut all = SummaryPage::new(room);
+    corrections(&mut all, request, shown);
+    let open = request.facts.todos.iter().filter(|todo| todo.status != TodoStatus::Completed);
+    for todo in open.filter(|todo| !texts.iter().any(|text| text.contains(&*todo.content))) {
+        all.line(&task(todo));
+    }
+    let failures =
+        request.facts.tools.failures.iter().rev().filter(|f| f.is_open() && f.of_command);
+    for found in failures.take(OPEN_FAILURES) {
+        if !texts.iter().any(|text| text.contains(&*found.error)) {
+            all.line(&format!("- {}", failure(found)));
+        }
+    }
+    all.finish()
+}
+
+/// Maximum number of open failures added to a text that somebody else wrote.
+const OPEN_FAILURES: usize = 4;
+
+fn task(todo: &Todo) -> String {
+    let state = if todo.status == TodoStatus::InProgress { "in progress" } else { "open" };
+    format!("- {} ({state})", one_line(&todo.content, 240))
+}
+
+/// Lists the commands with which the project is tested, checked and committed.
+pub(super) fn commands(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
+    let known = request.facts.tools.commands.iter();
+    let mut known: Vec<_> =
+        known.filter(|c| c.purpose != CommandPurpose::Other || c.is_habit()).collect();
+    known.sort_by_key(|c| {
+        let is_worth = c.purpose != CommandPurpose::Other;
+        std::cmp::Reverse((c.failed == Some(false), is_worth, c.runs.min(4), c.last))
+    });
+    for found in known {
+        page.line(&format!("- {}", command(found)));
     }
 }
 
@@ -40,9 +98,16 @@ pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let mut failures: Vec<_> = facts.tools.failures.iter().rev().collect();
     failures.sort_by_key(|f| (f.fixed.is_some() || !f.of_command, !f.of_command));
     for found in failures {
-        if seen.insert((&found.call, &found.error))
-            && !page.line(&format!("- {}", below(&failure(found), &root)))
-        {
+        if !seen.insert((&found.call, &found.error)) {
+            continue;
+        }
+        let row = format!("- {}", below(&failure(found), &root));
+        let details = below(&found.details, &root);
+        let whole = match found.is_open() && !details.is_empty() {
+            true => format!("{row}\n  {details}"),
+            false => row.clone(),
+        };
+        if !page.line(&whole) && !page.line(&row) {
             break;
         }
     }
@@ -62,8 +127,7 @@ pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
         ));
     }
     for todo in facts.todos.iter().filter(|t| t.status != TodoStatus::Completed) {
-        let state = if todo.status == TodoStatus::InProgress { "in progress" } else { "open" };
-        page.line(&format!("- {} ({state})", one_line(&todo.content, 240)));
+        page.line(&task(todo));
     }
     let done = facts.todos.iter().rev().filter(|t| t.status == TodoStatus::Completed);
     let done: Vec<String> = done.map(|t| one_line(&t.content, 80)).collect();
@@ -91,29 +155,34 @@ fn outline(plan: &str) -> String {
 pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     if let Some(last) = facts.assistant.last() {
-        let room = page.left() * if request.kept_from.is_some() { 25 } else { 45 } / 100;
+        let room = page.left() * if request.kept_from.is_some() { 25 } else { 40 } / 100;
         let words = one_line(&last.text, room);
         page.line_or_part(&format!("- Last said: {} {words}", mark(last.seq)));
     }
-    let kinds = [
-        (CommandPurpose::Test, "Tests"),
-        (CommandPurpose::Check, "Checks"),
-        (CommandPurpose::Commit, "Committed"),
-    ];
-    for (purpose, what) in kinds {
-        let newest = facts.tools.commands.iter().filter(|c| c.purpose == purpose);
-        if let Some(newest) = newest.max_by_key(|c| c.last) {
+    let newest = |purpose: CommandPurpose| {
+        let all = facts.tools.commands.iter().filter(move |c| c.purpose == purpose);
+        all.max_by_key(|c| c.last)
+    };
+    for (purpose, what) in [(CommandPurpose::Test, "Tests"), (CommandPurpose::Check, "Checks")] {
+        if let Some(newest) = newest(purpose) {
             page.line(&format!("- {what}: {}", command(newest)));
         }
     }
+    untested(page, facts, newest(CommandPurpose::Test).map(|test| test.last));
     // Actions in the kept tail can be read there.
     let root = common_root(facts.tools.files());
     let hidden =
         facts.tools.actions.iter().rev().filter(|a| request.is_hidden(a.seq) && !a.of_list);
     let rows: Vec<String> =
-        hidden.take(8).map(|a| format!("- {}", below(&action(a), &root))).collect();
+        hidden.take(ACTIONS).map(|a| format!("- {}", below(&action(a), &root))).collect();
     for row in rows.iter().rev() {
         page.line(row);
+    }
+    let commits = facts.tools.commits.iter().rev().take(COMMITS);
+    let commits: Vec<String> =
+        commits.map(|(seq, what)| format!("{} {what}", mark(*seq))).collect();
+    if !commits.is_empty() {
+        page.line_or_part(&format!("- Committed, newest first: {}", commits.join("; ")));
     }
     if let Some(seq) = request.kept_from {
         page.line(&format!(
@@ -122,22 +191,87 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     }
 }
 
-pub(super) fn next(page: &mut SummaryPage, facts: &Facts) {
-    let line = match (facts.next_todo(), facts.user.last()) {
-        (Some(todo), _) => {
+/// Number of newest commits and actions that are listed.
+const COMMITS: usize = 4;
+const ACTIONS: usize = 3;
+
+/// Lists the files that were edited after the last test.
+fn untested(page: &mut SummaryPage, facts: &Facts, tested: Option<Seq>) {
+    const FILES: usize = 6;
+    let files = facts.tools.files().iter();
+    let files = files.filter(|file| file.last_edit > tested.unwrap_or(Seq::ZERO));
+    let mut files: Vec<&str> = files.map(FileFact::name).collect();
+    let more = files.len().saturating_sub(FILES);
+    files.truncate(FILES);
+    if !files.is_empty() {
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let since = if tested.is_some() {
+            "Edited since, not tested yet"
+        } else {
+            "Edited, and no test was run"
+        };
+        page.line(&format!("- {since}: {}{more}", files.join(", ")));
+    }
+}
+
+pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
+    let facts = request.facts;
+    let (asked, said) = (facts.user.last(), facts.assistant.last());
+    let answered = said.filter(|said| asked.is_none_or(|asked| said.seq > asked.seq));
+    match (facts.next_todo(), facts.said_since_todos()) {
+        (Some(todo), None) => {
+            page.line(&format!("- Continue with: {}", one_line(&todo.content, 200)));
+        }
+        (Some(todo), Some(said)) => {
             let content = one_line(&todo.content, 200);
-            match facts.said_since_todos() {
-                Some(said) => format!(
-                    "- First do what the user last asked, {}; then, if it still applies: {content}",
-                    mark(said.seq)
-                ),
-                None => format!("- Continue with: {content}"),
+            page.line(&format!(
+                "- First do what the user last asked, {}; then, if it still applies: {content}",
+                mark(said.seq)
+            ));
+        }
+        (None, _) => {}
+    }
+    if let Some(said) = answered {
+        let steps = announced(&said.text);
+        let is_done = said.ends_turn && said.seq == facts.through;
+        match (&steps, is_done) {
+            (Some(step), _) => {
+                page.line_or_part(&format!("- Step announced last: {} {step}", mark(said.seq)))
             }
+            (None, true) => page
+                .line("- The last turn ended with its answer; wait for what the user says next."),
+            (None, false) => false,
+        };
+    }
+    match asked {
+        Some(asked) if answered.is_none() => {
+            page.line_or_part(&format!(
+                "- Answer what the user last said: {}",
+                said_by_user(asked)
+            ));
         }
-        (None, Some(said)) => {
-            format!("- Continue with what the user last asked, {}.", mark(said.seq))
+        Some(asked) if facts.next_todo().is_none() => {
+            page.line_or_part(&format!(
+                "- It serves what the user last asked: {}",
+                said_by_user(asked)
+            ));
         }
-        (None, None) => "- Ask the user what to do next.".to_owned(),
-    };
-    page.line_or_part(&line);
+        Some(_) => {}
+        None => {
+            page.line("- Ask the user what to do next.");
+        }
+    }
+}
+
+fn said_by_user(asked: &RecordedStatement) -> String {
+    said(asked, 160)
+}
+
+/// Returns the last sentence that announces a step or asks the user something.
+fn announced(text: &str) -> Option<String> {
+    const STEP_BYTES: usize = 240;
+    let all = passages(text);
+    let found = all.iter().rev().filter(|p| !p.is_code);
+    let is_step = |text: &str| super::statements::is_announcement(text) || text.ends_with('?');
+    found.map(|p| p.text).find(|text| is_step(text)).map(|text| one_line(text, STEP_BYTES))
 }

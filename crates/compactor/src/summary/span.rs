@@ -1,20 +1,20 @@
-//! The text that replaces a collapsed span: the user's words, statements and decisions, files, commands, errors and
-//! names, all from the span's own messages.
+//! The text that replaces a collapsed span: the user's words, statements and decisions, files, commands and errors, all
+//! from the span's own messages.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use bethink_context::Hints;
-use bethink_facts::rows::{action, command, common_root, failure, file, mark};
+use bethink_facts::rows::{action, command, common_root, failure, mark};
 use bethink_facts::{CommandPurpose, Facts, RecordedStatement, SaidKind, without_middle};
 use bethink_transcript::{CollapseId, Message, Seq};
 
 use crate::ladder::SummaryRequest;
 
 use super::page::SummaryPage;
+use super::passages;
 use super::rows::below;
 use super::user_words::question;
-use super::{WrittenSummary, choose, code};
 
 /// The input for a span's text.
 #[derive(Clone, Debug)]
@@ -51,21 +51,13 @@ pub fn write_span(request: &SpanRequest) -> Result<String, String> {
 const MIN_ROOM_BYTES: usize = 160;
 /// Size of a heading, in bytes.
 const HEADING: usize = 20;
-const SYMBOLS: usize = 8;
 /// Minimum size of each of the user's messages, in bytes.
 const MIN_WORDS_BYTES: usize = 120;
-/// Minimum room for names, in bytes.
-const MIN_NAMES_BYTES: usize = 60;
 
-/// Percentages of the room. Statements, code and names share the remainder.
+/// Percentages of the room. Statements and files share the remainder.
 const WORDS: usize = 40;
 const ERRORS: usize = 15;
-const FILES: usize = 22;
 const COMMANDS: usize = 15;
-/// Percentage of that remainder.
-const STATEMENTS: usize = 60;
-/// Percentage of the room that statements leave; names get what code leaves.
-const CODE: usize = 55;
 
 fn body(request: &SpanRequest, last: Seq, room: usize) -> String {
     let mut facts = Facts::default();
@@ -74,31 +66,24 @@ fn body(request: &SpanRequest, last: Seq, room: usize) -> String {
     let share = |percent: usize| room * percent / 100;
     let words = words(&facts, share(WORDS));
     let errors = errors(request, &facts, last, &root, share(ERRORS));
-    let files = files(&facts, &root, share(FILES));
     let commands = commands(&facts, &root, share(COMMANDS));
-    let mut written = WrittenSummary { known: HashSet::new(), user_from: Some(Seq::ZERO) };
-    let mut known = |text: &str| crate::fidelity::collect(text, &mut written.known);
-    [&words, &errors, &files, &commands].into_iter().for_each(|text| known(text));
-    let spent = |more: usize| words.len() + errors.len() + files.len() + commands.len() + more;
-    let visible = HashSet::new();
-    let all = everything(&facts, &visible);
-    let statements = statements(&all, room.saturating_sub(spent(0)) * STATEMENTS / 100, &written);
-    crate::fidelity::collect(&statements, &mut written.known);
-    let left = room.saturating_sub(spent(statements.len()));
-    // Code contains names without saying what they are about, so the list may repeat them.
-    let code = code::within(&all, left * CODE / 100);
-    let names = names(&facts, &written.known, left.saturating_sub(code.len()));
-    [words, statements, files, code, commands, errors, names].concat()
+    let spent = words.len() + errors.len() + commands.len() + 2 * HEADING;
+    let known = [&*words, &*errors, &*commands];
+    let shown = facts.user.iter().map(|said| said.seq).collect();
+    let (files, statements) =
+        passages(&everything(&facts), &shown, &known, room.saturating_sub(spent));
+    let statements = titled("Statements and decisions:", statements);
+    [words, statements, titled("Files:", files), commands, errors].concat()
 }
 
 /// Makes a request in which every message is hidden.
-fn everything<'a>(facts: &'a Facts, visible: &'a HashSet<String>) -> SummaryRequest<'a> {
+fn everything(facts: &Facts) -> SummaryRequest<'_> {
     SummaryRequest {
         facts,
         max_bytes: 0,
+        own_bytes: 0,
         user_bytes: 0,
         kept_from: None,
-        visible,
         stands_alone: true,
         focus: None,
     }
@@ -141,26 +126,6 @@ fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     usize::MAX
 }
 
-fn statements(all: &SummaryRequest<'_>, limit: usize, written: &WrittenSummary) -> String {
-    let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
-    choose::statements(&mut page, all, written);
-    titled("Statements and decisions:", page.finish())
-}
-
-fn files(facts: &Facts, root: &str, limit: usize) -> String {
-    let mut page = SummaryPage::new(limit.saturating_sub(HEADING + root.len()));
-    let mut files: Vec<_> = facts.tools.files().iter().collect();
-    files.sort_by_key(|file| (file.edits == 0, std::cmp::Reverse(file.last)));
-    for found in files {
-        let whole = format!("- {}", file(found, root, SYMBOLS));
-        if !page.line(&whole) && !page.line(&format!("- {}", file(found, root, 0))) {
-            break;
-        }
-    }
-    let title = if root.is_empty() { "Files:".to_owned() } else { format!("Files in {root}:") };
-    titled(&title, page.finish())
-}
-
 /// Lists commands, and calls that are not about a file.
 fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
@@ -201,27 +166,4 @@ fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: us
         }
     }
     titled("Errors:", page.finish())
-}
-
-/// Lists the most needed names that the other sections do not contain.
-fn names(facts: &Facts, known: &HashSet<String>, limit: usize) -> String {
-    if limit < MIN_NAMES_BYTES {
-        return String::new();
-    }
-    const OPENING: &str = "Other names: ";
-    let mut names = Vec::new();
-    let mut left = limit.saturating_sub(OPENING.len());
-    for ranked in facts.names.ranked(&facts.moment()) {
-        if known.contains(ranked.name) {
-            continue;
-        }
-        let shown = facts.names.shown(ranked.name);
-        let separator = if names.is_empty() { 0 } else { 2 };
-        if shown.len() + 2 > left {
-            break;
-        }
-        left -= shown.len() + separator;
-        names.push(shown);
-    }
-    if names.is_empty() { String::new() } else { format!("{OPENING}{}", names.join(", ")) }
 }

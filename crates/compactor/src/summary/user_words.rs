@@ -1,88 +1,70 @@
 //! The user's own words, verbatim: newest first, as many as fit, with a note of how many were left out.
 
+use std::collections::HashSet;
+
 use bethink_facts::rows::mark;
 use bethink_facts::{RecordedStatement, SaidKind, without_middle};
 use bethink_transcript::Seq;
 
 use crate::ladder::SummaryRequest;
 
-use super::page::{NONE, SummaryPage};
+use super::page::SummaryPage;
 
-/// Maximum percentage of the section for one message, so that a pasted log does not displace the requests.
-const ONE_MESSAGE_PERCENT: usize = 45;
-/// The same for the newest message while it is unanswered.
-const NEWEST_PERCENT: usize = 85;
-/// Minimum size of a message that is cut, in bytes.
-const LEAST_BYTES: usize = 200;
-/// Room for the note of how many messages were left out, in bytes.
-const LEFT_OUT_BYTES: usize = 120;
+/// Maximum share of the section for one older message, as a divisor: a pasted log does not displace requests. The
+/// passages of a longer one compete with what else was said.
+const ONE_MESSAGE: usize = 3;
+/// Room for the note of how many messages are not shown, in bytes.
+const LEFT_OUT_BYTES: usize = 160;
 
-/// Writes up to `limit` bytes, without messages in the kept tail. Returns the oldest message that fits.
-pub(super) fn write(
-    page: &mut SummaryPage,
-    request: &SummaryRequest<'_>,
-    limit: usize,
-) -> Option<Seq> {
+/// Writes the user's messages, whole, newest first, in up to `limit` bytes, without those in the kept tail. Returns the
+/// text and the messages that it shows.
+pub(crate) fn user_words(request: &SummaryRequest<'_>, limit: usize) -> (String, HashSet<Seq>) {
     let user = request.facts.user.iter();
     // A summary that a client wrote in the user's name is in the first section.
-    let said: Vec<&RecordedStatement> = user
-        .filter(|said| request.is_hidden(said.seq) && said.kind != SaidKind::Handover)
-        .collect();
-    let newest = if is_unanswered(request) { NEWEST_PERCENT } else { ONE_MESSAGE_PERCENT };
-    let shown = list(page, &said, limit, newest);
-    said.get(said.len() - shown).map(|said| said.seq)
+    let said = user.filter(|said| request.is_hidden(said.seq) && is_own(said));
+    let said: Vec<&RecordedStatement> = said.collect();
+    list(&said, limit)
 }
 
-/// Returns the user's words in up to `limit` bytes, newest first; "- none" if there are none.
-pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> String {
+/// Whether the user wrote the statement, rather than a client in the user's name.
+pub(super) fn is_own(said: &RecordedStatement) -> bool {
+    said.kind != SaidKind::Handover && !said.is_interruption()
+}
+
+fn list(said: &[&RecordedStatement], limit: usize) -> (String, HashSet<Seq>) {
     let mut page = SummaryPage::new(limit);
-    write(&mut page, request, limit);
-    let words = page.finish();
-    if words.is_empty() { NONE.to_owned() } else { words }
-}
-
-/// Whether the newest summarized message is the user's, so that the next turn will answer it.
-pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
-    let newest = request.facts.user.last();
-    newest.is_some_and(|said| said.seq == request.facts.through && request.is_hidden(said.seq))
-}
-
-/// Lists the newest messages, and returns how many fit.
-fn list(page: &mut SummaryPage, said: &[&RecordedStatement], limit: usize, newest: usize) -> usize {
-    let mut shown = 0;
-    for message in said.iter().rev() {
-        let percent = if shown == 0 { newest } else { ONE_MESSAGE_PERCENT };
-        let room = page.left().saturating_sub(1 + LEFT_OUT_BYTES);
-        let text = fitted(message, (limit * percent / 100).min(room.max(LEAST_BYTES)));
-        if text.len() + 1 + LEFT_OUT_BYTES > page.left() && shown + 1 < said.len() {
-            break;
+    let mut shown = HashSet::new();
+    let all: usize = said.iter().map(|said| row(said).len() + 1).sum();
+    let note = if all <= limit { 0 } else { LEFT_OUT_BYTES };
+    for (age, message) in said.iter().rev().enumerate() {
+        let whole = row(message);
+        let room = page.left().saturating_sub(note);
+        let most = if age == 0 || all <= limit { room } else { room.min(limit / ONE_MESSAGE) };
+        if whole.len() < most {
+            page.line(&whole);
+            shown.insert(message.seq);
+        } else if age == 0 {
+            // The next turn is about it, so both its ends are shown.
+            let mark = format!("{} ", mark(message.seq));
+            let room = page.left().saturating_sub(mark.len() + CUT_NOTE_BYTES + note);
+            page.line(&format!("{mark}{}", without_middle(&message.text, room)));
         }
-        if !page.line(&text) {
-            break;
-        }
-        shown += 1;
     }
-    let left_out = said.len() - shown;
-    if left_out > 0
-        && let (Some(first), Some(last)) = (said.first(), said.get(left_out - 1))
-    {
+    let left_out: Vec<Seq> =
+        said.iter().map(|s| s.seq).filter(|seq| !shown.contains(seq)).collect();
+    if let (Some(first), Some(last)) = (left_out.first(), left_out.last()) {
+        let how_many = left_out.len();
         page.line(&format!(
-            "({left_out} older user messages are left out: messages {} to {}; `bethink history` shows them)",
-            first.seq, last.seq
+            "({how_many} long or older user messages between {} and {} are not shown whole; `bethink history --message NUMBER` shows one)",
+            mark(*first), mark(*last)
         ));
     }
-    shown
+    (page.finish(), shown)
 }
 
-/// Returns the whole message, or its beginning and end if it would fill the section by itself.
-fn fitted(message: &RecordedStatement, limit: usize) -> String {
-    let mark = format!("{} ", mark(message.seq));
-    let whole = format!("{mark}{}{}", message.text, question(message));
-    if whole.len() <= limit.max(LEAST_BYTES) {
-        return whole;
-    }
-    let room = limit.max(LEAST_BYTES).saturating_sub(mark.len() + CUT_NOTE_BYTES);
-    format!("{mark}{}", without_middle(&message.text, room))
+/// `[12] keep the lease (asked: renew it?)`.
+fn row(message: &RecordedStatement) -> String {
+    format!("{} {}{}", mark(message.seq), message.text, question(message))
 }
 
 /// Returns the question that a short reply answers; without it, the reply makes no sense.
@@ -103,28 +85,26 @@ mod tests {
             .enumerate()
             .map(|(i, text)| RecordedStatement::new(Seq(i as u64 + 1), text))
             .collect();
-        let mut page = SummaryPage::new(limit);
-        list(&mut page, &said.iter().collect::<Vec<_>>(), limit, ONE_MESSAGE_PERCENT);
-        assert_eq!(page.finish(), expect);
+        let (text, _) = list(&said.iter().collect::<Vec<_>>(), limit);
+        assert_eq!(text, expect);
     }
 
     #[test]
-    fn messages_are_listed_newest_first_with_a_note_of_omissions() {
+    fn messages_are_shown_whole_newest_first_with_a_note_of_the_others() {
         check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
-        let long = "long ".repeat(20);
-        let left_out =
-            "(2 older user messages are left out: messages 1 to 2; `bethink history` shows them)";
-        check(230, &["first", "second", &long], &format!("[3] {long}\n{left_out}\n"));
+        let long = "long ".repeat(40);
+        let note = "(1 long or older user messages between [2] and [2] are not shown whole; \
+            `bethink history --message NUMBER` shows one)";
+        check(400, &["first", &long, "third"], &format!("[3] third\n[1] first\n{note}\n"));
     }
 
     #[test]
-    fn a_giant_message_keeps_its_beginning_and_its_end() {
+    fn only_a_newest_message_that_does_not_fit_is_cut() {
         let giant = format!("START {} END", "x".repeat(90_000));
-        let said = [RecordedStatement::new(Seq(7), &giant)];
-        let mut page = SummaryPage::new(2_000);
-        list(&mut page, &[&said[0]], 2_000, ONE_MESSAGE_PERCENT);
-        let text = page.finish();
-        assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");
+        let said = RecordedStatement::new(Seq(7), &giant);
+        let (text, shown) = list(&[&said], 2_000);
+        assert!(text.starts_with("[7] START") && text.contains(" END\n"), "{text}");
         assert!(text.len() <= 2_000 && text.contains("bytes left out"), "{text}");
+        assert!(shown.is_empty());
     }
 }

@@ -30,7 +30,10 @@ fn notes_stand_with_what_they_lack() {
     let notes = notes(TEXT, 118);
     let level = NotesSummarizer { notes: &notes, is_only: false };
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
-    let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
+    let mut messages = busy(200);
+    messages.push(call("test", "Bash", &json!({ "command": "make test" })));
+    messages.push(result("test", "error: the gauge is stuck"));
+    let outcome = try_compact(&messages, &Ask { ladder, ..Ask::default() }).unwrap();
     assert_eq!(outcome.level, SummaryLevel::SessionMemory);
     let summary = &outcome.boundary.summary;
     assert!(
@@ -38,7 +41,8 @@ fn notes_stand_with_what_they_lack() {
         "{summary}"
     );
     assert!(summary.contains("[1] Mend the tide table, and keep its format."), "{summary}");
-    assert!(summary.contains("station_7.rs (read, last [24])"), "{summary}");
+    let open = "- [123] Bash `make test`: error: the gauge is stuck → not tried again";
+    assert!(summary.ends_with(&format!("# Open Work\n{open}")), "{summary}");
 }
 
 #[test]

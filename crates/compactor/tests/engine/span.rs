@@ -64,10 +64,10 @@ fn a_span_in_short() {
     Statements and decisions:
     - [8] We should keep `tide_now` and put the time into `tide_at`, because callers pass it.
     - [10] Renamed: it is `tide_of` everywhere, and PortalBuoy reads it too.
-    Files in /proj/src/:
-    - gauge.rs (edited, read, last [4]): added tide_at; changed tide_now
-    Code as it was written, as JSON strings, so that exact edits can copy tabs and line endings
-    - [4] gauge.rs: "fn tide_now() {}\nfn tide_at(t: Time) {}"
+    Files:
+    Paths are below /proj/src/.
+    - gauge.rs (edited, read, last [4]):
+      fn tide_at(t: Time) {}
     Commands and calls:
     - `cargo test -p gauge` failed in [6]: error[E0425]: cannot find value `epoch`
     Errors:

@@ -1,7 +1,5 @@
 //! What every summarizer guarantees: the same cases for each.
 
-use std::collections::HashSet;
-
 use bethink_compactor::full::read;
 use bethink_compactor::ladder::SummaryRequest;
 use bethink_compactor::{
@@ -109,19 +107,19 @@ fn each(facts: &Facts, check: impl Fn(&str, &dyn Summarizer)) {
     }
 }
 
-fn requests<'a>(facts: &'a Facts, visible: &'a HashSet<String>) -> Vec<SummaryRequest<'a>> {
+fn requests(facts: &Facts) -> Vec<SummaryRequest<'_>> {
     let mut all = Vec::new();
     for max_bytes in [1_200, 2_400, 9_000, 48_000] {
         for (kept_from, stands_alone) in [(None, false), (Some(facts.through), false), (None, true)]
         {
-            let user_bytes = 60_000;
+            let (own_bytes, user_bytes) = (max_bytes, max_bytes / 2);
             let focus = None;
             all.push(SummaryRequest {
                 facts,
                 max_bytes,
+                own_bytes,
                 user_bytes,
                 kept_from,
-                visible,
                 stands_alone,
                 focus,
             });
@@ -135,7 +133,7 @@ fn a_summary_is_well_formed_within_its_bytes_and_the_same_each_time() {
     for messages in histories() {
         let facts = facts_of(&history(&messages));
         each(&facts, |name, summarizer| {
-            for request in requests(&facts, &HashSet::from(["next_job".to_owned()])) {
+            for request in requests(&facts) {
                 let case = format!("{name}, {} messages, {request:.0?}", messages.len());
                 let summary = summarizer.summarize(&request).unwrap();
                 assert!(summarizer.is_well_formed(&summary), "{case}: {summary}");
@@ -154,7 +152,7 @@ fn the_users_words_are_there_and_nobody_elses() {
         let newest = facts.user.last().unwrap();
         let beginning: String = newest.text.chars().take(10).collect();
         each(&facts, |name, summarizer| {
-            for request in requests(&facts, &HashSet::new()) {
+            for request in requests(&facts) {
                 let summary = summarizer.summarize(&request).unwrap();
                 if request.is_hidden(newest.seq) {
                     let line = format!("[{}] {beginning}", newest.seq);

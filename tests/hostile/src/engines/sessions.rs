@@ -1,6 +1,5 @@
 //! Readers of messages: what is stored of a session, and what is made from it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use bethink_compactor::ladder::SummaryRequest;
@@ -104,7 +103,7 @@ pub(super) fn summary(text: &str) {
         max_bytes: SUMMARY_BYTES,
         user_bytes: SUMMARY_BYTES / 4,
         kept_from: None,
-        visible: &HashSet::new(),
+        own_bytes: 48_000,
         stands_alone: true,
         focus: None,
     };

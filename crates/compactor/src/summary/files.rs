@@ -1,0 +1,143 @@
+//! What each edited file says now: the lines that the session's edits wrote.
+
+use std::collections::HashSet;
+
+use bethink_facts::prose::passages;
+use bethink_facts::rows::{common_root, done_to, mark, one_line};
+use bethink_facts::symbols::defined_by;
+use bethink_facts::{Facts, FileFact, names};
+use bethink_transcript::text::shorten;
+
+use crate::ladder::SummaryRequest;
+
+use super::select::{PassageCandidate, PassageGroup};
+
+const LINE_BYTES: usize = 200;
+const HALF_LIFE: f32 = 120.0;
+const OLD: f32 = 0.4;
+
+pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
+    let facts = request.facts;
+    let root = common_root(facts.tools.files());
+    let mut paths: Vec<&str> = Vec::new();
+    let mut groups: Vec<PassageGroup> = Vec::new();
+    for file in facts.tools.files().iter().filter(|file| file.edits > 0) {
+        paths.push(&file.path);
+        groups.push(group(request, facts, file, &root));
+    }
+    // Of what was only read, a reader needs what was spoken of.
+    let is_used = |text: &str| {
+        let used = defined_by(text).and_then(|symbol| facts.names.get(symbol));
+        used.is_some_and(|used| used.spoken > 0)
+    };
+    let seen = facts.tools.definitions.iter().filter(|seen| request.is_hidden(seen.seq));
+    for seen in seen.filter(|seen| is_used(&seen.text)) {
+        let place = paths.iter().position(|path| path.ends_with(&*seen.path));
+        let place = place.unwrap_or_else(|| {
+            paths.push(&seen.path);
+            let path = seen.path.strip_prefix(&*root).unwrap_or(&seen.path);
+            groups.push(PassageGroup {
+                head: format!("- {path}"),
+                seq: seen.seq,
+                ..PassageGroup::default()
+            });
+            groups.len() - 1
+        });
+        let is_known = groups[place].passages.iter().any(|p| *p.text == *seen.text);
+        if !is_known {
+            let age = facts.through.0.saturating_sub(seen.seq.0);
+            let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
+            let text = format!("line {}: {}", seen.line, shorten(&seen.text, LINE_BYTES));
+            groups[place].passages.push(PassageCandidate {
+                text,
+                worth: SEEN * fresh,
+                is_chosen: false,
+            });
+        }
+    }
+    groups
+}
+
+/// Value of a definition that was only read.
+const SEEN: f32 = 0.3;
+
+fn group(request: &SummaryRequest<'_>, facts: &Facts, file: &FileFact, root: &str) -> PassageGroup {
+    let path = file.path.strip_prefix(root).unwrap_or(&file.path);
+    let head = format!("- {path} ({}, last {})", done_to(file), mark(file.last));
+    let is_test = path.to_lowercase().contains("test");
+    let passages = file.written().iter().filter(|line| request.is_hidden(line.seq)).map(|line| {
+        let age = facts.through.0.saturating_sub(line.seq.0);
+        let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
+        let worth = fresh * line.worth(path) * if is_test { 0.5 } else { 1.0 };
+        PassageCandidate { text: shorten(&line.text, LINE_BYTES), worth, is_chosen: false }
+    });
+    let notes = file.notes.iter().filter(|note| request.is_hidden(note.seq)).map(|note| {
+        let age = facts.through.0.saturating_sub(note.seq.0);
+        let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
+        let text = format!("{} {}", mark(note.seq), one_line(last_passage(&note.text), LINE_BYTES));
+        let mut named = HashSet::new();
+        names::names_in(&text, &mut named);
+        let worth = if named.is_empty() { VAGUE_NOTE } else { NOTE };
+        PassageCandidate { text, worth: worth * fresh, is_chosen: false }
+    });
+    PassageGroup {
+        head,
+        seq: file.last,
+        is_edited: true,
+        passages: notes.chain(passages).collect(),
+    }
+}
+
+/// Value of what was said before an edit.
+const NOTE: f32 = 0.9;
+/// The same if it names nothing.
+const VAGUE_NOTE: f32 = 0.3;
+
+/// Returns the end of a statement, which is about the call that follows.
+fn last_passage(text: &str) -> &str {
+    passages(text).last().map_or(text, |passage| passage.text)
+}
+
+/// Part of the room for files without a chosen passage, as a divisor.
+pub(super) const ROWS_SHARE: usize = 20;
+
+/// Writes the chosen passages of each file, and in what is left of `room` the other files that were edited.
+pub(super) fn render(groups: &[PassageGroup], mut room: usize) -> String {
+    let mut out = String::new();
+    let mut rows = String::new();
+    for group in groups {
+        let chosen: Vec<&str> =
+            group.passages.iter().filter(|p| p.is_chosen).map(|p| &*p.text).collect();
+        if chosen.is_empty() {
+            if group.is_edited && group.head.len() < room {
+                room -= group.head.len() + 1;
+                rows.push_str(&group.head);
+                rows.push('\n');
+            }
+            continue;
+        }
+        out.push_str(&group.head);
+        out.push_str(":\n");
+        for line in chosen {
+            out.push_str("  ");
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out + &rows
+}
+
+/// Says where the work is: the directory that most files are in, and the branch.
+pub(super) fn place(request: &SummaryRequest<'_>, room: usize) -> String {
+    let facts = request.facts;
+    let root = common_root(facts.tools.files());
+    let branch = facts
+        .tools
+        .branch
+        .as_ref()
+        .map(|(seq, branch)| format!("On branch {branch} {}.", mark(*seq)));
+    let below = (!root.is_empty()).then(|| format!("Paths are below {root}."));
+    let lines: Vec<String> = below.into_iter().chain(branch).collect();
+    let text = lines.join(" ");
+    if text.is_empty() || text.len() > room { String::new() } else { format!("{text}\n") }
+}
