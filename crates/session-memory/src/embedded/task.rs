@@ -120,7 +120,7 @@ pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let user = &page.facts.user;
     for (at, said) in user.iter().enumerate() {
         let again = user.get(at + 1..).unwrap_or_default().iter().take(REPEATED_WITHIN);
-        if is_interruption(said) || again.into_iter().any(|later| repeats(later, said)) {
+        if said.is_interruption() || again.into_iter().any(|later| repeats(later, said)) {
             continue;
         }
         rows.push(asked(page, said, std::mem::take(&mut first)));
@@ -139,11 +139,6 @@ pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
         rows.push(NotesRow::item(key, &text, page.recency(decision.seq)));
     }
     rows
-}
-
-/// Whether this is the client's message that the user stopped the assistant.
-pub(super) fn is_interruption(said: &RecordedStatement) -> bool {
-    said.text.starts_with("[Request interrupted by user")
 }
 
 /// Whether a later statement repeats this one, perhaps with more text.

@@ -6,7 +6,7 @@ use bethink_facts::rows::{file_name, mark};
 use bethink_facts::{SaidKind, ToolFailure};
 
 use super::page::{NotesContext, and_more, clip};
-use super::task::{is_interruption, quoted};
+use super::task::quoted;
 use crate::draft::NotesRow;
 
 const ERROR_BYTES: usize = 200;
@@ -30,7 +30,7 @@ pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
         }
     }
     for said in page.facts.user.iter().filter(|said| said.kind == SaidKind::Correction) {
-        if !is_interruption(said) {
+        if !said.is_interruption() {
             let text = format!("The user corrected: {}", quoted(said, SAID_BYTES));
             rows.push((said.seq, page.row("correction", said.seq, &text, 400)));
         }

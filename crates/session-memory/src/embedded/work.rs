@@ -9,7 +9,7 @@ use bethink_transcript::Seq;
 use bethink_transcript::todos::{Todo, TodoStatus};
 
 use super::page::{NotesContext, and_more, clip, times};
-use super::task::{is_interruption, quoted};
+use super::task::quoted;
 use super::turns::{NotesTurn, TurnStep};
 use crate::draft::NotesRow;
 
@@ -36,7 +36,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let facts = page.facts;
     let mut rows = Vec::new();
     let is_own =
-        |said: &&RecordedStatement| said.kind != SaidKind::Handover && !is_interruption(said);
+        |said: &&RecordedStatement| said.kind != SaidKind::Handover && !said.is_interruption();
     if let Some(said) = facts.user.iter().rev().find(is_own) {
         let what = match said.kind {
             SaidKind::Answer => "answered last",
@@ -78,7 +78,7 @@ fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let acted = facts.tools.actions.last().map_or(Seq::ZERO, |action| action.seq);
     let answered = said.filter(|said| said.seq > asked.seq && said.seq > acted);
     let text = match (answered, facts.next_todo()) {
-        _ if is_interruption(asked) && asked.seq > acted => {
+        _ if asked.is_interruption() && asked.seq > acted => {
             format!("Next: the user interrupted in {}; wait for the user", mark(asked.seq))
         }
         (Some(said), None) => format!(
@@ -205,7 +205,7 @@ pub(super) fn worklog(page: &NotesContext<'_>) -> Vec<NotesRow> {
     for turn in &page.turns {
         if let Some(ask) = turn.ask {
             let text = match ask.kind {
-                _ if is_interruption(ask) => "The user interrupted".to_owned(),
+                _ if ask.is_interruption() => "The user interrupted".to_owned(),
                 SaidKind::Handover => {
                     format!("From an earlier session: {}", quoted(ask, STEP_BYTES))
                 }
