@@ -19,6 +19,9 @@ pub(crate) struct ToolInput {
     pub(crate) old_string: Option<String>,
     #[serde(alias = "newText", alias = "new_str", alias = "content", alias = "file_text")]
     pub(crate) new_string: Option<String>,
+    /// A patch of several files; something else in the calls of other tools.
+    #[serde(alias = "input")]
+    pub(crate) patch: Option<serde_json::Value>,
 }
 
 impl ToolInput {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, ToolKind};
 
 use crate::calls::ToolInput;
 use crate::symbols::defined;
@@ -17,6 +17,8 @@ pub struct FileFact {
     pub edits: u32,
     pub created: bool,
     pub last: Seq,
+    /// The newest result without an error of a call that read or changed it; zero if there is none.
+    pub confirmed: Seq,
     /// Symbols that edits touched, in the order of their last change.
     pub symbols: Vec<Symbol>,
 }
@@ -36,34 +38,8 @@ pub enum EditKind {
     Removed,
 }
 
-/// What a tool does to the file that a call names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileRole {
-    Read,
-    Search,
-    Edit,
-    Write,
-}
-
-const READS: [&str; 6] = ["Read", "read", "read_file", "view", "NotebookRead", "LSP"];
-const SEARCHES: [&str; 5] = ["Grep", "grep", "Glob", "glob", "search"];
-const EDITS: &str =
-    "Edit MultiEdit NotebookEdit edit edit_file str_replace str_replace_editor apply_patch";
-const WRITES: [&str; 5] = ["Write", "write", "write_file", "create_file", "create"];
 /// Number of symbols kept per file; the oldest are dropped.
 const SYMBOLS: usize = 60;
-
-impl FileRole {
-    pub fn of(tool: &str) -> Option<Self> {
-        match tool {
-            _ if READS.contains(&tool) => Some(FileRole::Read),
-            _ if SEARCHES.contains(&tool) => Some(FileRole::Search),
-            _ if EDITS.split(' ').any(|edit| edit == tool) => Some(FileRole::Edit),
-            _ if WRITES.contains(&tool) => Some(FileRole::Write),
-            _ => None,
-        }
-    }
-}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileFacts {
@@ -72,44 +48,63 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
-    /// Records a call; returns the file's index and whether the call changed it.
-    pub(crate) fn touch(
-        &mut self,
-        tool: &str,
-        input: &ToolInput,
-        seq: Seq,
-    ) -> Option<(usize, bool)> {
-        let role = FileRole::of(tool)?;
-        let path = input.file()?;
-        // A search in a directory is not about one file.
-        if role == FileRole::Search && !has_extension(path) {
-            return None;
+    /// Records a call; returns the indices of its files, the one to work on last.
+    pub(crate) fn touch(&mut self, kind: ToolKind, input: &ToolInput, seq: Seq) -> Vec<usize> {
+        if let Some(path) = input.file() {
+            return self.touch_one(kind, path, input, seq).into_iter().collect();
         }
-        let place = self.place(path, role);
-        let file = self.all.get_mut(place)?;
-        file.last = seq;
-        match role {
-            FileRole::Read => file.reads += 1,
-            FileRole::Search => file.searches += 1,
-            FileRole::Edit | FileRole::Write => {
-                file.edits += 1;
-                file.change(input, seq);
-                return Some((place, true));
-            }
-        }
-        Some((place, false))
+        let patch = input.patch.as_ref().and_then(serde_json::Value::as_str);
+        let patch = patch.filter(|_| kind == ToolKind::Edit).unwrap_or_default();
+        patched(patch).filter_map(|path| self.touch_one(kind, path, input, seq)).collect()
     }
 
-    fn place(&mut self, path: &str, role: FileRole) -> usize {
+    fn touch_one(
+        &mut self,
+        kind: ToolKind,
+        path: &str,
+        input: &ToolInput,
+        seq: Seq,
+    ) -> Option<usize> {
+        let is_known = kind.changes_files() || matches!(kind, ToolKind::Read | ToolKind::Search);
+        // A search in a directory is not about one file.
+        if !is_known || (kind == ToolKind::Search && !has_extension(path)) {
+            return None;
+        }
+        let place = self.place(path, kind);
+        let file = self.all.get_mut(place)?;
+        file.last = seq;
+        match kind {
+            ToolKind::Read => file.reads += 1,
+            ToolKind::Search => file.searches += 1,
+            _ => {
+                file.edits += 1;
+                file.change(input, seq);
+            }
+        }
+        Some(place)
+    }
+
+    fn place(&mut self, path: &str, kind: ToolKind) -> usize {
         if let Some(place) = self.places.get(path) {
             return *place;
         }
         let path: Arc<str> = path.into();
-        let created = role == FileRole::Write;
+        let created = kind == ToolKind::Write;
         self.all.push(FileFact { path: Arc::clone(&path), created, ..FileFact::default() });
         self.places.insert(path, self.all.len() - 1);
         self.all.len() - 1
     }
+}
+
+/// Returns the files that a patch in Codex's format writes.
+fn patched(patch: &str) -> impl Iterator<Item = &str> {
+    let mut lines = patch.lines().take(10_000);
+    std::iter::from_fn(move || {
+        lines.find_map(|line| {
+            let file = line.strip_prefix("*** ")?;
+            file.strip_prefix("Update File: ").or_else(|| file.strip_prefix("Add File: "))
+        })
+    })
 }
 
 impl FileFact {
@@ -153,8 +148,8 @@ fn has_extension(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn touch(files: &mut FileFacts, tool: &str, json: &str, seq: u64) -> Option<(usize, bool)> {
-        files.touch(tool, &ToolInput::parse(json), Seq(seq))
+    fn touch(files: &mut FileFacts, tool: &str, json: &str, seq: u64) -> Option<usize> {
+        files.touch(ToolKind::of(tool)?, &ToolInput::parse(json), Seq(seq)).pop()
     }
 
     #[test]
@@ -165,8 +160,7 @@ mod tests {
         assert!(touch(&mut files, "Grep", r#"{"pattern":"x","path":"/proj/src"}"#, 3).is_none());
         assert!(touch(&mut files, "Bash", r#"{"command":"ls"}"#, 3).is_none());
         let edit = r#"{"file_path":"/proj/a.rs","old_string":"fn old() {}\nfn both() {}","new_string":"fn both() {}\nfn fresh() {}"}"#;
-        let (_, is_changed) = touch(&mut files, "Edit", edit, 4).unwrap();
-        assert!(is_changed);
+        touch(&mut files, "Edit", edit, 4).unwrap();
         let file = &files.all[0];
         assert_eq!((file.reads, file.searches, file.edits, file.created), (1, 1, 1, false));
         let symbols: Vec<_> = file.symbols.iter().map(|s| (&*s.name, s.change)).collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bethink_transcript::text::shorten;
-use bethink_transcript::{Seq, ToolUseId, json};
+use bethink_transcript::{Seq, ToolKind, ToolUseId, json};
 
 use crate::calls::{ToolInput, describe, error_line};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
@@ -73,6 +73,8 @@ struct PendingCall {
     text: String,
     key: String,
     command: Option<String>,
+    /// Indices of the files that it reads or changes.
+    files: Vec<usize>,
 }
 
 /// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
@@ -102,7 +104,10 @@ impl KnownTools {
     pub(crate) fn call(&mut self, id: &ToolUseId, name: &str, json: &str, seq: Seq) {
         self.note_use(name, json);
         let input = ToolInput::parse(json);
-        if let Some((place, is_changed)) = self.files.touch(name, &input, seq) {
+        let kind = ToolKind::of(name);
+        let files = kind.map(|kind| self.files.touch(kind, &input, seq)).unwrap_or_default();
+        if let Some(place) = files.last().copied() {
+            let is_changed = kind.is_some_and(ToolKind::changes_files);
             self.focus_on(place, is_changed);
             if is_changed {
                 self.record_edit(place, json, seq);
@@ -114,7 +119,9 @@ impl KnownTools {
         let (text, key) = describe(name, &input);
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
-        self.waiting.insert(id.clone(), PendingCall { text, key, command: input.command });
+        let files = if kind == Some(ToolKind::Search) { Vec::new() } else { files };
+        let call = PendingCall { text, key, command: input.command, files };
+        self.waiting.insert(id.clone(), call);
         forget_oldest(&mut self.actions, ACTIONS);
     }
 
@@ -154,9 +161,14 @@ impl KnownTools {
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
-        let Some(PendingCall { text: call, key, command }) = self.waiting.remove(id) else {
+        let Some(PendingCall { text: call, key, command, files }) = self.waiting.remove(id) else {
             return;
         };
+        for place in files.into_iter().filter(|_| !is_error) {
+            if let Some(file) = self.files.all.get_mut(place) {
+                file.confirmed = seq;
+            }
+        }
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);
         }
