@@ -58,8 +58,9 @@ pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
 pub const TEXT_EXTRA_TOKENS: u64 = 8_000;
 /// Minimum size of a summary, in tokens: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
-/// Percentages of the room under `auto` for restored texts: in a small window, and in one with [`RESTORED_ROOM`]. A small
-/// window needs its room for work; a large one can take all that the budgets of [`CompactLimits`] allow.
+/// Percentages of the room under `auto` for restored texts: in a small window, and in one with [`RESTORED_ROOM`]. The
+/// share in between grows with the square of the room: a small window needs its room for work, and a large one can take
+/// all that the budgets of [`CompactLimits`] allow.
 pub const RESTORED_PERCENT: u64 = 10;
 pub const RESTORED_LARGE_PERCENT: u64 = 45;
 /// The room under `auto` of a window of 200,000 tokens with a usual system prompt and tools, in tokens.
@@ -67,8 +68,9 @@ pub const RESTORED_ROOM: u64 = 140_000;
 
 /// Returns the maximum size of all restored texts for a room under `auto`, in tokens.
 pub fn restored_tokens(room: u64) -> u64 {
+    let full = room.min(RESTORED_ROOM);
     let extra =
-        (RESTORED_LARGE_PERCENT - RESTORED_PERCENT) * room.min(RESTORED_ROOM) / RESTORED_ROOM;
+        (RESTORED_LARGE_PERCENT - RESTORED_PERCENT) * full * full / (RESTORED_ROOM * RESTORED_ROOM);
     room * (RESTORED_PERCENT + extra) / 100
 }
 

@@ -17,19 +17,13 @@ impl SessionService {
         id: SessionId,
         query: &api::TextQuery,
     ) -> Result<api::MessageText> {
-        let before = Seq(query.seq).next();
-        let range = SeqRange {
-            after: Some(Seq(query.seq.saturating_sub(1))),
-            before: Some(before),
-            limit: 1,
-            ..SeqRange::all()
-        };
+        let after = Some(Seq(query.seq.saturating_sub(1)));
+        let range = SeqRange { after, limit: 1, ..SeqRange::all() };
         self.cx.store().session(id).await?;
-        let Some(stored) = self.cx.store().messages(id, range).await?.pop() else {
-            return Err(ServiceError::not_found(format!(
-                "the session has no message {}",
-                query.seq
-            )));
+        let stored = self.cx.store().messages(id, range).await?.pop();
+        let Some(stored) = stored.filter(|stored| stored.seq.0 == query.seq) else {
+            let detail = format!("the session has no message {}", query.seq);
+            return Err(ServiceError::not_found(detail));
         };
         let whole = text_of(&parse_stored(stored)?, query.call.as_deref())?;
         let asked = match (&query.bytes, &query.lines) {

@@ -78,5 +78,6 @@ pub(crate) async fn text(
     Id(id): SessionPath,
     Asked(asked): Asked<api::TextQuery>,
 ) -> Reply {
+    let asked = api::TextQuery { seq: asked.seq.min(MAX_SEQ), ..asked };
     HttpAnswer::ok(&app.daemon.sessions.message_text(id, &asked).await?)
 }
