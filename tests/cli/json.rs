@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 59] = [
+const RUNS: [&str; 60] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -28,6 +28,7 @@ const RUNS: [&str; 59] = [
     "session rm FORK --yes",
     "history --session REPLAYED -n 40",
     "history --session REPLAYED -m 1",
+    "history --session REPLAYED -m 1 --lines 1..3",
     "search monotonic clock --session REPLAYED",
     "search --rebuild --session REPLAYED",
     "notes show --session REPLAYED",

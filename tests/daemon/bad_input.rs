@@ -216,6 +216,7 @@ fn numbers_out_of_range_are_refused_by_field() {
             (format!("{s}/messages?limit={number}"), "limit"),
             (format!("{s}/messages?after_seq={number}"), "after_seq"),
             (format!("{s}/messages?before_seq={number}"), "before_seq"),
+            (format!("{s}/text?seq={number}"), "seq"),
             (format!("{s}/search?q=x&limit={number}"), "limit"),
             (format!("/v1/sessions?limit={number}"), "limit"),
         ] {
@@ -253,6 +254,7 @@ fn numbers_out_of_range_are_refused_by_field() {
     for path in ["/v1/sessions?cursor=garbage", "/v1/sessions?cursor=%00%ff"] {
         assert!(client.get(path).problem()["field"] == "cursor", "{path}");
     }
+    assert_eq!(client.get(&format!("{s}/text?seq={}", u64::MAX)).problem()["status"], 404);
     let largest = client.get(&format!("{s}/messages?after_seq={}", u64::MAX)).ok();
     assert_eq!(largest["messages"], json!([]));
     bench.unharmed();

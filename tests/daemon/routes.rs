@@ -34,6 +34,7 @@ pub(crate) const OF_A_SESSION: &[Route] = &[
         r#"{"messages":[{"role":"user","content":"hello"}]}"#,
     ),
     bare("GET", "/v1/sessions/{id}/messages"),
+    bare("GET", "/v1/sessions/{id}/text?seq=1"),
     bare("GET", "/v1/sessions/{id}/search?q=hello"),
     maybe("POST", "/v1/sessions/{id}/context", "{}"),
     bare("GET", "/v1/sessions/{id}/context/report"),

@@ -108,7 +108,7 @@ pub struct RestoredItem {
     pub kind: RestoredKind,
     pub name: String,
     pub tokens: u64,
-    /// Only the name was restored, because the content exceeded its budget.
+    /// The content exceeded its budget: the prompt has only its beginning, or, with 0 tokens, only its name.
     pub truncated: bool,
 }
 

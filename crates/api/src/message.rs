@@ -73,6 +73,37 @@ pub struct MessagesPage {
     pub next_cursor: Option<String>,
 }
 
+/// A part of a message's text: of what was said, of the arguments of tool calls and of tool results.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MessageText {
+    pub seq: u64,
+    /// The part, at most 40,000 bytes.
+    pub text: String,
+    /// Position of the part's first byte in the whole text, counted from 0.
+    pub first_byte: u64,
+    /// Position of the byte after the part; absent at the end of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_byte: Option<u64>,
+    /// Size of the whole text, in bytes.
+    pub bytes: u64,
+    /// Number of lines of the whole text.
+    pub lines: u64,
+}
+
+/// Which part of a message's text to read; the beginning if no range is given.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TextQuery {
+    /// Position of the message
+    pub seq: u64,
+    /// Only this tool call and its result, by the ID of the call
+    pub call: Option<String>,
+    /// `A..B`: from byte A, counted from 0, to before byte B; either number may be absent
+    pub bytes: Option<String>,
+    /// `A..B`: lines A to B, counted from 1; either number may be absent
+    pub lines: Option<String>,
+}
+
 /// The messages that a summary replaces, or only those that one line of it is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {

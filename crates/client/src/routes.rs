@@ -79,6 +79,11 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/messages"), query).await
     }
 
+    /// Returns a part of a message's text.
+    pub async fn message_text(&self, id: Uuid, query: &api::TextQuery) -> Result<api::MessageText> {
+        self.get(&format!("v1/sessions/{id}/text"), query).await
+    }
+
     /// Searches the history of a session.
     pub async fn search(&self, id: Uuid, query: &api::SearchQuery) -> Result<api::SearchHits> {
         self.get(&format!("v1/sessions/{id}/search"), query).await

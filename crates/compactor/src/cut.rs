@@ -147,7 +147,7 @@ fn clip(
             }
             // An estimated token has three bytes; the note around the text has about 110 tokens.
             let keep = usize::try_from(each.saturating_sub(110) * 3).unwrap_or(usize::MAX);
-            let text = hints.clipped(&block.text(), keep, entry.message.seq);
+            let text = hints.clipped(&entry.message, tool_use_id, &block.text(), keep);
             let tokens = u64::from(text_tokens(&text) + RESULT_FRAME_TOKENS);
             cut.tail_tokens = cut.tail_tokens.saturating_sub(u64::from(facts.tokens)) + tokens;
             cut.clipped.push(ClearedResult {

@@ -1,24 +1,22 @@
 //! One compaction from plan to result: cut, summary by the cheapest level that works, restoration, acceptance.
 
-use std::collections::HashSet;
-
 use bethink_api::RestoredItem;
 use bethink_context::{
     Boundary, Decisions, Hints, History, HistoryEntry, Thresholds, ViewOptions, in_view, view,
 };
 use bethink_tokens::text_tokens;
-use bethink_transcript::{Seq, ToolUseId, ValidPrompt};
+use bethink_transcript::{BlockKind, Seq, ToolKind, ToolUseId, ValidPrompt};
 
 use crate::SummaryLevel;
 use crate::cut::{self, Cut, Room};
 use crate::fidelity::{self, Fidelity};
 use crate::limits::{
-    CompactLimits, FILLED_PERCENT, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT,
-    SUMMARY_MAX_TOKENS, SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS,
-    USER_PERCENT, USER_ROOM_PERCENT,
+    self, CompactLimits, FILLED_PERCENT, MIN_FREED_PERCENT, MIN_ROOM, SUMMARY_MAX_TOKENS,
+    SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS, USER_PERCENT,
+    USER_ROOM_PERCENT,
 };
 use crate::policy::Trigger;
-use crate::restore::{self, Restorable};
+use crate::restore::{self, Restorable, VisibleTail};
 use crate::section::well_formed;
 use bethink_facts::Facts;
 
@@ -267,10 +265,10 @@ fn draft(
     let free = (room * FILLED_PERCENT / 100).saturating_sub(used);
     let (restored, items) = restore::select(
         input.restorable,
-        &tail_paths(input, cut),
+        &visible_tail(input, cut),
         last,
         &input.limits,
-        (room * RESTORED_PERCENT / 100 * percent / 100).min(free),
+        (limits::restored_tokens(room) * percent / 100).min(free),
     );
     let boundary = Boundary {
         id: input.id.clone(),
@@ -310,13 +308,27 @@ fn tail<'a>(input: &'a CompactionInput<'_>, cut: &Cut) -> impl Iterator<Item = &
     in_view(input.history, input.decisions).filter(move |entry| entry.message.seq >= from)
 }
 
-/// Returns the files whose content can be read in the kept tail.
-fn tail_paths(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
-    let results = tail(input, cut).flat_map(|e| e.message.tool_results());
-    results
-        .filter(|(id, failed, _)| !failed && is_whole(input, cut, id))
-        .filter_map(|(id, _, _)| input.history.call(id)?.path.as_deref().map(str::to_owned))
-        .collect()
+fn visible_tail(input: &CompactionInput<'_>, cut: &Cut) -> VisibleTail {
+    let mut visible = VisibleTail::default();
+    for entry in tail(input, cut) {
+        visible.messages.insert(entry.message.seq);
+        for block in &entry.message.blocks {
+            if let BlockKind::ToolResult { tool_use_id, is_error } = &block.kind {
+                if !is_whole(input, cut, tool_use_id) {
+                    continue;
+                }
+                let call = input.history.call(tool_use_id).filter(|_| !is_error);
+                // The result of an edit does not show the file.
+                let shows =
+                    |kind: Option<ToolKind>| matches!(kind, Some(ToolKind::Read | ToolKind::Write));
+                let path = call.filter(|call| shows(call.kind)).and_then(|call| call.path.clone());
+                visible.paths.extend(path.as_deref().map(str::to_owned));
+            }
+            visible.text.push_str(&block.text());
+            visible.text.push('\n');
+        }
+    }
+    visible
 }
 
 /// Whether the result is shown in full, before and after the cut.

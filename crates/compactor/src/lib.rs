@@ -21,7 +21,7 @@ pub use full::{FullFault, FullInstruction, FullSummarizer, FullText};
 pub use ladder::{CompactionFailure, CompactionInput, CompactionOutcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};
-pub use restore::Restorable;
+pub use restore::{Restorable, RestorableFile, RestorableText};
 pub use section::{Section, well_formed};
 pub use summary::{
     EmbeddedSummarizer, NotesSummarizer, SPAN_AFTER, SPAN_STRATEGY, SessionNotes, SpanRequest,

@@ -49,7 +49,6 @@ pub const MIN_FREED_PERCENT: u64 = 5;
 /// answers as many questions about a recorded session, and its prompts cost a fifth less.
 pub const TAIL_PERCENT: u64 = 20;
 pub const SUMMARY_PERCENT: u64 = 35;
-pub const RESTORED_PERCENT: u64 = 10;
 /// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
 /// due at once.
 pub const FILLED_PERCENT: u64 = 80;
@@ -63,6 +62,22 @@ pub const SUMMARY_MAX_TOKENS: u64 = 4_000;
 pub const TEXT_EXTRA_TOKENS: u64 = 4_000;
 /// Minimum size of a summary, in tokens: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
+/// Percentages of the room under `auto` for restored texts: in a small window, and in one with [`RESTORED_ROOM`]. The
+/// share in between grows with the square of the room: a small window needs its room for work, and a large one can take
+/// all that the budgets of [`CompactLimits`] allow.
+pub const RESTORED_PERCENT: u64 = 10;
+pub const RESTORED_LARGE_PERCENT: u64 = 45;
+/// The room under `auto` of a window of 200,000 tokens with a usual system prompt and tools, in tokens.
+pub const RESTORED_ROOM: u64 = 140_000;
+
+/// Returns the maximum size of all restored texts for a room under `auto`, in tokens.
+pub fn restored_tokens(room: u64) -> u64 {
+    let full = room.min(RESTORED_ROOM);
+    let extra =
+        (RESTORED_LARGE_PERCENT - RESTORED_PERCENT) * full * full / (RESTORED_ROOM * RESTORED_ROOM);
+    room * (RESTORED_PERCENT + extra) / 100
+}
+
 /// Minimum room under `auto` after system and tools, in tokens. With less, no compaction can help.
 pub const MIN_ROOM: u64 = 1_500;
 

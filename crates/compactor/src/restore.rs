@@ -1,9 +1,11 @@
 //! Restores content that a cut would lose and the next turn needs, within budgets. Content that can be read in the kept
-//! tail is not repeated.
+//! tail is not repeated. What does not fit is named, with the way to get it.
+
+mod texts;
 
 use std::collections::HashSet;
 
-use bethink_api::{Agent, Instruction, RestoredItem, RestoredKind, Skill};
+use bethink_api::{RestoredItem, RestoredKind};
 use bethink_context::Attachment;
 use bethink_tokens::text_tokens;
 use bethink_transcript::Seq;
@@ -11,220 +13,385 @@ use bethink_transcript::text::beginning;
 
 use crate::limits::CompactLimits;
 
-/// Content that can be restored, gathered by the daemon, newest first in each list.
+/// Content that can be restored, gathered by the daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Restorable {
-    /// Path and content of recently read files, as they are on disk now; no content if a file is too large to read.
-    pub files: Vec<(String, Option<String>)>,
-    /// Name or path of the plan, and its text.
-    pub plan: Option<(String, String)>,
-    pub skills: Vec<Skill>,
-    pub agents: Vec<Agent>,
-    /// Definitions of deferred tools: name and JSON.
-    pub tools: Vec<(String, String)>,
-    /// Instructions of agents and MCP servers.
-    pub instructions: Vec<Instruction>,
-    /// Output of session-start hooks.
-    pub hooks: Vec<Instruction>,
+    /// The most important one of each kind first.
+    pub texts: Vec<RestorableText>,
+    /// The most recently used one first.
+    pub files: Vec<RestorableFile>,
 }
 
-/// Chooses content within the budgets, and within `room` tokens in total: state first, files last.
+#[derive(Clone, Debug)]
+pub struct RestorableText {
+    pub kind: RestoredKind,
+    pub name: String,
+    pub heading: String,
+    pub body: String,
+    /// The message of the history that shows the content, if there is one.
+    pub seq: Option<Seq>,
+    /// What the model can do to get the content, such as `invoke it again`. If there is no body, only this is shown.
+    pub again: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct RestorableFile {
+    pub path: String,
+    /// The content on disk; `None` if it is too large or must not be read again.
+    pub content: Option<String>,
+}
+
+/// What can be read in the kept tail.
+#[derive(Clone, Debug, Default)]
+pub struct VisibleTail {
+    /// Files whose content is shown.
+    pub paths: HashSet<String>,
+    pub messages: HashSet<Seq>,
+    /// The texts and results of all messages.
+    pub text: String,
+}
+
+impl VisibleTail {
+    fn shows(&self, text: &RestorableText) -> bool {
+        /// A text that begins with as many bytes of another one is the same.
+        const SAME_BYTES: usize = 400;
+        match text.seq {
+            Some(seq) => self.messages.contains(&seq),
+            None => {
+                let start = beginning(text.body.trim(), SAME_BYTES);
+                !start.is_empty() && self.text.contains(start)
+            }
+        }
+    }
+}
+
+/// Kinds that share a budget, in the order in which they are shown.
+const GROUPS: [&[RestoredKind]; 5] = [
+    &[RestoredKind::Plan],
+    &[RestoredKind::Agent],
+    &[RestoredKind::Instructions, RestoredKind::Tool, RestoredKind::Hook],
+    &[RestoredKind::Skill],
+    &[RestoredKind::File],
+];
+
+/// Maximum size of the list of what was not shown again, in tokens.
+const NAMES_TOKENS: u64 = 800;
+/// The same as a divisor of the room.
+const NAMES_SHARE: u64 = 8;
+/// Minimum size of a shortened text, in tokens.
+const WORTH_TOKENS: u64 = 80;
+
+/// Chooses content within the budgets, and within `room` tokens in total. If not everything fits, no kind takes the share
+/// of another.
 pub fn select(
     what: &Restorable,
-    visible: &HashSet<String>,
+    visible: &VisibleTail,
     after: Seq,
     limits: &CompactLimits,
     room: u64,
 ) -> (Vec<Attachment>, Vec<RestoredItem>) {
-    let mut picked = Selection { after, room, attachments: Vec::new(), items: Vec::new() };
-    if let Some((name, text)) = &what.plan {
-        let text = format!("The plan as it was before the compaction ({name}):\n{text}");
-        picked.add(RestoredKind::Plan, name, &text, room / 2);
+    let files = what.files.iter().filter(|file| !visible.paths.contains(&file.path));
+    let files: Vec<RestorableText> = files.take(limits.files).map(RestorableText::file).collect();
+    let all: Vec<&RestorableText> =
+        what.texts.iter().filter(|text| !visible.shows(text)).chain(&files).collect();
+    let group = |kinds: &[RestoredKind]| -> Vec<&RestorableText> {
+        kinds
+            .iter()
+            .flat_map(|kind| all.iter().filter(move |text| text.kind == *kind))
+            .copied()
+            .collect()
+    };
+    let groups: Vec<Vec<&RestorableText>> = GROUPS.iter().map(|kinds| group(kinds)).collect();
+    let needs: Vec<u64> = groups.iter().map(|texts| need(texts, limits)).collect();
+    let names = (room / NAMES_SHARE).min(NAMES_TOKENS);
+    let shares = fair_shares(&needs, room - names);
+    let mut picked =
+        Selection { after, attachments: Vec::new(), items: Vec::new(), omitted: Vec::new() };
+    for (texts, mut share) in groups.iter().zip(shares) {
+        for text in texts {
+            let spent = picked.add(text, budget(text.kind, limits).each.min(share));
+            share = share.saturating_sub(spent);
+        }
     }
-    let mut agents: Vec<&Agent> = what.agents.iter().collect();
-    agents.sort_by_key(|a| (a.result.is_none() || a.read, a.status == "finished"));
-    for agent in agents {
-        let name = if agent.name.is_empty() { &agent.id } else { &agent.name };
-        picked.add(RestoredKind::Agent, name, &agent_text(name, agent), limits.skill_tokens);
-    }
-    let instructions = what.instructions.iter().filter(|i| !visible.contains(&i.text));
-    for Instruction { name, text } in instructions {
-        let text = format!("Instructions of {name}:\n{text}");
-        picked.add(RestoredKind::Instructions, name, &text, limits.skills_tokens);
-    }
-    for (name, json) in &what.tools {
-        let text =
-            format!("Tool {name}, discovered earlier in this session, is available:\n{json}");
-        picked.add(RestoredKind::Tool, name, &text, limits.skill_tokens);
-    }
-    for Instruction { name, text } in &what.hooks {
-        let text = format!("Output of the session-start hook {name}:\n{text}");
-        picked.add(RestoredKind::Hook, name, &text, limits.skill_tokens);
-    }
-    let mut skills_left = limits.skills_tokens;
-    for Skill { name, content } in &what.skills {
-        let text = format!("Skill {name}, invoked earlier in this session:\n{content}");
-        skills_left -=
-            picked.add(RestoredKind::Skill, name, &text, limits.skill_tokens.min(skills_left));
-    }
-    let mut files_left = limits.files_tokens;
-    let files = what.files.iter().filter(|(path, _)| !visible.contains(path));
-    for (path, content) in files.take(limits.files) {
-        files_left -= picked.file(path, content.as_deref(), limits.file_tokens.min(files_left));
-    }
+    picked.name_omitted(names);
     (picked.attachments, picked.items)
 }
 
-fn agent_text(name: &str, Agent { status, result, read, .. }: &Agent) -> String {
-    match result {
-        Some(result) if !read => {
-            format!(
-                "Background agent {name}: {status}. Its result, which you have not read yet:\n{result}"
-            )
+/// Maximum numbers of tokens of one text and of all texts of a kind.
+struct KindBudget {
+    each: u64,
+    all: u64,
+}
+
+fn budget(kind: RestoredKind, limits: &CompactLimits) -> KindBudget {
+    match kind {
+        RestoredKind::File => KindBudget { each: limits.file_tokens, all: limits.files_tokens },
+        RestoredKind::Plan | RestoredKind::Instructions => {
+            KindBudget { each: limits.skills_tokens, all: limits.skills_tokens }
         }
-        Some(_) => format!("Background agent {name}: {status}; you have read its result."),
-        None => format!("Background agent {name}: {status}."),
+        _ => KindBudget { each: limits.skill_tokens, all: limits.skills_tokens },
     }
 }
 
-struct Selection {
-    after: Seq,
-    room: u64,
-    attachments: Vec<Attachment>,
-    items: Vec<RestoredItem>,
+/// Returns how many tokens the texts of one group could use.
+fn need(texts: &[&RestorableText], limits: &CompactLimits) -> u64 {
+    let all = texts.first().map_or(0, |text| budget(text.kind, limits).all);
+    let of_text = |text: &&RestorableText| match text.whole() {
+        Some(whole) => tokens_of(&whole).min(budget(text.kind, limits).each),
+        None => 0,
+    };
+    texts.iter().map(of_text).sum::<u64>().min(all)
 }
 
-impl Selection {
-    /// Adds as much of the beginning of the text as `limit` and the room allow; returns the tokens spent.
-    fn add(&mut self, kind: RestoredKind, name: &str, text: &str, limit: u64) -> u64 {
-        let limit = limit.min(self.room);
-        let whole = u64::from(text_tokens(text));
-        let truncated = whole + FRAME_TOKENS > limit;
-        if !truncated {
-            return self.push(kind, name, text, false);
+/// Divides the room so that the smallest needs are met first, and the others get equal shares.
+fn fair_shares(needs: &[u64], mut room: u64) -> Vec<u64> {
+    let mut order: Vec<usize> = (0..needs.len()).collect();
+    order.sort_by_key(|at| needs[*at]);
+    let mut shares = vec![0; needs.len()];
+    for (done, at) in order.into_iter().enumerate() {
+        let left = (needs.len() - done) as u64;
+        shares[at] = needs[at].min(room / left);
+        room -= shares[at];
+    }
+    shares
+}
+
+impl RestorableText {
+    /// Returns the whole text; `None` if only the name is known.
+    fn whole(&self) -> Option<String> {
+        match (self.body.is_empty(), &self.again) {
+            (true, Some(_)) => None,
+            (true, None) => Some(framed(&self.heading)),
+            (false, _) => Some(framed(&format!("{}\n{}", self.heading, self.body))),
         }
-        if limit < WORTH_TOKENS {
-            return 0;
-        }
-        let bytes = usize::try_from((limit - WORTH_TOKENS / 2) * 3).unwrap_or(usize::MAX);
-        let head = format!("{}\n[Shortened to fit]", beginning(text, bytes));
-        self.push(kind, name, &head, true)
     }
 
-    /// Adds the whole file, or only its path if it is over its budget.
-    fn file(&mut self, path: &str, content: Option<&str>, limit: u64) -> u64 {
-        if let Some(content) = content {
-            let text = format!("{path}, as it is on disk after the compaction:\n{content}");
-            if u64::from(text_tokens(&text)) + FRAME_TOKENS <= limit.min(self.room) {
-                return self.push(RestoredKind::File, path, &text, false);
+    /// Returns the beginning of the text within `limit` tokens; `None` if that is not worth it.
+    fn shortened(&self, limit: u64) -> Option<String> {
+        if limit < WORTH_TOKENS || self.kind == RestoredKind::File || self.body.is_empty() {
+            return None;
+        }
+        let again = self.again.as_deref().unwrap_or("the history has the rest");
+        let mut bytes = usize::try_from(limit * 4).unwrap_or(usize::MAX).min(self.body.len());
+        loop {
+            let head = beginning(&self.body, bytes);
+            let text = framed(&format!("{}\n{head}\n[Shortened to fit; {again}]", self.heading));
+            if tokens_of(&text) <= limit {
+                return Some(text);
+            }
+            bytes = bytes * 4 / 5;
+            if bytes == 0 {
+                return None;
             }
         }
-        let note = format!(
-            "{path} was read before the compaction; it is too large to restore. Read the parts you need."
-        );
-        if self.room < WORTH_TOKENS {
-            return 0;
-        }
-        self.push(RestoredKind::File, path, &note, true)
-    }
-
-    fn push(&mut self, kind: RestoredKind, name: &str, text: &str, truncated: bool) -> u64 {
-        let text = format!("<system-reminder>\n{text}\n</system-reminder>");
-        let tokens = text_tokens(&text);
-        let spent = u64::from(tokens).min(self.room);
-        self.room -= spent;
-        self.items.push(RestoredItem {
-            kind,
-            name: name.to_owned(),
-            tokens: u64::from(tokens),
-            truncated,
-        });
-        self.attachments.push(Attachment {
-            after: self.after,
-            what: kind.to_string(),
-            name: name.to_owned(),
-            text,
-            tokens,
-        });
-        spent
     }
 }
 
-/// Tokens of the tags around a text.
-const FRAME_TOKENS: u64 = 20;
-/// Minimum size of a shortened text, in tokens.
-const WORTH_TOKENS: u64 = 80;
+fn framed(text: &str) -> String {
+    format!("<system-reminder>\n{text}\n</system-reminder>")
+}
+
+fn tokens_of(text: &str) -> u64 {
+    u64::from(text_tokens(text))
+}
+
+struct Selection<'a> {
+    after: Seq,
+    attachments: Vec<Attachment>,
+    items: Vec<RestoredItem>,
+    omitted: Vec<&'a RestorableText>,
+}
+
+impl<'a> Selection<'a> {
+    /// Adds as much of the text as `limit` allows; returns the tokens spent.
+    fn add(&mut self, text: &'a RestorableText, limit: u64) -> u64 {
+        let whole = text.whole().filter(|whole| tokens_of(whole) <= limit);
+        let is_whole = whole.is_some();
+        match whole.or_else(|| text.shortened(limit)) {
+            Some(shown) => self.push(text, shown, !is_whole),
+            None => {
+                self.omitted.push(text);
+                0
+            }
+        }
+    }
+
+    fn push(&mut self, from: &RestorableText, text: String, truncated: bool) -> u64 {
+        let RestorableText { kind, name, .. } = from;
+        let attachment = Attachment::new(self.after, &kind.to_string(), name.clone(), text);
+        let tokens = u64::from(attachment.tokens);
+        self.items.push(RestoredItem { kind: *kind, name: name.clone(), tokens, truncated });
+        self.attachments.push(attachment);
+        tokens
+    }
+
+    /// Names what was not shown, within `limit` tokens.
+    fn name_omitted(&mut self, limit: u64) {
+        let row = |text: &&RestorableText| {
+            let again = text.again.as_deref().unwrap_or("the history has it");
+            format!("\n- {} {}: {again}", text.kind, text.name)
+        };
+        let rows: Vec<String> = self.omitted.iter().map(row).collect();
+        for named in (1..=rows.len()).rev() {
+            let more = match rows.len() - named {
+                0 => String::new(),
+                more => format!("\n- and {more} more"),
+            };
+            let list = rows.iter().take(named).map(String::as_str).collect::<String>();
+            let text = framed(&format!("Not shown again after the compaction:{list}{more}"));
+            if tokens_of(&text) > limit {
+                continue;
+            }
+            self.attachments.push(Attachment::new(self.after, "omitted", String::new(), text));
+            let item = |text: &&RestorableText| RestoredItem {
+                kind: text.kind,
+                name: text.name.clone(),
+                tokens: 0,
+                truncated: true,
+            };
+            self.items.extend(self.omitted.iter().take(named).map(item));
+            return;
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(what: &Restorable, visible: &[&str], room: u64) -> Vec<String> {
-        let visible = visible.iter().map(|v| (*v).to_owned()).collect();
-        let limits = CompactLimits::default();
-        let (attachments, items) = select(what, &visible, Seq(9), &limits, room);
+    fn text(kind: RestoredKind, name: &str, body: &str) -> RestorableText {
+        RestorableText {
+            kind,
+            name: name.into(),
+            heading: format!("{name}:"),
+            body: body.into(),
+            seq: None,
+            again: Some("get it".into()),
+        }
+    }
+
+    fn skill(name: &str, body: &str) -> RestorableText {
+        text(RestoredKind::Skill, name, body)
+    }
+
+    fn file(path: &str, content: &str) -> RestorableFile {
+        RestorableFile { path: path.into(), content: Some(content.into()) }
+    }
+
+    fn check(
+        what: &Restorable,
+        visible: &VisibleTail,
+        room: u64,
+    ) -> (Vec<Attachment>, Vec<String>) {
+        let (attachments, items) = select(what, visible, Seq(9), &CompactLimits::default(), room);
         let spent: u64 = attachments.iter().map(|a| u64::from(a.tokens)).sum();
         assert!(spent <= room, "{spent} of {room}");
-        items
-            .iter()
-            .map(|i| format!("{}:{}{}", i.kind, i.name, if i.truncated { "…" } else { "" }))
-            .collect()
+        let name = |i: &RestoredItem| {
+            let how = match (i.truncated, i.tokens) {
+                (true, 0) => " named",
+                (true, _) => " shortened",
+                _ => "",
+            };
+            format!("{}:{}{how}", i.kind, i.name)
+        };
+        (attachments, items.iter().map(name).collect())
+    }
+
+    fn names(what: &Restorable, room: u64) -> Vec<String> {
+        check(what, &VisibleTail::default(), room).1
     }
 
     #[test]
-    fn files_are_restored_in_full_and_only_once() {
-        let files = (1..=7).map(|n| (format!("f{n}"), Some("x".repeat(100)))).collect();
+    fn five_files_are_restored_in_full_and_only_once() {
+        let files = (1..=7).map(|n| file(&format!("f{n}"), &"x".repeat(100))).collect();
         let what = Restorable { files, ..Restorable::default() };
-        assert_eq!(
-            names(&what, &["f2"], 9_000),
-            ["file:f1", "file:f3", "file:f4", "file:f5", "file:f6"]
-        );
+        let visible =
+            VisibleTail { paths: HashSet::from(["f2".to_owned()]), ..VisibleTail::default() };
+        let expect = ["file:f1", "file:f3", "file:f4", "file:f5", "file:f6"];
+        assert_eq!(check(&what, &visible, 9_000).1, expect);
     }
 
     #[test]
     fn of_a_large_file_the_name_and_of_a_large_skill_the_beginning_is_restored() {
         let what = Restorable {
             files: vec![
-                ("huge".into(), None),
-                ("big".into(), Some("x".repeat(40_000))),
-                ("small".into(), Some("y".into())),
+                RestorableFile { path: "huge".into(), content: None },
+                file("big", &"word ".repeat(9_000)),
+                file("small", "y"),
             ],
-            skills: vec![Skill { name: "s".into(), content: "z".repeat(40_000) }],
-            ..Restorable::default()
+            texts: vec![skill("s", &"word ".repeat(9_000))],
         };
-        assert_eq!(
-            names(&what, &[], 50_000),
-            ["skill:s…", "file:huge…", "file:big…", "file:small"]
-        );
+        let (attachments, shown) = check(&what, &VisibleTail::default(), 50_000);
+        assert_eq!(shown, ["skill:s shortened", "file:small", "file:huge named", "file:big named"]);
+        let note = &attachments.last().unwrap().text;
+        assert!(note.contains("- file huge: read the parts that you need"), "{note}");
+    }
+
+    /// The estimate of code is far from three bytes per token, so a limit in bytes is not one in tokens.
+    #[test]
+    fn skills_of_any_text_stay_within_their_budget() {
+        let json = r#"{"a":[1,2,{"b":"}{"}],"#.repeat(2_000);
+        let texts = (0..9).map(|n| skill(&format!("s{n}"), &json)).collect();
+        let what = Restorable { texts, ..Restorable::default() };
+        let (attachments, _) = check(&what, &VisibleTail::default(), 900_000);
+        let limits = CompactLimits::default();
+        let of_skills: Vec<u64> =
+            attachments.iter().filter(|a| a.what == "skill").map(|a| u64::from(a.tokens)).collect();
+        assert!(of_skills.iter().all(|tokens| *tokens <= limits.skill_tokens), "{of_skills:?}");
+        assert!(of_skills.iter().sum::<u64>() <= limits.skills_tokens, "{of_skills:?}");
+        assert!(of_skills.len() >= 5, "{of_skills:?}");
     }
 
     #[test]
-    fn finished_unread_agents_come_first() {
-        let agent = |name: &str, status: &str, result: Option<&str>, read| Agent {
-            id: name.into(),
-            name: String::new(),
-            status: status.into(),
-            result: result.map(Into::into),
-            read,
-        };
+    fn no_kind_takes_the_share_of_another() {
         let what = Restorable {
-            agents: vec![
-                agent("running", "running", None, false),
-                agent("old", "finished", Some("r"), true),
-                agent("new", "finished", Some("r"), false),
+            texts: (0..6)
+                .map(|n| skill(&format!("s{n}"), &"word ".repeat(3_600)))
+                .chain([text(RestoredKind::Plan, "plan", &"step ".repeat(8_000))])
+                .collect(),
+            files: (0..5).map(|n| file(&format!("f{n}"), &"line ".repeat(800))).collect(),
+        };
+        let shown = names(&what, 14_000);
+        assert!(shown.iter().filter(|name| name.starts_with("file:")).count() == 5, "{shown:?}");
+        assert!(shown.iter().any(|name| name == "file:f0"), "{shown:?}");
+        assert!(shown.iter().any(|name| name == "skill:s0 shortened" || name == "skill:s0"));
+        assert!(shown.iter().any(|name| name == "plan:plan shortened"), "{shown:?}");
+        assert!(shown.iter().any(|name| name == "skill:s5 named"), "{shown:?}");
+    }
+
+    #[test]
+    fn what_the_tail_shows_is_not_repeated() {
+        let of_history = RestorableText { seq: Some(Seq(7)), ..skill("recent", "body") };
+        let what = Restorable {
+            texts: vec![
+                of_history,
+                RestorableText { seq: Some(Seq(2)), ..skill("old", "body") },
+                text(RestoredKind::Instructions, "told", "Always use tabs."),
+                text(RestoredKind::Instructions, "untold", "Never use tabs."),
             ],
             ..Restorable::default()
         };
-        assert_eq!(names(&what, &[], 9_000), ["agent:new", "agent:running", "agent:old"]);
+        let visible = VisibleTail {
+            messages: HashSet::from([Seq(7), Seq(8)]),
+            text: "<system-reminder>Always use tabs.</system-reminder>".into(),
+            ..VisibleTail::default()
+        };
+        assert_eq!(check(&what, &visible, 9_000).1, ["instructions:untold", "skill:old"]);
     }
 
     #[test]
     fn no_room_restores_nothing() {
         let what = Restorable {
-            plan: Some(("p".into(), "x".repeat(9_000))),
-            files: vec![("f".into(), Some("y".into()))],
-            ..Restorable::default()
+            texts: vec![text(RestoredKind::Plan, "p", &"x".repeat(9_000))],
+            files: vec![file("f", "y")],
         };
-        assert_eq!(names(&what, &[], 0), Vec::<String>::new());
+        assert_eq!(names(&what, 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn small_needs_are_met_first() {
+        assert_eq!(fair_shares(&[100, 10, 1_000, 0], 500), [100, 10, 390, 0]);
+        assert_eq!(fair_shares(&[300, 300, 300], 600), [200, 200, 200]);
+        assert_eq!(fair_shares(&[5, 5], 0), [0, 0]);
     }
 }

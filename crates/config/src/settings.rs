@@ -144,11 +144,12 @@ settings! {
         microcompact_keep: Whole(0, MANY) = 5,
         /// Also clears when more results than this are shown that can be obtained again; 0 is off.
         microcompact_above: Whole(0, MANY) = 0,
-        /// Tools whose results can be obtained again by another call: Claude Code's names, then those of other agents.
-        microcompact_tools: Names = [
-            "Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "MultiEdit", "Write", "NotebookEdit", "LS",
-            "read", "bash", "shell", "grep", "glob", "web_search", "web_fetch", "edit", "write",
-        ],
+        /// Tools whose results can be obtained again by another call, by kind or by name. Every agent's tool of a kind counts:
+        /// `read` is also Gemini's `read_file` and `mcp__fs__read_file`. The kinds are `read`, `search`, `shell`, `web`, `edit`
+        /// and `write`.
+        microcompact_tools: Names = ["read", "search", "shell", "web", "edit", "write"],
+        /// Tools whose results are always shown in full: a preview of a file makes the model read it again.
+        preview_exempt_tools: Names = ["read"],
         /// Compacts at this percentage of the effective window, if that is earlier; 0 is off.
         auto_percent: Percent = 0.0,
         auto_compact: Flag = true,

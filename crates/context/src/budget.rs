@@ -3,10 +3,8 @@
 //! A result is *fresh* until a prompt has shown it. A preview may replace it only while it is fresh; afterwards it is
 //! either *replaced*, always with the same bytes, or *frozen*. No prompt changes what an earlier one showed.
 
-use std::collections::HashSet;
-
 use bethink_api::{PromptStage, StageReport};
-use bethink_transcript::{BlockKind, Role, Seq, ToolUseId};
+use bethink_transcript::{BlockKind, Role, Seq, ToolSelection, ToolUseId};
 
 use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
@@ -24,7 +22,7 @@ pub struct BudgetLimits {
     pub result_chars: u64,
     pub results_chars: u64,
     /// Tools whose results are never replaced: a preview of a file makes the model read it again.
-    pub exempt: HashSet<String>,
+    pub exempt: ToolSelection,
 }
 
 impl Default for BudgetLimits {
@@ -32,7 +30,7 @@ impl Default for BudgetLimits {
         Self {
             result_chars: RESULT_CHARS,
             results_chars: RESULTS_CHARS,
-            exempt: ["Read", "read", "read_file", "NotebookRead", "view"].map(str::to_owned).into(),
+            exempt: ToolSelection::new(["read"]),
         }
     }
 }
@@ -59,7 +57,9 @@ pub fn decide(
     let before = chosen.iter().map(|c| c.tokens).sum();
     let shown =
         chosen.into_iter().filter_map(|ResultCandidate { id: tool_use_id, seq, .. }| {
-            let text = hints.preview(&history.result(&tool_use_id, seq)?.text(), seq);
+            let message = &history.from(seq).first()?.message;
+            let text = history.result(&tool_use_id, seq)?.text();
+            let text = hints.preview(message, &tool_use_id, &text, limits.result_chars);
             Some(ClearedResult { tool_use_id, seq, text })
         });
     let shown: Vec<_> = shown.collect();
@@ -94,7 +94,8 @@ fn groups(
         }
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id: id, .. } = &block.kind else { continue };
-            let exempt = history.call(id).is_some_and(|call| limits.exempt.contains(&*call.name));
+            let call = history.call(id);
+            let exempt = call.is_some_and(|call| limits.exempt.contains(&call.name, call.kind));
             if exempt || decisions.result(id).is_some() {
                 continue;
             }

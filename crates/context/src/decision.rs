@@ -191,6 +191,12 @@ pub fn in_force(log: &[Decision]) -> Option<&Compacted> {
     compactions(log).find(|(_, is_undone)| !is_undone).map(|(compacted, _)| compacted)
 }
 
+/// Returns the texts that compactions restored, without undone ones.
+pub fn restored(log: &[Decision]) -> impl Iterator<Item = &Attachment> {
+    let in_view = compactions(log).filter(|(_, is_undone)| !is_undone);
+    in_view.flat_map(|(compacted, _)| &compacted.boundary.restored)
+}
+
 pub fn newest_is_undone(log: &[Decision]) -> bool {
     compactions(log).next().is_some_and(|(_, is_undone)| is_undone)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bethink_tokens::block_tokens;
 use bethink_transcript::message::is_white;
-use bethink_transcript::{Block, BlockKind, Message, Seq, ToolUseId};
+use bethink_transcript::{Block, BlockKind, Message, Seq, ToolKind, ToolUseId};
 use serde::Deserialize;
 
 /// Facts about a block, computed when it arrives. No view reads its text again.
@@ -56,6 +56,7 @@ fn facts_of(block: &Block) -> BlockFacts {
 #[derive(Clone, Debug)]
 pub struct VisibleCall {
     pub name: Arc<str>,
+    pub kind: Option<ToolKind>,
     pub seq: Seq,
     /// The file that its input names, if any.
     pub path: Option<Arc<str>>,
@@ -73,8 +74,12 @@ impl History {
     /// Appends an entry; the sequence numbers must ascend.
     pub fn push(&mut self, entry: HistoryEntry) {
         for (id, name, block) in entry.message.tool_uses() {
-            let call =
-                VisibleCall { name: name.into(), seq: entry.message.seq, path: path_of(block) };
+            let call = VisibleCall {
+                name: name.into(),
+                kind: ToolKind::of(name),
+                seq: entry.message.seq,
+                path: path_of(block),
+            };
             self.calls.entry(id.clone()).or_insert(call);
         }
         self.weight += entry.message.weight() + entry.facts.len() * size_of::<BlockFacts>();

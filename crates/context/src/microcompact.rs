@@ -3,10 +3,8 @@
 //! It runs when the session was idle for so long that the provider's cache has expired, or by count if that is
 //! configured. Otherwise it never changes a cached prefix.
 
-use std::collections::HashSet;
-
 use bethink_api::{PromptStage, StageReport};
-use bethink_transcript::{BlockKind, UnixMicros, Variant};
+use bethink_transcript::{BlockKind, ToolSelection, UnixMicros, Variant};
 
 use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
@@ -23,7 +21,7 @@ pub struct MicrocompactLimits {
     /// Also clears when more results than this are shown; 0 turns this off.
     pub above: usize,
     /// Tools whose results can be obtained again.
-    pub tools: HashSet<String>,
+    pub tools: ToolSelection,
 }
 
 fn due(
@@ -93,7 +91,8 @@ fn shown_results(
     for entry in in_view(history, decisions) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
-            let again = history.call(tool_use_id).is_some_and(|c| limits.tools.contains(&*c.name));
+            let call = history.call(tool_use_id);
+            let again = call.is_some_and(|call| limits.tools.contains(&call.name, call.kind));
             let replaced = decisions.result(tool_use_id);
             if !again || replaced.is_some_and(|r| r.variant != Variant::Preview) {
                 continue;

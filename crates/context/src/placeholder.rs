@@ -1,10 +1,15 @@
 //! The texts that replace omitted content. The model reads them: each says what is missing and how to read it.
 
-use bethink_transcript::Seq;
 use bethink_transcript::text::beginning;
+use bethink_transcript::{Message, Seq, ToolUseId};
+
+use crate::budget::RESULT_CHARS;
 
 /// Maximum size of a preview, in bytes.
 pub const PREVIEW_BYTES: usize = 2_000;
+/// Maximum size of a part of a result that is read on request, in bytes: below [`RESULT_CHARS`], so that no preview
+/// replaces it.
+pub const PART_BYTES: usize = 40_000;
 
 /// The session that the texts refer to.
 #[derive(Clone, Debug, Default)]
@@ -17,23 +22,27 @@ impl Hints {
         format!("`bethink history --session {} --message {seq}`", self.session)
     }
 
-    /// Says how to read message `seq` in full, by command and by endpoint.
-    pub fn full_text_hint(&self, seq: Seq) -> String {
-        format!(
-            "message {seq}: {} or GET /v1/sessions/{}/messages?after_seq={}&limit=1",
-            self.command(seq),
-            self.session,
-            seq.0.saturating_sub(1)
-        )
+    /// Says how to read the text of a result from byte `from` on, in parts that no budget of `most` characters shortens.
+    fn part(&self, message: &Message, id: &ToolUseId, from: usize, most: u64) -> String {
+        let command = self.command(message.seq);
+        let command = command.trim_end_matches('`');
+        let call = match message.blocks.len() {
+            1 => String::new(),
+            _ => format!(" --call {id}"),
+        };
+        let part = PART_BYTES.min(usize::try_from(most).unwrap_or(PART_BYTES) * 4 / 5);
+        let to = if part < PART_BYTES { (from + part).to_string() } else { String::new() };
+        format!("{command}{call} --bytes {from}..{to}`, which shows up to {part} bytes at a time")
     }
 
-    pub fn preview(&self, text: &str, seq: Seq) -> String {
+    /// Returns the text in place of a result that is larger than a budget of `most` characters.
+    pub fn preview(&self, message: &Message, id: &ToolUseId, text: &str, most: u64) -> String {
         let shown = beginning(text, PREVIEW_BYTES);
         format!(
-            "[Large tool result: {} characters, of which the first {} are shown. The full text is in {}]\n{shown}",
+            "[Large tool result: {} characters, of which the first {} are shown. Read on with {}]\n{shown}",
             text.chars().count(),
             shown.chars().count(),
-            self.full_text_hint(seq),
+            self.part(message, id, shown.len(), most),
         )
     }
 
@@ -56,13 +65,13 @@ impl Hints {
         )
     }
 
-    pub fn clipped(&self, text: &str, keep: usize, seq: Seq) -> String {
+    pub fn clipped(&self, message: &Message, id: &ToolUseId, text: &str, keep: usize) -> String {
         let shown = beginning(text, keep);
         format!(
-            "{shown}\n[Shortened by a compaction: {} of {} characters are shown. The full text is in {}]",
+            "{shown}\n[Shortened by a compaction: {} of {} characters are shown. Read on with {}]",
             shown.chars().count(),
             text.chars().count(),
-            self.full_text_hint(seq),
+            self.part(message, id, shown.len(), RESULT_CHARS),
         )
     }
 }

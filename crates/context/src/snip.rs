@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bethink_api::{PromptStage, StageReport};
-use bethink_transcript::{BlockKind, ToolUseId};
+use bethink_transcript::{BlockKind, ToolKind, ToolUseId};
 
 use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
@@ -16,9 +16,6 @@ use crate::history::History;
 use crate::placeholder::Hints;
 use crate::stage;
 
-const READS: [&str; 4] = ["Read", "read", "read_file", "view"];
-const WRITES: [&str; 8] =
-    ["Edit", "MultiEdit", "Write", "NotebookEdit", "edit", "write", "edit_file", "write_file"];
 /// Minimum size of a result that is worth a placeholder, in tokens.
 const WORTH_TOKENS: u32 = 120;
 
@@ -74,13 +71,12 @@ fn worthless(history: &History, decisions: &Decisions) -> HashMap<ToolUseId, Str
             {
                 found.insert(old, format!("the same {name} call was repeated in message {seq}"));
             }
-            let Some(path) = history.call(id).and_then(|c| c.path.clone()) else { continue };
-            let (old, what) = if READS.contains(&name) {
-                (last_read.insert(path, id.clone()), "read again")
-            } else if WRITES.contains(&name) {
-                (last_read.remove(&path), "changed")
-            } else {
-                continue;
+            let Some(call) = history.call(id) else { continue };
+            let (Some(kind), Some(path)) = (call.kind, call.path.clone()) else { continue };
+            let (old, what) = match kind {
+                ToolKind::Read => (last_read.insert(path, id.clone()), "read again"),
+                kind if kind.changes_files() => (last_read.remove(&path), "changed"),
+                _ => continue,
             };
             found.extend(old.map(|old| (old, format!("the file was {what} in message {seq}"))));
         }

@@ -187,8 +187,10 @@ fn due_reminder(state: &SessionState) -> Option<Seq> {
     last.message.tool_results().next()?;
     let after = last.message.seq;
     let round_starts = entries.iter().rposition(|e| e.message.role == Role::Assistant)?;
-    // A round that set the list already shows it.
-    let own_call = entries.get(round_starts).is_some_and(|e| todos::set_by(&e.message).is_some());
+    // A round that set the whole list already shows it.
+    let own_call = entries.get(round_starts).is_some_and(|e| {
+        todos::apply(&mut Vec::new(), &e.message) == Some(todos::TodoChange::Whole)
+    });
     let already =
         state.decisions.attachments().iter().any(|a| a.after == after && a.what == "todos");
     (!own_call && !already).then_some(after)

@@ -3,6 +3,8 @@
 use bethink_transcript::text::{beginning, shorten};
 use serde::{Deserialize, Deserializer};
 
+use crate::files::TextChange;
+
 /// The common members of a tool's input, under the names that different tools use.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ToolInput {
@@ -25,6 +27,9 @@ pub(crate) struct ToolInput {
         alias = "file_text"
     )]
     pub(crate) new_string: Option<String>,
+    /// A patch of several files; something else in the calls of other tools.
+    #[serde(alias = "input")]
+    pub(crate) patch: Option<serde_json::Value>,
     #[serde(default, deserialize_with = "edits_or_none")]
     edits: Vec<InputEdit>,
 }
@@ -55,10 +60,12 @@ impl ToolInput {
         self.file_path.as_deref().or(self.path.as_deref())
     }
 
-    /// Returns the edits that the call makes: each replaced text, or `None` for the whole file, and the new text.
-    pub(crate) fn into_changes(self) -> Vec<(Option<String>, String)> {
-        let one = self.new_string.map(|new| (self.old_string, new));
-        let many = self.edits.into_iter().map(|edit| (Some(edit.old_string), edit.new_string));
+    /// Returns the edits that the call makes in its file.
+    pub(crate) fn changes(&mut self) -> Vec<TextChange> {
+        let old = self.old_string.take();
+        let one = self.new_string.take().map(|new| TextChange { old, new });
+        let many = std::mem::take(&mut self.edits).into_iter();
+        let many = many.map(|edit| TextChange { old: Some(edit.old_string), new: edit.new_string });
         one.into_iter().chain(many).collect()
     }
 

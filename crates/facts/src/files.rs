@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, ToolKind};
 
 use crate::calls::ToolInput;
+use crate::patch;
 use crate::said::RecordedStatement;
 use crate::symbols::defined;
 use crate::written::{WrittenLine, WrittenLines};
@@ -19,6 +20,8 @@ pub struct FileFact {
     pub edits: u32,
     pub created: bool,
     pub last: Seq,
+    /// The newest result without an error of a call that read or changed it; zero if there is none.
+    pub confirmed: Seq,
     /// Symbols that edits touched, in the order of their last change.
     pub symbols: Vec<Symbol>,
     pub(crate) written: WrittenLines,
@@ -43,35 +46,17 @@ pub enum EditKind {
     Removed,
 }
 
-/// What a tool does to the file that a call names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileRole {
-    Read,
-    Search,
-    Edit,
-    Write,
-}
-
-const READS: [&str; 6] = ["Read", "read", "read_file", "view", "NotebookRead", "LSP"];
-const SEARCHES: [&str; 5] = ["Grep", "grep", "Glob", "glob", "search"];
-const EDITS: &str =
-    "Edit MultiEdit NotebookEdit edit edit_file str_replace str_replace_editor apply_patch";
-const WRITES: [&str; 5] = ["Write", "write", "write_file", "create_file", "create"];
 /// Number of symbols kept per file; the oldest are dropped.
 const SYMBOLS: usize = 60;
 /// Number of notes kept per file.
 const NOTES: usize = 20;
 
-impl FileRole {
-    pub fn of(tool: &str) -> Option<Self> {
-        match tool {
-            _ if READS.contains(&tool) => Some(FileRole::Read),
-            _ if SEARCHES.contains(&tool) => Some(FileRole::Search),
-            _ if EDITS.split(' ').any(|edit| edit == tool) => Some(FileRole::Edit),
-            _ if WRITES.contains(&tool) => Some(FileRole::Write),
-            _ => None,
-        }
-    }
+/// A text that an edit put in the place of another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TextChange {
+    /// `None` if the new text is the whole file.
+    pub(crate) old: Option<String>,
+    pub(crate) new: String,
 }
 
 /// An edit whose result has not arrived.
@@ -80,8 +65,7 @@ pub(crate) struct PendingEdit {
     /// Index of the file.
     pub(crate) place: usize,
     pub(crate) seq: Seq,
-    /// Each replaced text, or `None` for the whole file, and the new text.
-    pub(crate) changes: Vec<(Option<String>, String)>,
+    pub(crate) changes: Vec<TextChange>,
     /// What the assistant said before it.
     pub(crate) why: Option<RecordedStatement>,
 }
@@ -93,31 +77,46 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
-    /// Records a call; returns the file's index and whether the call changed it.
+    /// Records a call; returns the edits that it makes, and the indices of its files, the one to work on last.
     pub(crate) fn touch(
         &mut self,
-        tool: &str,
-        input: &ToolInput,
+        kind: ToolKind,
+        input: &mut ToolInput,
         seq: Seq,
-    ) -> Option<(usize, bool)> {
-        let role = FileRole::of(tool)?;
-        let path = input.file()?;
-        // A search in a directory is not about one file.
-        if role == FileRole::Search && !has_extension(path) {
-            return None;
-        }
-        let place = self.place(path, role);
-        let file = self.all.get_mut(place)?;
-        file.last = seq;
-        match role {
-            FileRole::Read => file.reads += 1,
-            FileRole::Search => file.searches += 1,
-            FileRole::Edit | FileRole::Write => {
-                file.edits += 1;
-                return Some((place, true));
+    ) -> (Vec<usize>, Vec<PendingEdit>) {
+        let changes = if kind.changes_files() { input.changes() } else { Vec::new() };
+        let patch = input.patch.as_ref().and_then(serde_json::Value::as_str);
+        let patch = patch.filter(|_| kind == ToolKind::Edit).unwrap_or_default();
+        let touched: Vec<(&str, Vec<TextChange>)> = match input.file() {
+            Some(path) => vec![(path, changes)],
+            None => patch::files(patch).into_iter().map(|file| (file.path, file.changes)).collect(),
+        };
+        let (mut places, mut edits) = (Vec::new(), Vec::new());
+        for (path, changes) in touched {
+            let Some(place) = self.touch_one(kind, path, seq) else { continue };
+            places.push(place);
+            if kind.changes_files() {
+                edits.push(PendingEdit { place, seq, changes, why: None });
             }
         }
-        Some((place, false))
+        (places, edits)
+    }
+
+    fn touch_one(&mut self, kind: ToolKind, path: &str, seq: Seq) -> Option<usize> {
+        let is_known = kind.changes_files() || matches!(kind, ToolKind::Read | ToolKind::Search);
+        // A search in a directory is not about one file.
+        if !is_known || (kind == ToolKind::Search && !has_extension(path)) {
+            return None;
+        }
+        let place = self.place(path, kind);
+        let file = self.all.get_mut(place)?;
+        file.last = seq;
+        match kind {
+            ToolKind::Read => file.reads += 1,
+            ToolKind::Search => file.searches += 1,
+            _ => file.edits += 1,
+        }
+        Some(place)
     }
 
     /// Records that an edit took effect.
@@ -125,8 +124,8 @@ impl FileFacts {
         let (place, seq) = (edit.place, edit.seq);
         let Some(file) = self.all.get_mut(place) else { return };
         file.last_edit = seq;
-        for (old, new) in &edit.changes {
-            file.change(old.as_deref(), new, seq);
+        for change in &edit.changes {
+            file.change(change.old.as_deref(), &change.new, seq);
         }
         if let Some(why) = &edit.why {
             self.note(place, why);
@@ -149,12 +148,12 @@ impl FileFacts {
         }
     }
 
-    fn place(&mut self, path: &str, role: FileRole) -> usize {
+    fn place(&mut self, path: &str, kind: ToolKind) -> usize {
         if let Some(place) = self.places.get(path) {
             return *place;
         }
         let path: Arc<str> = path.into();
-        let created = role == FileRole::Write;
+        let created = kind == ToolKind::Write;
         self.all.push(FileFact { path: Arc::clone(&path), created, ..FileFact::default() });
         self.places.insert(path, self.all.len() - 1);
         self.all.len() - 1
@@ -212,12 +211,12 @@ fn has_extension(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn touch(files: &mut FileFacts, tool: &str, json: &str, seq: u64) -> Option<(usize, bool)> {
-        files.touch(tool, &ToolInput::parse(json), Seq(seq))
+    fn touch(files: &mut FileFacts, tool: &str, json: &str, seq: u64) -> Option<usize> {
+        files.touch(ToolKind::of(tool)?, &mut ToolInput::parse(json), Seq(seq)).0.pop()
     }
 
     fn take_effect(files: &mut FileFacts, json: &str, seq: u64) {
-        let changes = ToolInput::parse(json).into_changes();
+        let changes = ToolInput::parse(json).changes();
         files.edited(&PendingEdit { place: 0, seq: Seq(seq), changes, why: None });
     }
 
@@ -229,8 +228,7 @@ mod tests {
         assert!(touch(&mut files, "Grep", r#"{"pattern":"x","path":"/proj/src"}"#, 3).is_none());
         assert!(touch(&mut files, "Bash", r#"{"command":"ls"}"#, 3).is_none());
         let edit = r#"{"file_path":"/proj/a.rs","old_string":"fn old() {}\nfn both() {}","new_string":"fn both() {}\nfn fresh() {}"}"#;
-        let (_, is_changed) = touch(&mut files, "Edit", edit, 4).unwrap();
-        assert!(is_changed);
+        touch(&mut files, "Edit", edit, 4).unwrap();
         take_effect(&mut files, edit, 4);
         let file = &files.all[0];
         assert_eq!((file.reads, file.searches, file.edits, file.created), (1, 1, 1, false));

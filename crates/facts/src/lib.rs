@@ -5,17 +5,18 @@
 //! facts instead of reading messages themselves.
 
 mod calls;
+mod client_state;
 pub mod commands;
 pub mod decisions;
 pub mod files;
 pub mod names;
 pub mod need;
+mod patch;
 mod places;
 pub mod prose;
 pub mod rows;
 pub mod said;
 pub mod symbols;
-mod tasks;
 mod tools;
 mod written;
 
@@ -24,9 +25,10 @@ use std::sync::Arc;
 
 use bethink_transcript::text::beginning;
 use bethink_transcript::todos::{self, Todo, TodoStatus};
-use bethink_transcript::{BlockKind, Message, Role, Seq};
+use bethink_transcript::{BlockKind, Message, Role, Seq, ToolKind};
 
 pub use calls::subject;
+pub use client_state::{BackgroundAgent, ClientState, NamedText, ProposedPlan};
 pub use commands::{CommandFact, CommandPurpose};
 pub use decisions::StatedDecision;
 pub use files::{EditKind, FileFact, Symbol};
@@ -61,6 +63,7 @@ pub struct Facts {
     pub todos_at: Seq,
     /// The newest plan that was shown to the user.
     pub plan: Option<RecordedStatement>,
+    pub client: ClientState,
 }
 
 /// Maximum size of a kept assistant text, in bytes: its beginning says what matters.
@@ -76,8 +79,6 @@ const HANDOVER_BYTES: usize = 40_000;
 const DECISIONS: usize = 300;
 /// Maximum size of a kept plan, in bytes.
 const PLAN_BYTES: usize = 6_000;
-/// Tools by which agents show a plan.
-const PLAN_TOOLS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 
 impl Facts {
     /// Reads the next message. Reading a message again has no effect.
@@ -86,6 +87,9 @@ impl Facts {
             return;
         }
         self.through = message.seq;
+        if todos::apply(&mut self.todos, message).is_some() {
+            self.todos_at = message.seq;
+        }
         match message.role {
             Role::User => self.observe_user(message),
             Role::Assistant => self.observe_assistant(message),
@@ -98,6 +102,7 @@ impl Facts {
             match &block.kind {
                 BlockKind::Text => {
                     let text = block.text();
+                    self.client.user_text(&text, seq);
                     let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
                     match said::by_user(seq, &text, before) {
                         Some(said) => self.user_said(said, &text),
@@ -111,6 +116,7 @@ impl Facts {
                         self.report(seq, &text, task);
                     }
                     self.tools.result(tool_use_id, *is_error, &text, seq);
+                    self.client.result(tool_use_id, *is_error, block, seq);
                     if let Some(said) = said::in_result(seq, &text) {
                         let words = said.text.clone();
                         self.user_said(said, &words);
@@ -145,10 +151,7 @@ impl Facts {
 
     fn observe_assistant(&mut self, message: &Message) {
         let seq = message.seq;
-        if let Some(todos) = todos::set_by(message) {
-            self.todos = todos;
-            self.todos_at = seq;
-        }
+        self.client.answered = seq;
         for block in &message.blocks {
             match &block.kind {
                 BlockKind::Text => {
@@ -166,12 +169,11 @@ impl Facts {
                     let near = |said: &&RecordedStatement| seq.0 - said.seq.0 <= WHY_MESSAGES;
                     let why = self.assistant.last().filter(near);
                     self.tools.call(id, name, input, seq, why);
+                    self.client.call(id, name, input);
                     let text = readable(input);
                     self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
-                    if tasks::apply(&mut self.todos, name, input) {
-                        self.todos_at = seq;
-                    }
-                    if PLAN_TOOLS.contains(&&**name) && !text.trim().is_empty() {
+                    let is_plan = ToolKind::of(name) == Some(ToolKind::PlanEnd);
+                    if is_plan && !text.trim().is_empty() {
                         let plan = without_middle(text.trim(), PLAN_BYTES);
                         self.plan = Some(RecordedStatement::new(seq, &plan));
                     }
@@ -201,6 +203,14 @@ impl Facts {
     fn settle(&mut self, found: Vec<StatedDecision>) {
         self.decisions.extend(found);
         tools::forget_oldest(&mut self.decisions, DECISIONS);
+    }
+
+    /// Takes over the list that a client set when `after` was the newest message. A later call of the agent replaces it.
+    pub fn set_todos(&mut self, todos: &[Todo], after: Seq) {
+        if after >= self.todos_at {
+            self.todos = todos.to_vec();
+            self.todos_at = after;
+        }
     }
 
     /// Returns the user's newest statement, if it came after the last change of the todo list.
@@ -258,16 +268,13 @@ impl Facts {
     pub fn weight(&self) -> usize {
         let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 64).sum();
         let settled: usize = self.decisions.iter().map(|d| d.text.len() + 40).sum();
+        let written = self.tools.files().iter().flat_map(FileFact::written);
+        let written: usize = written.map(|line| line.text.len() + 24).sum();
         said + settled
-            + self
-                .tools
-                .files()
-                .iter()
-                .flat_map(|f| f.written())
-                .map(|l| l.text.len() + 24)
-                .sum::<usize>()
+            + written
             + self.names.len() * 128
             + self.tools.files().len() * 400
+            + self.client.weight()
     }
 
     /// Groups names by the index of the file they belong to; `None` for names without a file.

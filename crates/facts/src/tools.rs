@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bethink_transcript::{Seq, ToolUseId, json};
+use bethink_transcript::{Seq, ToolKind, ToolUseId, json};
 
 use crate::calls::{ToolInput, describe, error_details, error_line, was_not_run};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
-use crate::files::{FileFact, FileFacts, FileRole, PendingEdit};
+use crate::files::{FileFact, FileFacts, PendingEdit};
 use crate::places::{self, SeenDefinition};
 use crate::said::RecordedStatement;
 
@@ -78,12 +78,12 @@ struct PendingCall {
     text: String,
     key: String,
     command: Option<String>,
+    kind: Option<ToolKind>,
     /// What an agent was started for.
     task: Option<Arc<str>>,
-    /// The file that it reads.
-    reads: Option<Arc<str>>,
-    is_search: bool,
-    edit: Option<PendingEdit>,
+    /// Indices of the files that it reads or changes.
+    files: Vec<usize>,
+    edits: Vec<PendingEdit>,
 }
 
 /// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
@@ -92,8 +92,6 @@ const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
 /// Number of newest commits kept.
 const COMMITS: usize = 40;
-/// Tools that start an agent, whose report is their result.
-const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
 const FAILURES: usize = 120;
 /// Number of most recent failures that an edit may be meant to fix.
 const OPEN_FAILURES: usize = 3;
@@ -119,9 +117,15 @@ impl KnownTools {
         why: Option<&RecordedStatement>,
     ) {
         self.note_use(name, json);
-        let input = ToolInput::parse(json);
-        let touched = self.files.touch(name, &input, seq);
-        if let Some((place, is_changed)) = touched {
+        let mut input = ToolInput::parse(json);
+        let kind = ToolKind::of(name);
+        let touched = kind.map(|kind| self.files.touch(kind, &mut input, seq));
+        let (files, mut edits) = touched.unwrap_or_default();
+        if let Some(first) = edits.first_mut() {
+            first.why = why.cloned();
+        }
+        if let Some(place) = files.last().copied() {
+            let is_changed = kind.is_some_and(ToolKind::changes_files);
             self.focus_on(place, is_changed);
         }
         if let Some(command) = &input.command {
@@ -130,21 +134,9 @@ impl KnownTools {
         let (text, key) = describe(name, &input);
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
-        let role = FileRole::of(name);
-        let mut pending = PendingCall {
-            text,
-            key,
-            command: input.command.clone(),
-            task: AGENT_TOOLS.contains(&name).then(|| input.task().into()),
-            reads: input.file().filter(|_| role == Some(FileRole::Read)).map(Into::into),
-            is_search: role == Some(FileRole::Search),
-            edit: None,
-        };
-        if let Some((place, true)) = touched {
-            let (changes, why) = (input.into_changes(), why.cloned());
-            pending.edit = Some(PendingEdit { place, seq, changes, why });
-        }
-        self.waiting.insert(id.clone(), pending);
+        let task = (kind == Some(ToolKind::Agent)).then(|| input.task().into());
+        let call = PendingCall { text, key, command: input.command, kind, task, files, edits };
+        self.waiting.insert(id.clone(), call);
         forget_oldest(&mut self.actions, ACTIONS);
     }
 
@@ -180,18 +172,16 @@ impl KnownTools {
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
-        let Some(PendingCall { text: call, key, command, reads, is_search, edit, .. }) =
-            self.waiting.remove(id)
-        else {
-            return;
-        };
-        match edit {
-            Some(edit) if is_error => self.files.not_edited(edit.place),
-            Some(edit) => self.files.edited(&edit),
-            None => {}
+        let Some(call) = self.waiting.remove(id) else { return };
+        let PendingCall { text: call, key, command, kind, files, edits, .. } = call;
+        for edit in &edits {
+            match is_error {
+                true => self.files.not_edited(edit.place),
+                false => self.files.edited(edit),
+            }
         }
-        if !is_error && (reads.is_some() || is_search || command.is_some()) {
-            places::collect(&mut self.definitions, reads.as_ref(), text, seq);
+        if !is_error {
+            self.confirm(kind, &files, text, seq);
         }
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);
@@ -207,7 +197,10 @@ impl KnownTools {
         let may_fail = (command.is_some() || is_error) && !was_not_run(text);
         let is_test = command.as_deref().is_some_and(|c| purpose(c) == CommandPurpose::Test);
         let Some(error) = may_fail.then(|| error_line(text, is_error)).flatten() else {
-            return if was_not_run(text) { () } else { self.record_success(&key, is_test, seq) };
+            if !was_not_run(text) {
+                self.record_success(&key, is_test, seq);
+            }
+            return;
         };
         let details = if command.is_some() { error_details(text, &error) } else { String::new() };
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
@@ -224,6 +217,21 @@ impl KnownTools {
             ..ToolFailure::default()
         });
         forget_oldest(&mut self.failures, FAILURES);
+    }
+
+    /// Records that a call of files or a search worked.
+    fn confirm(&mut self, kind: Option<ToolKind>, files: &[usize], text: &str, seq: Seq) {
+        let is_search = kind == Some(ToolKind::Search);
+        for place in files.iter().filter(|_| !is_search) {
+            if let Some(file) = self.files.all.get_mut(*place) {
+                file.confirmed = seq;
+            }
+        }
+        let read = files.first().and_then(|place| self.files.all.get(*place));
+        let read = read.filter(|_| kind == Some(ToolKind::Read)).map(|file| &file.path);
+        if read.is_some() || is_search || kind == Some(ToolKind::Shell) {
+            places::collect(&mut self.definitions, read, text, seq);
+        }
     }
 
     fn record_success(&mut self, key: &str, is_test: bool, seq: Seq) {

@@ -61,6 +61,7 @@ routes! {
     "/v1/sessions/{id}" => get sessions::get, patch sessions::patch, delete sessions::delete;
     "/v1/sessions/{id}/fork" => post sessions::fork;
     "/v1/sessions/{id}/messages" => post messages::append, get messages::list;
+    "/v1/sessions/{id}/text" => get messages::text;
     "/v1/sessions/{id}/search" => get search::session;
     "/v1/search" => get search::project;
     "/v1/sessions/{id}/search/rebuild" => post search::rebuild;
@@ -165,6 +166,7 @@ mod tests {
         ("post", "/v1/sessions/{id}/fork"),
         ("post", "/v1/sessions/{id}/messages"),
         ("get", "/v1/sessions/{id}/messages"),
+        ("get", "/v1/sessions/{id}/text"),
         ("get", "/v1/sessions/{id}/search"),
         ("get", "/v1/search"),
         ("post", "/v1/sessions/{id}/search/rebuild"),

@@ -6,6 +6,7 @@
 mod disk;
 mod full;
 mod make;
+mod restorable;
 
 use bethink_api as api;
 use bethink_compactor::{SummaryLevel, Trigger};

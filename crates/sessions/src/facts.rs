@@ -12,6 +12,7 @@ use bethink_store::SeqRange;
 use bethink_transcript::{Message, Seq};
 
 use crate::handle::{FactsGuard, SessionHandle};
+use crate::kept_state::KeptState;
 use crate::service::SessionService;
 
 impl SessionService {
@@ -28,6 +29,10 @@ impl SessionService {
         self.read_stored(handle, &mut facts, first.min(through.next())).await?;
         observe(&mut facts, at_hand).await?;
         self.read_stored(handle, &mut facts, through.next()).await?;
+        let session = self.cx.store().session(handle.id).await?;
+        if let Some(set) = KeptState::parse(&session.state).todos {
+            facts.set_todos(&set.items, set.after);
+        }
         handle.facts_weight.store(facts.weight(), Ordering::Relaxed);
         Ok(facts)
     }

@@ -4,7 +4,6 @@
 
 use bethink_api as api;
 use bethink_api::StateKind;
-use bethink_compactor::Restorable;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId};
@@ -20,17 +19,24 @@ const MAX_TODOS: usize = 1_000;
 /// Maximum size of the body of `PUT …/state/{kind}`, in bytes.
 const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
 
-/// The state of all kinds, as it is stored.
+/// The state of all kinds that clients set, as it is stored. A kind that no client set is read from the history.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeptState {
-    pub(crate) plan: api::Plan,
-    pub(crate) skills: api::Skills,
-    pub(crate) agents: api::Agents,
-    pub(crate) tools: api::Tools,
-    pub(crate) files: api::Files,
-    pub(crate) instructions: api::Instructions,
-    pub(crate) hooks: api::Instructions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plan: Option<api::Plan>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) skills: Option<api::Skills>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agents: Option<api::Agents>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tools: Option<api::Tools>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<api::Files>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) instructions: Option<api::Instructions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hooks: Option<api::Instructions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) todos: Option<ClientTodos>,
 }
@@ -47,27 +53,6 @@ impl KeptState {
     pub(crate) fn parse(json: &str) -> Self {
         serde_json::from_str(json).unwrap_or_default()
     }
-
-    /// Returns the content that can be restored, without files and the plan's text, which are on disk.
-    pub(crate) fn restorable(&self) -> Restorable {
-        let tools = self.tools.tools.iter().map(|tool| tool.get());
-        Restorable {
-            skills: self.skills.skills.iter().rev().cloned().collect(),
-            agents: self.agents.agents.clone(),
-            tools: tools.map(|json| (tool_name(json), json.to_owned())).collect(),
-            instructions: self.instructions.instructions.clone(),
-            hooks: self.hooks.instructions.clone(),
-            ..Restorable::default()
-        }
-    }
-}
-
-fn tool_name(json: &str) -> String {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
-    serde_json::from_str::<Named>(json).map_or_else(|_| "unnamed".to_owned(), |t| t.name)
 }
 
 impl SessionService {
@@ -81,13 +66,13 @@ impl SessionService {
         let mut loaded = self.lock(&handle).await?;
         let mut state = KeptState::parse(&loaded.session.state);
         match kind {
-            StateKind::Plan => state.plan = read(&body)?,
-            StateKind::Skills => state.skills = read(&body)?,
-            StateKind::Agents => state.agents = read(&body)?,
-            StateKind::Tools => state.tools = read(&body)?,
-            StateKind::Files => state.files = read(&body)?,
-            StateKind::Instructions => state.instructions = read(&body)?,
-            StateKind::Hooks => state.hooks = read(&body)?,
+            StateKind::Plan => state.plan = Some(read(&body)?),
+            StateKind::Skills => state.skills = Some(read(&body)?),
+            StateKind::Agents => state.agents = Some(read(&body)?),
+            StateKind::Tools => state.tools = Some(read(&body)?),
+            StateKind::Files => state.files = Some(read(&body)?),
+            StateKind::Instructions => state.instructions = Some(read(&body)?),
+            StateKind::Hooks => state.hooks = Some(read(&body)?),
         }
         self.keep_state(&mut loaded, &state).await?;
         show(&state, kind)
@@ -160,15 +145,23 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 
 fn show(state: &KeptState, kind: StateKind) -> Result<Bytes> {
     let json = match kind {
-        StateKind::Plan => serde_json::to_vec(&state.plan),
-        StateKind::Skills => serde_json::to_vec(&state.skills),
-        StateKind::Agents => serde_json::to_vec(&state.agents),
-        StateKind::Tools => serde_json::to_vec(&state.tools),
-        StateKind::Files => serde_json::to_vec(&state.files),
-        StateKind::Instructions => serde_json::to_vec(&state.instructions),
-        StateKind::Hooks => serde_json::to_vec(&state.hooks),
+        StateKind::Plan => show_kind(state.plan.as_ref()),
+        StateKind::Skills => show_kind(state.skills.as_ref()),
+        StateKind::Agents => show_kind(state.agents.as_ref()),
+        StateKind::Tools => show_kind(state.tools.as_ref()),
+        StateKind::Files => show_kind(state.files.as_ref()),
+        StateKind::Instructions => show_kind(state.instructions.as_ref()),
+        StateKind::Hooks => show_kind(state.hooks.as_ref()),
     };
     json.map(Bytes::from).map_err(ServiceError::internal)
+}
+
+/// Writes the state that a client set; without one, an empty one.
+fn show_kind<T: Default + Serialize>(set: Option<&T>) -> serde_json::Result<Vec<u8>> {
+    match set {
+        Some(set) => serde_json::to_vec(set),
+        None => serde_json::to_vec(&T::default()),
+    }
 }
 
 #[cfg(test)]

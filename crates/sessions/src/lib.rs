@@ -30,6 +30,7 @@ mod request;
 mod service;
 #[cfg(test)]
 mod tests;
+mod text;
 mod turn;
 
 pub use catalog::{model_of, sidechain_session};

@@ -5,6 +5,7 @@ use bethink_config::Settings;
 use bethink_context::StageLimits;
 use bethink_context::budget::BudgetLimits;
 use bethink_context::microcompact::MicrocompactLimits;
+use bethink_transcript::ToolSelection;
 
 /// Limits of the stages and compactions, for all sessions.
 #[derive(Clone, Debug)]
@@ -19,13 +20,13 @@ impl From<&Settings> for SessionLimits {
         let budget = BudgetLimits {
             result_chars: context.result_chars,
             results_chars: context.results_chars,
-            ..BudgetLimits::default()
+            exempt: ToolSelection::new(&context.preview_exempt_tools),
         };
         let microcompact = MicrocompactLimits {
             idle_minutes: context.microcompact_idle_minutes,
             keep: to_usize(context.microcompact_keep),
             above: to_usize(context.microcompact_above),
-            tools: context.microcompact_tools.iter().cloned().collect(),
+            tools: ToolSelection::new(&context.microcompact_tools),
         };
         let compact = CompactLimits {
             keep_min_tokens: compact.keep_min_tokens,

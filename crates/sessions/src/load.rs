@@ -193,7 +193,7 @@ impl SessionService {
     }
 
     /// Returns all decisions of a session, oldest first.
-    async fn decision_log(&self, id: SessionId) -> Result<Vec<Decision>> {
+    pub(crate) async fn decision_log(&self, id: SessionId) -> Result<Vec<Decision>> {
         let records = self.cx.store().decisions(id).await?;
         records.iter().map(read_decision).collect()
     }

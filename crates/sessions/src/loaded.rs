@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bethink_api::RecoveryStep;
 use bethink_compactor::Breakers;
-use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState, todos};
+use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState};
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
@@ -60,10 +60,8 @@ impl LoadedSession {
     }
 
     fn push(&mut self, message: Arc<Message>) {
-        if message.seq > self.todos_after
-            && let Some(list) = todos::set_by(&message)
-        {
-            self.state.todos.set_by_agent(list);
+        if message.seq > self.todos_after {
+            self.state.todos.follow(&message);
         }
         self.session.last_seq = message.seq;
         let entry = HistoryEntry::new(message);

@@ -2,4 +2,5 @@
 
 pub(crate) mod home;
 mod model;
+mod restoration;
 mod turn;

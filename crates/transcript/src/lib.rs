@@ -5,7 +5,7 @@
 //! *shown* of a message (`bethink-context`) and where it is stored (`bethink-store`).
 //!
 //! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`];
-//! [`text`], [`typed`], [`todos`] and [`edit_tool`] are independent.
+//! [`text`], [`typed`], [`tool_kind`], [`todos`] and [`edit_tool`] are independent.
 
 pub mod arrange;
 pub mod cuts;
@@ -16,6 +16,7 @@ pub mod message;
 pub mod prompt;
 pub mod text;
 pub mod todos;
+pub mod tool_kind;
 pub mod typed;
 pub mod validate;
 
@@ -27,4 +28,5 @@ pub use message::{
     Block, BlockKind, Message, MessageMeta, ParseError, Role, TokenUsage, UnixMicros,
 };
 pub use prompt::{CacheMark, Origin, PromptBlock, PromptMessage, Variant};
+pub use tool_kind::{ToolKind, ToolSelection};
 pub use validate::{StructureFault, ValidPrompt};

@@ -1,7 +1,6 @@
 //! Runs generated histories with random cuts and decisions through the engines, and checks the prompts with an
 //! independent validator.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use bethink_context::budget::{self, BudgetLimits};
@@ -16,7 +15,9 @@ use bethink_harness::{Rng, prompt};
 use bethink_transcript::arrange::Repair;
 use bethink_transcript::cuts::cut_points;
 use bethink_transcript::message::MessageSource;
-use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, ValidPrompt};
+use bethink_transcript::{
+    Message, MessageId, MessageMeta, Seq, ToolSelection, UnixMicros, ValidPrompt,
+};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -124,7 +125,7 @@ impl Case {
                 idle_minutes: 60,
                 keep: self.rng.below(3),
                 above: 1,
-                tools: HashSet::from(["Read", "Bash", "Grep"].map(str::to_owned)),
+                tools: ToolSelection::new(["Read", "Bash", "Grep"]),
             };
             let now = UnixMicros(0);
             let (records, _) =

@@ -125,6 +125,15 @@ pub(crate) struct HistoryArgs {
     /// Show this one message in full
     #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
     pub(crate) message: Option<u64>,
+    /// Show bytes A to before B of the message's text, counted from 0, at most 40,000
+    #[arg(long, value_name = "A..B", requires = "message", conflicts_with = "lines")]
+    pub(crate) bytes: Option<String>,
+    /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
+    #[arg(long, value_name = "A..B", requires = "message")]
+    pub(crate) lines: Option<String>,
+    /// Show only this tool call of the message, or its result, by the ID of the call
+    #[arg(long, value_name = "ID", requires = "message")]
+    pub(crate) call: Option<String>,
     /// Show whole messages, not only their beginnings
     #[arg(long)]
     pub(crate) full: bool,

@@ -1,6 +1,6 @@
 //! `bethink history`: the messages of a session, including summarized ones.
 
-use bethink_api::{HistoryMessage, Session};
+use bethink_api::{HistoryMessage, Session, TextQuery};
 use bethink_client::{Client, MessageQuery, SseEvent};
 use serde_json::{Value, json};
 
@@ -9,12 +9,16 @@ use crate::args::HistoryArgs;
 use crate::failure::{CliFailure, Done};
 use bethink_render::event;
 use bethink_render::message::{self, MessageExtent};
+use bethink_terminal::StyledText;
 
 const PAGE: usize = 100;
 
 pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     let (client, session) = app.client_and_session(None).await?;
     if let Some(number) = how.message {
+        if how.bytes.is_some() || how.lines.is_some() || how.call.is_some() {
+            return part(app, &client, &session, number, how).await;
+        }
         return one(app, &client, &session, number).await;
     }
     // Subscribing before the first read makes sure that no message is missed in between.
@@ -57,6 +61,29 @@ async fn one(app: &mut CliApp, client: &Client, session: &Session, number: u64) 
     };
     let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };
     let lines = message::message(found, MessageExtent::Whole, screen.look, app.now);
+    Ok(screen.lines(lines)?)
+}
+
+/// Shows a part of a message's text, and how to read the next one.
+async fn part(
+    app: &mut CliApp,
+    client: &Client,
+    session: &Session,
+    seq: u64,
+    how: &HistoryArgs,
+) -> Done {
+    let HistoryArgs { call, bytes, lines, .. } = how;
+    let (call, bytes, lines) = (call.clone(), bytes.clone(), lines.clone());
+    let query = TextQuery { seq, call, bytes, lines };
+    let part = client.message_text(session.id, &query).await?;
+    let Some(screen) = app.screen.unless_json(&part)? else { return Ok(()) };
+    let mut lines: Vec<StyledText> =
+        part.text.lines().map(|line| StyledText::from(line.to_owned())).collect();
+    if let Some(next) = part.next_byte {
+        let (first, bytes) = (part.first_byte, part.bytes);
+        let more = format!("[Bytes {first} to {next} of {bytes}. Continue with --bytes {next}..]");
+        lines.push(StyledText::new().dim(more));
+    }
     Ok(screen.lines(lines)?)
 }
 

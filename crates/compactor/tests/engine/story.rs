@@ -1,6 +1,6 @@
 //! One small story, and its summary as a model reads it.
 
-use bethink_compactor::Restorable;
+use bethink_compactor::{Restorable, RestorableFile, RestorableText};
 use serde_json::{Value, json};
 
 use crate::support::{Ask, answer, call, result, say, try_compact};
@@ -70,12 +70,11 @@ fn the_summary_of_a_story() {
 #[test]
 fn restored_state_stands_after_the_newest_message() {
     let restorable = Restorable {
-        plan: Some(("plan.md".into(), "1. fix 2. release".into())),
-        files: vec![(
-            "/home/ada/tidepool/src/scheduler.rs".into(),
-            Some("pub fn next_job() {}".into()),
-        )],
-        ..Restorable::default()
+        texts: vec![RestorableText::plan("plan.md", "1. fix 2. release".into(), None)],
+        files: vec![RestorableFile {
+            path: "/home/ada/tidepool/src/scheduler.rs".into(),
+            content: Some("pub fn next_job() {}".into()),
+        }],
     };
     let messages = story();
     let outcome = try_compact(&messages, &Ask { restorable, ..Ask::default() }).unwrap();

@@ -32,6 +32,10 @@ fn a_long_result_is_previewed_but_not_a_file_that_was_read() {
         result("t2", &long(60_000)),
         call("C", "t3", "Bash", ""),
         result("t3", &long(50_000)),
+        call("D", "t4", "mcp__fs__read_file", "a"),
+        result("t4", &long(60_000)),
+        call("E", "t5", "ReadFile", "a"),
+        result("t5", &long(60_000)),
     ]);
     assert_eq!(replaced(&history, &Decisions::default(), &BudgetLimits::default()), ["t1"]);
 }
@@ -89,8 +93,8 @@ fn a_preview_says_how_large_the_result_is_and_where_it_lies() {
     let first = text.lines().next().unwrap();
     assert_eq!(
         first,
-        "[Large tool result: 60000 characters, of which the first 1999 are shown. The full text is in \
-         message 3: `bethink history --session S --message 3` or GET /v1/sessions/S/messages?after_seq=2&limit=1]"
+        "[Large tool result: 60000 characters, of which the first 1999 are shown. Read on with \
+         `bethink history --session S --message 3 --bytes 1999..`, which shows up to 40000 bytes at a time]"
     );
     let report = report.unwrap();
     assert!(report.tokens_after < report.tokens_before / 10, "{report:?}");

@@ -6,7 +6,7 @@ use bethink_context::{
     Attachment, Boundary, Collapsed, Decision, Decisions, History, PromptShape, ViewOptions,
     budget, microcompact, usage, view,
 };
-use bethink_transcript::{CollapseId, Origin, Seq, UnixMicros, ValidPrompt};
+use bethink_transcript::{CollapseId, Origin, Seq, ToolSelection, UnixMicros, ValidPrompt};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -181,7 +181,7 @@ fn what_is_collapsed_is_neither_cleared_nor_previewed() {
         idle_minutes: 60,
         keep: 1,
         above: 1,
-        tools: ["Bash".to_owned()].into(),
+        tools: ToolSelection::new(["Bash"]),
     };
     let now = UnixMicros(0);
     let (_, report) = microcompact::decide(&history, &decisions, &limits, None, now, &hints());

@@ -1,11 +1,11 @@
-use bethink_context::Decisions;
 use bethink_context::microcompact::{MicrocompactLimits, decide};
-use bethink_transcript::UnixMicros;
+use bethink_context::{Decision, Decisions};
+use bethink_transcript::{ToolSelection, UnixMicros};
 
 use crate::histories::{apply, call, hints, history, read, result, say};
 
 fn limits(above: usize) -> MicrocompactLimits {
-    MicrocompactLimits { idle_minutes: 60, keep: 2, above, tools: ["Bash".to_owned()].into() }
+    MicrocompactLimits { idle_minutes: 60, keep: 2, above, tools: ToolSelection::new(["Bash"]) }
 }
 
 const MINUTE: i64 = 60_000_000;
@@ -26,6 +26,35 @@ fn cleared(above: usize, idle_minutes: i64) -> usize {
     let again = decide(&history, &decisions, &limits(above), Some(last), now, &hints());
     assert!(again.0.is_empty(), "what is cleared stays so, and is not cleared twice");
     read(&history, &decisions).matches("[Old tool result content cleared]").count()
+}
+
+/// The default names kinds, so it knows the tools of every agent.
+#[test]
+fn the_tools_of_every_agent_are_cleared() {
+    let tools = [
+        "Bash",
+        "read_file",
+        "run_shell_command",
+        "replace",
+        "exec_command",
+        "apply_patch",
+        "write_file",
+        "mcp__fs__read_file",
+        "ReadFile",
+        "google_web_search",
+    ];
+    let mut messages = vec![say("go")];
+    for tool in tools.into_iter().chain(["AskUser", "Task"]) {
+        messages.push(call(tool, tool, tool, ""));
+        messages.push(result(tool, &"x".repeat(3_000)));
+    }
+    let kinds = ToolSelection::new(["read", "search", "shell", "web", "edit", "write"]);
+    let limits = MicrocompactLimits { keep: 0, tools: kinds, ..limits(1) };
+    let (now, history) = (UnixMicros(0), history(&messages));
+    let (records, _) = decide(&history, &Decisions::default(), &limits, Some(now), now, &hints());
+    let [Decision::Cleared { results, .. }] = records.as_slice() else { panic!("{records:?}") };
+    let cleared: Vec<&str> = results.iter().map(|result| result.tool_use_id.as_str()).collect();
+    assert_eq!(cleared, tools);
 }
 
 #[test]

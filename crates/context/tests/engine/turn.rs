@@ -11,7 +11,7 @@ use bethink_context::{
     TurnInputs, ViewOptions, assemble, todos, turn, window_thresholds,
 };
 use bethink_tokens::text_tokens;
-use bethink_transcript::{Seq, SessionId, UnixMicros, ValidPrompt};
+use bethink_transcript::{Seq, SessionId, ToolSelection, UnixMicros, ValidPrompt};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn state(history: History, window: u64) -> SessionState {
 }
 
 fn limits() -> StageLimits {
-    let tools = ["Bash".to_owned()].into();
+    let tools = ToolSelection::new(["Bash"]);
     let microcompact = MicrocompactLimits { idle_minutes: 60, keep: 1, above: 0, tools };
     StageLimits { budget: BudgetLimits::default(), snip: true, microcompact }
 }

@@ -66,3 +66,18 @@ pub(crate) async fn list(
     let before = seq(asked.before_seq);
     HttpAnswer::ok(&app.daemon.sessions.messages(id, after, before, asked.limit).await?)
 }
+
+/// Get a part of a message's text, such as the lines of a large tool result that a prompt shows as a preview.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/text", tag = "messages", operation_id = "message_text",
+    params(("id" = uuid::Uuid, Path), api::TextQuery),
+    responses((status = 200, body = api::MessageText))
+)]
+pub(crate) async fn text(
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
+    Asked(asked): Asked<api::TextQuery>,
+) -> Reply {
+    let asked = api::TextQuery { seq: asked.seq.min(MAX_SEQ), ..asked };
+    HttpAnswer::ok(&app.daemon.sessions.message_text(id, &asked).await?)
+}

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use bethink_facts::files::FileRole;
 use bethink_facts::rows::{file_name, mark};
 use bethink_facts::{Action, CommandFact, CommandPurpose, RecordedStatement, SaidKind};
-use bethink_transcript::Seq;
 use bethink_transcript::todos::{Todo, TodoStatus};
+use bethink_transcript::{Seq, ToolKind};
 
 use super::page::{NotesContext, and_more, clip, times};
 use super::task::quoted;
@@ -27,9 +26,6 @@ const RESULT_BYTES: usize = 420;
 const COMMANDS: usize = 24;
 /// Number of equal first words that make two commands the same kind.
 const COMMAND_WORDS: usize = 3;
-
-const SHELLS: [&str; 7] =
-    ["Bash", "bash", "shell", "exec_command", "run_terminal_cmd", "execute_command", "terminal"];
 
 /// The current work, and what comes next.
 pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
@@ -160,7 +156,7 @@ fn kind(line: &str) -> String {
 
 fn command_line(action: &Action) -> Option<&str> {
     let (tool, line) = action.text.split_once(" `")?;
-    SHELLS.contains(&tool).then(|| line.trim_end_matches('`'))
+    (ToolKind::of(tool) == Some(ToolKind::Shell)).then(|| line.trim_end_matches('`'))
 }
 
 fn tools(page: &NotesContext<'_>) -> Option<NotesRow> {
@@ -236,16 +232,16 @@ fn done(actions: &[&Action]) -> String {
     let (mut searched, mut other) = (0_u32, 0_u32);
     for action in actions {
         let (tool, what) = action.text.split_once(" `").unwrap_or((&action.text, ""));
-        match FileRole::of(tool) {
-            Some(FileRole::Edit | FileRole::Write) => {
+        match ToolKind::of(tool) {
+            Some(ToolKind::Edit | ToolKind::Write) => {
                 changed.insert(file_name(what.trim_end_matches('`')));
             }
-            Some(FileRole::Read) => {
+            Some(ToolKind::Read) => {
                 reads += 1;
                 read.insert(what.trim_end_matches('`'));
             }
-            Some(FileRole::Search) => searched += 1,
-            None => match command_line(action) {
+            Some(ToolKind::Search) => searched += 1,
+            _ => match command_line(action) {
                 Some(line) => ran.push((line, action.failed)),
                 None => other += 1,
             },

@@ -1,8 +1,19 @@
-//! Files that a compaction reads from disk again: recently read files and the plan, only inside the project.
+//! Files that a compaction reads from disk again: recently used files and the plan.
+//!
+//! A file of the project may be read. Outside of it, only a file that the session itself has read or written, or a plan
+//! of Claude Code's, and only if that cannot lead anywhere else: a regular file of this user, without links and hidden
+//! directories on the way. Any other file is only named.
 
-use std::path::{Path, PathBuf};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
 
+use bethink_compactor::{RestorableFile, RestorableText};
 use bethink_facts::Facts;
+use bethink_service::blocking;
+use bethink_transcript::Seq;
+use rustix::fs::OFlags;
 
 use crate::kept_state::KeptState;
 use crate::loaded::LoadedSession;
@@ -10,51 +21,121 @@ use crate::service::SessionService;
 
 /// Maximum size of a file that is read again after a compaction, in bytes: a larger one would not fit.
 const MAX_RESTORED_FILE: u64 = 256 * 1024;
+/// Maximum number of recently used files that are looked for: some may be deleted.
+const LOOKED_FOR: usize = 100;
+/// Where Claude Code keeps plans, in the user's home directory.
+const PLANS: &str = ".claude/plans";
+
+/// Files and the plan as they are on disk.
+#[derive(Debug, Default)]
+pub(super) struct FilesOnDisk {
+    pub(super) files: Vec<RestorableFile>,
+    pub(super) plan: Option<RestorableText>,
+}
+
+/// A path, and whether the session has read or written it.
+struct UsedPath {
+    path: String,
+    is_confirmed: bool,
+}
+
+/// The plan that is looked for.
+#[derive(Debug, Default)]
+struct WantedPlan {
+    path: Option<String>,
+    /// Its text if it is not on disk.
+    text: String,
+    approved: Option<bool>,
+    /// The message that shows it.
+    seq: Option<Seq>,
+}
 
 impl SessionService {
-    pub(super) async fn restorable(
+    pub(super) async fn read_again(
         &self,
         loaded: &LoadedSession,
         state: &KeptState,
         facts: &Facts,
-    ) -> bethink_compactor::Restorable {
-        let mut what = state.restorable();
-        let root = PathBuf::from(&loaded.session.project_dir);
-        let mut paths: Vec<String> =
-            state.files.files.iter().rev().map(|f| f.path.clone()).collect();
-        let mut read: Vec<_> = facts.tools.files().iter().filter(|f| f.reads > 0).collect();
-        read.sort_by_key(|f| std::cmp::Reverse(f.last));
-        paths.extend(read.iter().map(|f| f.path.to_string()));
-        let mut seen = std::collections::HashSet::new();
-        paths.retain(|p| seen.insert(p.clone()));
-        // A few more than are restored, because some may be visible in the tail or deleted.
-        paths.truncate(20);
-        let plan = state.plan.clone();
+    ) -> FilesOnDisk {
+        let places = self.places(loaded);
+        let paths = used_paths(state, facts);
+        let plan = wanted_plan(state, facts);
+        // A few more than are restored, because some may be visible in the tail.
         let limit = self.limits.compact.files + 6;
-        let disk = tokio::task::spawn_blocking(move || {
-            let files: Vec<(String, Option<String>)> = paths
-                .into_iter()
-                .filter_map(|path| {
-                    let content = read_inside(&root, &path)?;
-                    Some((path, content))
-                })
-                .take(limit)
-                .collect();
-            let plan = match (plan.content, plan.path) {
-                (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
-                (None, Some(path)) => {
-                    read_inside(&root, &path).flatten().map(|content| (path, content))
-                }
-                (None, None) => None,
-            };
-            (files, plan)
-        })
-        .await;
-        if let Ok((files, plan)) = disk {
-            what.files = files;
-            what.plan = plan;
+        let read = move || {
+            let mut seen = std::collections::HashSet::new();
+            let is_new = |used: &UsedPath| seen.insert(places.absolute(&used.path));
+            let files = paths.into_iter().filter(is_new).take(LOOKED_FOR);
+            let files = files.filter_map(|used| {
+                let content = match places.look(&used.path, used.is_confirmed) {
+                    FileOnDisk::Text(text) => Some(text),
+                    FileOnDisk::NotRead => None,
+                    FileOnDisk::Gone => return None,
+                };
+                Some(RestorableFile { path: used.path, content })
+            });
+            Ok(FilesOnDisk {
+                files: files.take(limit).collect(),
+                plan: plan.map(|p| p.text(&places)),
+            })
+        };
+        blocking(read).await.unwrap_or_default()
+    }
+
+    fn places(&self, loaded: &LoadedSession) -> ReadablePlaces {
+        let plans = self.cx.settings().person.as_ref().map(|home| home.join(PLANS));
+        ReadablePlaces::new(Path::new(&loaded.session.project_dir), plans)
+    }
+}
+
+/// Returns the files that the session used, newest first; those that a client set come first.
+fn used_paths(state: &KeptState, facts: &Facts) -> Vec<UsedPath> {
+    let set = state.files.iter().flat_map(|set| set.files.iter().rev());
+    let mut paths: Vec<UsedPath> =
+        set.map(|file| UsedPath { path: file.path.clone(), is_confirmed: true }).collect();
+    let mut used: Vec<_> =
+        facts.tools.files().iter().filter(|file| file.reads > 0 || file.edits > 0).collect();
+    used.sort_by_key(|file| std::cmp::Reverse(file.last));
+    paths.extend(used.into_iter().map(|file| UsedPath {
+        path: file.path.to_string(),
+        is_confirmed: file.confirmed > Seq::ZERO,
+    }));
+    paths
+}
+
+fn wanted_plan(state: &KeptState, facts: &Facts) -> Option<WantedPlan> {
+    if let Some(set) = &state.plan {
+        let text = set.content.clone().unwrap_or_default();
+        let path = set.path.clone();
+        let is_set = path.is_some() || !text.is_empty();
+        return is_set.then(|| WantedPlan { path, text, ..WantedPlan::default() });
+    }
+    let seen = facts.client.plan.as_ref()?;
+    let is_known = seen.path.is_some() || !seen.text.is_empty();
+    is_known.then(|| WantedPlan {
+        path: seen.path.clone(),
+        text: seen.text.clone(),
+        approved: seen.approved,
+        seq: Some(seen.seq),
+    })
+}
+
+impl WantedPlan {
+    /// A text that a client set comes before the file; one from the history may be older than the file.
+    fn text(self, places: &ReadablePlaces) -> RestorableText {
+        let Self { path, text, approved, seq } = self;
+        let on_disk = path.as_deref().filter(|_| seq.is_some() || text.is_empty());
+        let on_disk = match on_disk.map(|path| places.look(path, true)) {
+            Some(FileOnDisk::Text(read)) => Some(read),
+            _ => None,
+        };
+        let name = path.as_deref().unwrap_or("plan");
+        let is_changed = on_disk.as_deref().is_some_and(|read| read.trim() != text.trim());
+        let plan = RestorableText::plan(name, on_disk.unwrap_or(text), approved);
+        match seq {
+            Some(seq) if !is_changed => plan.shown_in(seq),
+            _ => plan,
         }
-        what
     }
 }
 
@@ -64,29 +145,124 @@ const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
 impl SessionService {
     /// Reads the section "Compact instructions" of the project's instructions.
     pub(super) async fn compact_instructions(&self, loaded: &LoadedSession) -> Option<String> {
-        let root = PathBuf::from(&loaded.session.project_dir);
+        let places = self.places(loaded);
         let read = move || {
-            INSTRUCTIONS.iter().find_map(|name| {
-                let text = read_inside(&root, name).flatten()?;
-                bethink_compactor::full::compact_instructions(&text)
-            })
+            Ok(INSTRUCTIONS.iter().find_map(|name| match places.look(name, false) {
+                FileOnDisk::Text(text) => bethink_compactor::full::compact_instructions(&text),
+                _ => None,
+            }))
         };
-        tokio::task::spawn_blocking(read).await.ok().flatten()
+        blocking(read).await.ok().flatten()
     }
 }
 
-/// Reads a regular UTF-8 file inside `root`, without its content if that would not fit. Links that lead outside are
-/// refused.
-fn read_inside(root: &Path, path: &str) -> Option<Option<String>> {
-    let root = root.canonicalize().ok()?;
-    let path = root.join(path).canonicalize().ok()?;
-    let inside = path.starts_with(&root);
-    let file = inside.then(|| std::fs::metadata(&path).ok()).flatten()?;
-    if !file.is_file() {
-        return None;
+#[derive(Debug, PartialEq, Eq)]
+enum FileOnDisk {
+    Text(String),
+    /// Too large, or not safe to read.
+    NotRead,
+    /// Does not exist, or has no text.
+    Gone,
+}
+
+/// The directories that files may be read from.
+#[derive(Debug)]
+struct ReadablePlaces {
+    project: PathBuf,
+    plans: Option<PathBuf>,
+}
+
+impl ReadablePlaces {
+    fn new(project: &Path, plans: Option<PathBuf>) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self { project: real(project), plans: plans.as_deref().map(real) }
     }
-    if file.len() > MAX_RESTORED_FILE {
-        return Some(None);
+
+    fn absolute(&self, path: &str) -> PathBuf {
+        self.project.join(path)
     }
-    std::fs::read_to_string(&path).ok().map(Some)
+
+    /// Reads a file of UTF-8 text.
+    fn look(&self, path: &str, is_confirmed: bool) -> FileOnDisk {
+        let path = self.absolute(path);
+        let Ok(real) = path.canonicalize() else { return FileOnDisk::Gone };
+        let Ok(found) = fs::symlink_metadata(&real) else { return FileOnDisk::Gone };
+        if !found.is_file() {
+            return FileOnDisk::Gone;
+        }
+        let is_inside = real.starts_with(&self.project);
+        let is_safe = is_inside || (is_confirmed && real == path && self.is_open(&real, &found));
+        if !is_safe || found.len() > MAX_RESTORED_FILE {
+            return FileOnDisk::NotRead;
+        }
+        read_text(&real).map_or(FileOnDisk::Gone, FileOnDisk::Text)
+    }
+
+    /// Whether a file outside of the project belongs to this user, and is not in a hidden directory, where programs keep
+    /// keys and settings.
+    fn is_open(&self, real: &Path, found: &fs::Metadata) -> bool {
+        let is_plan = self.plans.as_ref().is_some_and(|plans| real.starts_with(plans));
+        let is_hidden = |part: Component<'_>| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b"."));
+        found.uid() == rustix::process::geteuid().as_raw()
+            && (is_plan || !real.components().any(is_hidden))
+    }
+}
+
+fn read_text(real: &Path) -> io::Result<String> {
+    // The path may have changed: do not follow links, and do not block on a pipe without a writer.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(real)?;
+    if !file.metadata()?.is_file() || fs::canonicalize(real)? != real {
+        return Err(io::Error::other("it changed while it was being read"));
+    }
+    let mut text = String::new();
+    file.take(MAX_RESTORED_FILE).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn outside_of_the_project_only_files_that_lead_nowhere_else_are_read() {
+        let directory = tempfile::Builder::new().prefix("disk").tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let make = |name: &str| {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, name).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let inside = make("project/src/a.rs");
+        let sibling = make("other/b.rs");
+        let hidden = make("home/.ssh/id");
+        let plan = make("home/.claude/plans/calm.md");
+        make("home/.claude/settings.json");
+        let link = top.join("other/link").to_str().unwrap().to_owned();
+        symlink(&sibling, &link).unwrap();
+        let out = top.join("project/out").to_str().unwrap().to_owned();
+        symlink(&sibling, &out).unwrap();
+        let places = ReadablePlaces::new(&top.join("project"), Some(top.join("home").join(PLANS)));
+        let check = |path: &str, is_confirmed: bool, expect: Option<&str>| {
+            let expect =
+                expect.map_or(FileOnDisk::NotRead, |text| FileOnDisk::Text(text.to_owned()));
+            assert_eq!(places.look(path, is_confirmed), expect, "{path}");
+        };
+        check(&inside, false, Some("project/src/a.rs"));
+        check("src/a.rs", false, Some("project/src/a.rs"));
+        check(&sibling, true, Some("other/b.rs"));
+        check(&sibling, false, None);
+        check("../other/b.rs", true, None);
+        check(&link, true, None);
+        check(&out, true, None);
+        check(&hidden, true, None);
+        check(&plan, true, Some("home/.claude/plans/calm.md"));
+        check(top.join("home/.claude/settings.json").to_str().unwrap(), true, None);
+        assert_eq!(places.look("src/gone.rs", true), FileOnDisk::Gone);
+        assert_eq!(places.look("src", true), FileOnDisk::Gone);
+    }
 }

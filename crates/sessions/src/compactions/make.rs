@@ -20,7 +20,6 @@ use uuid::Uuid;
 use super::CompactionRequest;
 use super::full::ModelSummary;
 use crate::handle::SessionHandle;
-use crate::kept_state::KeptState;
 use crate::loaded::LoadedSession;
 use crate::record::{
     MeasuredCompaction, compaction_event, last_compaction, measured, without_repeats,
@@ -118,8 +117,7 @@ impl SessionService {
         std::result::Result<(CompactionOutcome, Option<MeasuredCompaction>), CompactionFailure>,
     > {
         let facts = self.facts_through(handle, loaded.session.last_seq, loaded.messages()).await?;
-        let state = KeptState::parse(&loaded.session.state);
-        let restorable = self.restorable(loaded, &state, &facts).await;
+        let restorable = self.restorable(loaded, &facts).await?;
         let previous = measured(loaded, &facts);
         let made = tokio::task::block_in_place(|| {
             self.generate(loaded, request, &facts, &restorable, &candidates)

@@ -1,0 +1,404 @@
+//! What a client keeps besides the conversation, as far as the history shows it: invoked skills, background agents, the
+//! plan and plan mode, tools and instructions that were announced during the session.
+
+use std::collections::HashMap;
+
+use bethink_transcript::text::beginning;
+use bethink_transcript::{Block, Seq, ToolKind, ToolUseId};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A named text, and the message that shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedText {
+    pub seq: Seq,
+    pub name: String,
+    /// Empty if only the name is known.
+    pub text: String,
+}
+
+/// An agent that works, or worked, while the main conversation goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundAgent {
+    /// The ID that its client gave it; empty if unknown.
+    pub id: String,
+    /// What it was started for.
+    pub name: String,
+    pub started: Seq,
+    /// What the client answered when it was started, such as the file with its output.
+    pub note: String,
+    /// `finished`, `failed` or another word of the client, once it ended.
+    pub ended: Option<(Seq, String)>,
+    pub result: String,
+}
+
+/// The newest plan that an agent showed or wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProposedPlan {
+    pub seq: Seq,
+    pub text: String,
+    /// The file that contains it.
+    pub path: Option<String>,
+    /// Whether the user approved it; `None` until they answer.
+    pub approved: Option<bool>,
+}
+
+/// What a client keeps besides the conversation. Each list is oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct ClientState {
+    pub skills: Vec<NamedText>,
+    pub agents: Vec<BackgroundAgent>,
+    pub plan: Option<ProposedPlan>,
+    /// Whether plan mode is on: the agent may only explore and plan.
+    pub plan_mode: bool,
+    /// Tools that were loaded by a search, with their definitions if the history has them.
+    pub tools: Vec<NamedText>,
+    /// Lists of tools, agents and skills, and instructions of MCP servers, that the client announced.
+    pub announced: Vec<NamedText>,
+    /// Output of hooks at the session's start.
+    pub hooks: Vec<NamedText>,
+    /// The newest message of the assistant: it has read what came before.
+    pub answered: Seq,
+    waiting: HashMap<ToolUseId, StateCall>,
+    /// The skill that was called last, until its text arrives.
+    called_skill: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct StateCall {
+    kind: ToolKind,
+    name: String,
+    /// Whether an agent works in the background.
+    background: bool,
+    /// The plan, or the file with the plan.
+    detail: String,
+}
+
+/// Maximum size of a kept text, in bytes: 5,000 tokens, which a compaction restores, at 8 bytes.
+const TEXT_BYTES: usize = 40_000;
+/// Maximum number of entries of each kind.
+const ENTRIES: usize = 24;
+/// Maximum number of calls whose result has not arrived.
+const CALLS: usize = 64;
+const NOTE_BYTES: usize = 400;
+/// A skill's text is longer than the answer that it was launched, in bytes.
+const SKILL_BYTES: usize = 200;
+/// The directory of Claude Code's plans.
+const PLANS: &str = "/.claude/plans/";
+
+const SKILL_BODY: &str = "Base directory for this skill: ";
+const REMINDER: &str = "<system-reminder>";
+const REMINDER_END: &str = "</system-reminder>";
+/// Beginnings of announcements, with the name of what they announce. A later one adds to the earlier ones.
+const ANNOUNCEMENTS: [(&str, &str); 8] = [
+    ("The following deferred tools are", "deferred tools"),
+    ("# MCP Server Instructions", "MCP servers"),
+    ("The following MCP servers have disconnected", "MCP servers"),
+    ("Available agent types for the Agent tool", "agent types"),
+    ("New agent types are now available", "agent types"),
+    ("The following agent types are no longer available", "agent types"),
+    ("The following skills are available", "available skills"),
+    ("SessionStart", HOOK),
+];
+const HOOK: &str = "SessionStart";
+const PLAN_MODE_ON: [&str; 3] =
+    ["Plan mode is active", "Plan mode still active", "# Plan Mode - System Reminder"];
+const PLAN_MODE_OFF: [&str; 3] = [
+    "## Exited Plan Mode",
+    "You have exited plan mode",
+    "Your operational mode has changed from plan to build",
+];
+
+/// The input of a call that changes a client's state, under the names that clients use.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct StateInput {
+    #[serde(alias = "name", alias = "command", alias = "skill_name")]
+    skill: Option<String>,
+    description: Option<String>,
+    #[serde(alias = "agent_name", alias = "agent_type")]
+    subagent_type: Option<String>,
+    #[serde(alias = "message", alias = "task")]
+    prompt: Option<String>,
+    run_in_background: bool,
+    plan: Option<String>,
+    #[serde(alias = "planFilePath", alias = "plan_path", alias = "path")]
+    file_path: Option<String>,
+}
+
+impl ClientState {
+    pub(crate) fn call(&mut self, id: &ToolUseId, tool: &str, json: &str) {
+        let Some(kind) = ToolKind::of(tool) else { return };
+        let input = || serde_json::from_str::<StateInput>(json).unwrap_or_default();
+        let call = match kind {
+            ToolKind::Skill => {
+                let name = input().skill.unwrap_or_default();
+                self.called_skill = Some(name.clone());
+                StateCall { kind, name, background: false, detail: String::new() }
+            }
+            ToolKind::Agent => {
+                let input = input();
+                let named = input.description.or(input.prompt).or(input.subagent_type);
+                let name = named.as_deref().unwrap_or(tool);
+                let name = crate::rows::one_line(name, NOTE_BYTES / 2);
+                let background = input.run_in_background;
+                StateCall { kind, name, background, detail: String::new() }
+            }
+            ToolKind::PlanEnd => {
+                let input = input();
+                let plan = input.plan.unwrap_or_default();
+                let (name, detail) = (input.file_path.unwrap_or_default(), plan);
+                StateCall { kind, name, background: false, detail }
+            }
+            ToolKind::AgentResult | ToolKind::PlanStart | ToolKind::ToolSearch => {
+                StateCall { kind, name: String::new(), background: false, detail: String::new() }
+            }
+            kind if kind.changes_files() && json.contains(PLANS) => {
+                let name = input().file_path.filter(|path| path.contains(PLANS));
+                let Some(name) = name else { return };
+                StateCall { kind, name, background: false, detail: String::new() }
+            }
+            _ => return,
+        };
+        if self.waiting.len() < CALLS {
+            self.waiting.insert(id.clone(), call);
+        }
+    }
+
+    pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, block: &Block, seq: Seq) {
+        let Some(call) = self.waiting.remove(id) else { return };
+        let text = block.text();
+        match call.kind {
+            ToolKind::PlanEnd => self.plan_answered(call, is_error, &text, seq),
+            _ if is_error => {}
+            ToolKind::Skill if text.len() > SKILL_BYTES && !text.starts_with("Launching") => {
+                self.called_skill = None;
+                self.skill(call.name, &text, seq);
+            }
+            ToolKind::Skill => self.skill(call.name, "", seq),
+            ToolKind::Agent => self.agent_started(call, &text, seq),
+            ToolKind::AgentResult => self.agent_asked(&text, seq),
+            ToolKind::PlanStart => self.plan_mode = true,
+            ToolKind::ToolSearch => self.tools_found(block, &text, seq),
+            _ => self.plan_mut(seq).path = Some(call.name),
+        }
+    }
+
+    /// Reads a text that a client wrote in the user's name.
+    pub(crate) fn user_text(&mut self, text: &str, seq: Seq) {
+        let words = text.trim_start();
+        if let Some(rest) = words.strip_prefix(SKILL_BODY) {
+            let directory = rest.lines().next().unwrap_or_default().trim_end_matches('/');
+            let of_directory = crate::rows::file_name(directory).to_owned();
+            let called = self.called_skill.take().filter(|name| !name.is_empty());
+            let name = called.unwrap_or(of_directory);
+            self.skill(name, words, seq);
+        } else if words.starts_with("<skill>") {
+            let name = element(words, "name").unwrap_or("skill").to_owned();
+            self.skill(name, words, seq);
+        }
+        for notice in words.split("<task-notification>").skip(1) {
+            let (id, status) = (element(notice, "task-id"), element(notice, "status"));
+            let result = element(notice, "result").or_else(|| element(notice, "summary"));
+            self.agent_ended(id.unwrap_or_default(), status.unwrap_or("finished"), result, seq);
+        }
+        for notice in words.split("<subagent_notification>").skip(1) {
+            let json = notice.split("</subagent_notification>").next().unwrap_or_default();
+            self.notified(json, seq);
+        }
+        for reminder in words.split(REMINDER).skip(1) {
+            self.reminder(reminder.split(REMINDER_END).next().unwrap_or_default().trim(), seq);
+        }
+    }
+
+    fn reminder(&mut self, text: &str, seq: Seq) {
+        let begins = |with: &[&str]| with.iter().any(|beginning| text.starts_with(beginning));
+        if begins(&PLAN_MODE_ON) {
+            self.plan_mode = true;
+            if let Some(path) = plan_file(text) {
+                self.plan_mut(seq).path = Some(path);
+            }
+        } else if begins(&PLAN_MODE_OFF) {
+            self.plan_mode = false;
+        }
+        let announced = ANNOUNCEMENTS.iter().find(|(beginning, _)| text.starts_with(beginning));
+        let Some((_, name)) = announced else { return };
+        // bethink's own texts are read again.
+        let list = match *name {
+            HOOK if text.contains("bethink") => return,
+            HOOK => &mut self.hooks,
+            _ => &mut self.announced,
+        };
+        if list.iter().all(|known| known.text != text) {
+            let text = beginning(text, TEXT_BYTES).to_owned();
+            keep(list, NamedText { seq, name: (*name).to_owned(), text });
+        }
+    }
+
+    /// Keeps the newest text of a skill. A call without a text only counts if no text is known.
+    fn skill(&mut self, name: String, text: &str, seq: Seq) {
+        let known = self.skills.iter().position(|known| known.name == name);
+        if name.is_empty() || (text.is_empty() && known.is_some()) {
+            return;
+        }
+        if let Some(known) = known {
+            self.skills.remove(known);
+        }
+        keep(
+            &mut self.skills,
+            NamedText { seq, name, text: beginning(text, TEXT_BYTES).to_owned() },
+        );
+    }
+
+    fn agent_started(&mut self, call: StateCall, text: &str, seq: Seq) {
+        let id = started_id(text);
+        let in_background = call.background
+            || text.starts_with("Async agent launched")
+            || text.starts_with("{\"agent_id\"");
+        // The result of an agent that the conversation waited for is this message.
+        if in_background {
+            let note = crate::rows::one_line(text, NOTE_BYTES);
+            let id = id.unwrap_or_default();
+            let name = call.name;
+            keep(
+                &mut self.agents,
+                BackgroundAgent { id, name, started: seq, note, ..Default::default() },
+            );
+        }
+    }
+
+    fn agent_asked(&mut self, text: &str, seq: Seq) {
+        const ENDS: [(&str, &str); 5] = [
+            ("completed", "finished"),
+            ("errored", "failed"),
+            ("failed", "failed"),
+            ("killed", "stopped"),
+            ("stopped", "stopped"),
+        ];
+        let Some((_, status)) = ENDS.iter().find(|(word, _)| text.contains(word)) else { return };
+        let running = self.agents.iter().filter(|agent| agent.ended.is_none());
+        let named = running.filter(|agent| !agent.id.is_empty() && text.contains(&agent.id));
+        let ids: Vec<String> = named.map(|agent| agent.id.clone()).collect();
+        for id in ids {
+            self.agent_ended(&id, status, Some(text), seq);
+        }
+    }
+
+    /// Reads Codex's notice: `{"agent_path":"ID","status":{"completed":"its answer"}}`.
+    fn notified(&mut self, json: &str, seq: Seq) {
+        let Ok(notice) = serde_json::from_str::<Value>(json.trim()) else { return };
+        let id = notice.get("agent_path").or_else(|| notice.get("agent_id"));
+        let Some(id) = id.and_then(Value::as_str) else { return };
+        match notice.get("status") {
+            Some(Value::Object(status)) => {
+                let Some((word, result)) = status.iter().next() else { return };
+                self.agent_ended(id, word, result.as_str(), seq);
+            }
+            Some(Value::String(word)) => self.agent_ended(id, word, None, seq),
+            _ => {}
+        }
+    }
+
+    fn agent_ended(&mut self, id: &str, status: &str, result: Option<&str>, seq: Seq) {
+        if matches!(status, "running" | "pending") {
+            return;
+        }
+        let Some(agent) = self.agents.iter_mut().rfind(|agent| !id.is_empty() && agent.id == id)
+        else {
+            return;
+        };
+        let status = if status == "completed" { "finished" } else { status };
+        agent.ended = Some((seq, status.to_owned()));
+        agent.result = beginning(result.unwrap_or_default().trim(), TEXT_BYTES).to_owned();
+    }
+
+    fn plan_mut(&mut self, seq: Seq) -> &mut ProposedPlan {
+        let plan = self.plan.get_or_insert_with(ProposedPlan::default);
+        plan.seq = seq;
+        plan
+    }
+
+    fn plan_answered(&mut self, call: StateCall, is_error: bool, text: &str, seq: Seq) {
+        const SAVED: &str = "Your plan has been saved to: ";
+        const APPROVED: &str = "## Approved Plan";
+        self.plan_mode &= is_error;
+        let plan = self.plan_mut(seq);
+        plan.approved = Some(!is_error);
+        let saved = text.split_once(SAVED).and_then(|(_, rest)| rest.lines().next());
+        let path = saved.map(str::trim).filter(|path| !path.is_empty()).map(str::to_owned);
+        plan.path =
+            path.or_else(|| Some(call.name).filter(|path| !path.is_empty())).or(plan.path.take());
+        // A plan that the user edited is in the result.
+        let approved = text.split_once(APPROVED).and_then(|(_, rest)| rest.split_once('\n'));
+        let words = approved.map_or(call.detail.as_str(), |(_, words)| words).trim();
+        if !words.is_empty() {
+            plan.text = beginning(words, TEXT_BYTES).to_owned();
+        }
+    }
+
+    /// Reads definitions, `<function>{…}</function>`, and names, `{"type":"tool_reference","tool_name":"…"}`.
+    fn tools_found(&mut self, block: &Block, text: &str, seq: Seq) {
+        #[derive(Deserialize)]
+        struct Definition {
+            name: String,
+        }
+        for definition in text.split("<function>").skip(1) {
+            let json = definition.split("</function>").next().unwrap_or_default().trim();
+            if let Ok(Definition { name }) = serde_json::from_str(json) {
+                self.tool(NamedText { seq, name, text: beginning(json, TEXT_BYTES).to_owned() });
+            }
+        }
+        if !block.as_str().contains("tool_reference") {
+            return;
+        }
+        let block = serde_json::from_str::<Value>(block.as_str()).unwrap_or_default();
+        for part in block.get("content").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(name) = part.get("tool_name").and_then(Value::as_str) {
+                self.tool(NamedText { seq, name: name.to_owned(), text: String::new() });
+            }
+        }
+    }
+
+    fn tool(&mut self, tool: NamedText) {
+        self.tools.retain(|known| known.name != tool.name);
+        keep(&mut self.tools, tool);
+    }
+
+    /// Returns the approximate size in memory, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        let texts = self.skills.iter().chain(&self.tools).chain(&self.announced).chain(&self.hooks);
+        let texts: usize = texts.map(|text| text.text.len() + 64).sum();
+        let agents: usize = self.agents.iter().map(|agent| agent.result.len() + 512).sum();
+        texts + agents + self.plan.as_ref().map_or(0, |plan| plan.text.len())
+    }
+}
+
+fn keep<T>(list: &mut Vec<T>, new: T) {
+    if list.len() >= ENTRIES {
+        list.remove(0);
+    }
+    list.push(new);
+}
+
+/// Returns the content of the first element with this name.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(content, _)| content.trim())
+}
+
+/// Returns the ID in a client's answer that it started an agent.
+fn started_id(text: &str) -> Option<String> {
+    const MARKS: [&str; 4] = ["agentId: ", "\"agent_id\":", "agent_id: ", "task_id: "];
+    let rest = MARKS.iter().find_map(|mark| text.split_once(mark)).map(|(_, rest)| rest)?;
+    let rest = rest.trim_start_matches([' ', '"']);
+    let id: String =
+        rest.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+    (!id.is_empty()).then_some(id)
+}
+
+/// Returns the plan's file that a reminder of plan mode names.
+fn plan_file(text: &str) -> Option<String> {
+    let is_edge = |c: char| matches!(c, '`' | '"' | '(' | ')' | ',' | '.');
+    let mut words = text.split_whitespace().map(|word| word.trim_matches(is_edge));
+    words.find(|word| word.contains(PLANS) && word.ends_with(".md")).map(str::to_owned)
+}
