@@ -43,9 +43,20 @@ pub struct ProposedPlan {
     pub approved: Option<bool>,
 }
 
+/// A file that the session read or changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsedFile {
+    pub path: String,
+    /// The newest call.
+    pub last: Seq,
+    /// Whether a call ended without an error.
+    pub is_confirmed: bool,
+}
+
 /// What a client keeps besides the conversation. Each list is oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct ClientState {
+    files: HashMap<String, UsedFile>,
     pub skills: Vec<NamedText>,
     pub agents: Vec<BackgroundAgent>,
     pub plan: Option<ProposedPlan>,
@@ -70,14 +81,25 @@ struct StateCall {
     name: String,
     /// Whether an agent works in the background.
     background: bool,
-    /// The plan, or the file with the plan.
-    detail: String,
+    plan: String,
+    /// Files that it reads or changes.
+    files: Vec<String>,
+}
+
+impl StateCall {
+    fn new(kind: ToolKind, name: String) -> Self {
+        Self { kind, name, background: false, plan: String::new(), files: Vec::new() }
+    }
 }
 
 /// Maximum size of a kept text, in bytes: 5,000 tokens, which a compaction restores, at 8 bytes.
 const TEXT_BYTES: usize = 40_000;
 /// Maximum number of entries of each kind.
 const ENTRIES: usize = 24;
+/// Maximum number of files; the least recently used are dropped.
+const FILES: usize = 400;
+/// Maximum number of files of one patch.
+const PATCHED: usize = 100;
 /// Maximum number of calls whose result has not arrived.
 const CALLS: usize = 64;
 const NOTE_BYTES: usize = 400;
@@ -122,47 +144,91 @@ struct StateInput {
     prompt: Option<String>,
     run_in_background: bool,
     plan: Option<String>,
-    #[serde(alias = "planFilePath", alias = "plan_path", alias = "path")]
+    #[serde(alias = "planFilePath")]
+    plan_path: Option<String>,
+}
+
+/// The input of a call that reads or changes files.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FileInput {
+    #[serde(alias = "notebook_path", alias = "filePath", alias = "filename")]
     file_path: Option<String>,
+    path: Option<String>,
+    #[serde(alias = "input")]
+    patch: Option<Value>,
+}
+
+impl FileInput {
+    /// Returns the file that the call names, or those that a patch in Codex's format writes.
+    fn files(self) -> Vec<String> {
+        if let Some(path) = self.file_path.or(self.path) {
+            return vec![path];
+        }
+        let patch = self.patch.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let path = |line: &str| {
+            let file = line.strip_prefix("*** ")?;
+            let path =
+                file.strip_prefix("Update File: ").or_else(|| file.strip_prefix("Add File: "))?;
+            Some(path.to_owned())
+        };
+        patch.lines().filter_map(path).take(PATCHED).collect()
+    }
 }
 
 impl ClientState {
-    pub(crate) fn call(&mut self, id: &ToolUseId, tool: &str, json: &str) {
+    pub(crate) fn call(&mut self, id: &ToolUseId, tool: &str, json: &str, seq: Seq) {
         let Some(kind) = ToolKind::of(tool) else { return };
         let input = || serde_json::from_str::<StateInput>(json).unwrap_or_default();
-        let call = match kind {
+        let mut call = StateCall::new(kind, String::new());
+        match kind {
             ToolKind::Skill => {
-                let name = input().skill.unwrap_or_default();
-                self.called_skill = Some(name.clone());
-                StateCall { kind, name, background: false, detail: String::new() }
+                call.name = input().skill.unwrap_or_default();
+                self.called_skill = Some(call.name.clone());
             }
             ToolKind::Agent => {
                 let input = input();
                 let named = input.description.or(input.prompt).or(input.subagent_type);
-                let name = named.as_deref().unwrap_or(tool);
-                let name = crate::rows::one_line(name, NOTE_BYTES / 2);
-                let background = input.run_in_background;
-                StateCall { kind, name, background, detail: String::new() }
+                call.name = crate::rows::one_line(named.as_deref().unwrap_or(tool), NOTE_BYTES / 2);
+                call.background = input.run_in_background;
             }
             ToolKind::PlanEnd => {
                 let input = input();
-                let plan = input.plan.unwrap_or_default();
-                let (name, detail) = (input.file_path.unwrap_or_default(), plan);
-                StateCall { kind, name, background: false, detail }
+                call.name = input.plan_path.unwrap_or_default();
+                call.plan = input.plan.unwrap_or_default();
             }
-            ToolKind::AgentResult | ToolKind::PlanStart | ToolKind::ToolSearch => {
-                StateCall { kind, name: String::new(), background: false, detail: String::new() }
+            ToolKind::Read | ToolKind::Edit | ToolKind::Write => {
+                let input = serde_json::from_str::<FileInput>(json).unwrap_or_default();
+                call.files = input.files();
+                call.files.iter().for_each(|path| self.used(path, seq));
             }
-            kind if kind.changes_files() && json.contains(PLANS) => {
-                let name = input().file_path.filter(|path| path.contains(PLANS));
-                let Some(name) = name else { return };
-                StateCall { kind, name, background: false, detail: String::new() }
-            }
+            ToolKind::AgentResult | ToolKind::PlanStart | ToolKind::ToolSearch => {}
             _ => return,
-        };
-        if self.waiting.len() < CALLS {
-            self.waiting.insert(id.clone(), call);
         }
+        if self.waiting.len() >= CALLS {
+            // Calls of an interrupted session, whose results never arrive.
+            self.waiting.clear();
+        }
+        self.waiting.insert(id.clone(), call);
+    }
+
+    fn used(&mut self, path: &str, seq: Seq) {
+        if self.files.len() >= 2 * FILES {
+            let mut newest: Vec<Seq> = self.files.values().map(|file| file.last).collect();
+            newest.sort_unstable();
+            let oldest = newest.get(FILES).copied().unwrap_or(seq);
+            self.files.retain(|_, file| file.last >= oldest);
+        }
+        let file = self.files.entry(path.to_owned()).or_default();
+        path.clone_into(&mut file.path);
+        file.last = seq;
+    }
+
+    /// Returns the files that the session read or changed, most recently used first.
+    pub fn used_files(&self) -> Vec<&UsedFile> {
+        let mut files: Vec<&UsedFile> = self.files.values().collect();
+        files.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(&b.path)));
+        files
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, block: &Block, seq: Seq) {
@@ -180,7 +246,16 @@ impl ClientState {
             ToolKind::AgentResult => self.agent_asked(&text, seq),
             ToolKind::PlanStart => self.plan_mode = true,
             ToolKind::ToolSearch => self.tools_found(block, &text, seq),
-            _ => self.plan_mut(seq).path = Some(call.name),
+            kind => {
+                for path in &call.files {
+                    if let Some(file) = self.files.get_mut(path) {
+                        file.is_confirmed = true;
+                    }
+                    if kind.changes_files() && path.contains(PLANS) {
+                        self.plan_mut(seq).path = Some(path.clone());
+                    }
+                }
+            }
         }
     }
 
@@ -330,7 +405,7 @@ impl ClientState {
             path.or_else(|| Some(call.name).filter(|path| !path.is_empty())).or(plan.path.take());
         // A plan that the user edited is in the result.
         let approved = text.split_once(APPROVED).and_then(|(_, rest)| rest.split_once('\n'));
-        let words = approved.map_or(call.detail.as_str(), |(_, words)| words).trim();
+        let words = approved.map_or(call.plan.as_str(), |(_, words)| words).trim();
         if !words.is_empty() {
             plan.text = beginning(words, TEXT_BYTES).to_owned();
         }
@@ -369,7 +444,10 @@ impl ClientState {
         let texts = self.skills.iter().chain(&self.tools).chain(&self.announced).chain(&self.hooks);
         let texts: usize = texts.map(|text| text.text.len() + 64).sum();
         let agents: usize = self.agents.iter().map(|agent| agent.result.len() + 512).sum();
-        texts + agents + self.plan.as_ref().map_or(0, |plan| plan.text.len())
+        texts
+            + agents
+            + self.files.len() * 256
+            + self.plan.as_ref().map_or(0, |plan| plan.text.len())
     }
 }
 

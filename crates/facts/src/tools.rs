@@ -3,7 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+<<<<<<< ours
 use bethink_transcript::{Seq, ToolKind, ToolUseId, json};
+=======
+use bethink_transcript::text::shorten;
+use bethink_transcript::{Seq, ToolUseId, json};
+>>>>>>> theirs
 
 use crate::calls::{ToolInput, describe, error_details, error_line, was_not_run};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
@@ -78,12 +83,15 @@ struct PendingCall {
     text: String,
     key: String,
     command: Option<String>,
+<<<<<<< ours
     kind: Option<ToolKind>,
     /// What an agent was started for.
     task: Option<Arc<str>>,
     /// Indices of the files that it reads or changes.
     files: Vec<usize>,
     edits: Vec<PendingEdit>,
+=======
+>>>>>>> theirs
 }
 
 /// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
@@ -117,6 +125,7 @@ impl KnownTools {
         why: Option<&RecordedStatement>,
     ) {
         self.note_use(name, json);
+<<<<<<< ours
         let mut input = ToolInput::parse(json);
         let kind = ToolKind::of(name);
         let touched = kind.map(|kind| self.files.touch(kind, &mut input, seq));
@@ -126,6 +135,10 @@ impl KnownTools {
         }
         if let Some(place) = files.last().copied() {
             let is_changed = kind.is_some_and(ToolKind::changes_files);
+=======
+        let input = ToolInput::parse(json);
+        if let Some((place, is_changed)) = self.files.touch(name, &input, seq) {
+>>>>>>> theirs
             self.focus_on(place, is_changed);
         }
         if let Some(command) = &input.command {
@@ -134,9 +147,13 @@ impl KnownTools {
         let (text, key) = describe(name, &input);
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
+<<<<<<< ours
         let task = (kind == Some(ToolKind::Agent)).then(|| input.task().into());
         let call = PendingCall { text, key, command: input.command, kind, task, files, edits };
         self.waiting.insert(id.clone(), call);
+=======
+        self.waiting.insert(id.clone(), PendingCall { text, key, command: input.command });
+>>>>>>> theirs
         forget_oldest(&mut self.actions, ACTIONS);
     }
 
@@ -172,6 +189,7 @@ impl KnownTools {
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
+<<<<<<< ours
         let Some(call) = self.waiting.remove(id) else { return };
         let PendingCall { text: call, key, command, kind, files, edits, .. } = call;
         for edit in &edits {
@@ -183,6 +201,11 @@ impl KnownTools {
         if !is_error {
             self.confirm(kind, &files, text, seq);
         }
+=======
+        let Some(PendingCall { text: call, key, command }) = self.waiting.remove(id) else {
+            return;
+        };
+>>>>>>> theirs
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);
             if let Some(commit) = commands::commit(command, text) {

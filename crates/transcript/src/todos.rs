@@ -278,13 +278,13 @@ mod tests {
         Message::parse(meta, body.to_string().into(), MessageSource::Client).unwrap()
     }
 
-    fn call(tool: &str, input: Value) -> Message {
+    fn call(tool: &str, input: &Value) -> Message {
         let block = json!({ "type": "tool_use", "id": "t", "name": tool, "input": input });
         message(&json!({ "role": "assistant", "content": [block] }))
     }
 
     /// Applies a call to `list`, and returns the list as the reminder shows it.
-    fn after(list: &mut Vec<Todo>, tool: &str, input: Value) -> (Option<TodoChange>, String) {
+    fn after(list: &mut Vec<Todo>, tool: &str, input: &Value) -> (Option<TodoChange>, String) {
         let change = apply(list, &call(tool, input));
         (change, list.iter().map(row).collect::<Vec<_>>().join(" "))
     }
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn the_list_of_every_agent_is_read() {
         let check = |tool: &str, input: Value, expect: &str| {
-            let (change, shown) = after(&mut Vec::new(), tool, input);
+            let (change, shown) = after(&mut Vec::new(), tool, &input);
             assert_eq!((change, shown.as_str()), (Some(TodoChange::Whole), expect), "{tool}");
         };
         let items = json!([{ "content": "a", "status": "completed", "activeForm": "A" },
@@ -314,9 +314,9 @@ mod tests {
     fn what_is_not_a_list_changes_nothing() {
         let mut list = vec![todo("kept", TodoStatus::Pending)];
         for input in [json!({}), json!({ "todos": 3 }), json!({ "todos": [{ "x": 1 }] })] {
-            assert_eq!(after(&mut list, "TodoWrite", input), (None, "[ ] kept".to_owned()));
+            assert_eq!(after(&mut list, "TodoWrite", &input), (None, "[ ] kept".to_owned()));
         }
-        assert_eq!(after(&mut list, "Bash", json!({ "todos": [] })).0, None);
+        assert_eq!(after(&mut list, "Bash", &json!({ "todos": [] })).0, None);
     }
 
     #[test]
@@ -327,23 +327,23 @@ mod tests {
             let block = json!({ "type": "tool_result", "tool_use_id": "t", "content": text });
             message(&json!({ "role": "user", "content": [block] }))
         };
-        after(&mut list, "TaskCreate", json!({ "subject": "write", "description": "d" }));
-        after(&mut list, "TaskCreate", json!({ "subject": "test" }));
-        after(&mut list, "TaskUpdate", json!({ "taskId": "1", "status": "completed" }));
+        after(&mut list, "TaskCreate", &json!({ "subject": "write", "description": "d" }));
+        after(&mut list, "TaskCreate", &json!({ "subject": "test" }));
+        after(&mut list, "TaskUpdate", &json!({ "taskId": "1", "status": "completed" }));
         let (change, shown) =
-            after(&mut list, "TaskUpdate", json!({ "taskId": "2", "status": "in_progress" }));
+            after(&mut list, "TaskUpdate", &json!({ "taskId": "2", "status": "in_progress" }));
         assert_eq!((change, shown.as_str()), (Some(TodoChange::Items), "[x] write [>] test"));
-        assert_eq!(after(&mut list, "TaskUpdate", json!({ "taskId": "9" })).0, None);
+        assert_eq!(after(&mut list, "TaskUpdate", &json!({ "taskId": "9" })).0, None);
         // The tool does not use the number of a deleted item again.
-        after(&mut list, "TaskUpdate", json!({ "taskId": "2", "status": "deleted" }));
-        after(&mut list, "TaskCreate", json!({ "subject": "ship" }));
+        after(&mut list, "TaskUpdate", &json!({ "taskId": "2", "status": "deleted" }));
+        after(&mut list, "TaskCreate", &json!({ "subject": "ship" }));
         apply(&mut list, &created("3", "ship"));
         let (_, shown) =
-            after(&mut list, "TaskUpdate", json!({ "taskId": "3", "status": "completed" }));
+            after(&mut list, "TaskUpdate", &json!({ "taskId": "3", "status": "completed" }));
         assert_eq!(shown, "[x] write [x] ship");
         let items = json!([{ "id": "1", "content": "rewrite", "status": "pending" }]);
         let (change, shown) =
-            after(&mut list, "todo_write", json!({ "merge": true, "todos": items }));
+            after(&mut list, "todo_write", &json!({ "merge": true, "todos": items }));
         assert_eq!((change, shown.as_str()), (Some(TodoChange::Items), "[ ] rewrite [x] ship"));
     }
 
@@ -363,9 +363,9 @@ mod tests {
         let short = reminder(&many, false).unwrap();
         assert!((0..9).all(|n| short.contains(&format!("item {n}"))), "{short}");
         let mut list = TodoList::default();
-        list.follow(&call("TodoWrite", json!({ "todos": ["plan"] })));
+        list.follow(&call("TodoWrite", &json!({ "todos": ["plan"] })));
         assert!(!list.changed, "the call shows the list");
-        list.follow(&call("TaskCreate", json!({ "subject": "test" })));
+        list.follow(&call("TaskCreate", &json!({ "subject": "test" })));
         assert!(list.changed, "the call shows one item");
         assert_eq!(reminder(&[todo("read", TodoStatus::Completed)], false), None);
         assert_eq!(reminder(&[], true), None);

@@ -9,8 +9,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
+use bethink_api::FileRead;
 use bethink_compactor::{RestorableFile, RestorableText};
-use bethink_facts::Facts;
+use bethink_facts::{Facts, UsedFile};
 use bethink_service::blocking;
 use bethink_transcript::Seq;
 use rustix::fs::OFlags;
@@ -31,12 +32,6 @@ const PLANS: &str = ".claude/plans";
 pub(super) struct FilesOnDisk {
     pub(super) files: Vec<RestorableFile>,
     pub(super) plan: Option<RestorableText>,
-}
-
-/// A path, and whether the session has read or written it.
-struct UsedPath {
-    path: String,
-    is_confirmed: bool,
 }
 
 /// The plan that is looked for.
@@ -64,7 +59,7 @@ impl SessionService {
         let limit = self.limits.compact.files + 6;
         let read = move || {
             let mut seen = std::collections::HashSet::new();
-            let is_new = |used: &UsedPath| seen.insert(places.absolute(&used.path));
+            let is_new = |used: &UsedFile| seen.insert(places.absolute(&used.path));
             let files = paths.into_iter().filter(is_new).take(LOOKED_FOR);
             let files = files.filter_map(|used| {
                 let content = match places.look(&used.path, used.is_confirmed) {
@@ -84,22 +79,17 @@ impl SessionService {
 
     fn places(&self, loaded: &LoadedSession) -> ReadablePlaces {
         let plans = self.cx.settings().person.as_ref().map(|home| home.join(PLANS));
-        ReadablePlaces::new(Path::new(&loaded.session.project_dir), plans)
+        ReadablePlaces::new(Path::new(&loaded.session.project_dir), plans.as_deref())
     }
 }
 
 /// Returns the files that the session used, newest first; those that a client set come first.
-fn used_paths(state: &KeptState, facts: &Facts) -> Vec<UsedPath> {
+fn used_paths(state: &KeptState, facts: &Facts) -> Vec<UsedFile> {
     let set = state.files.iter().flat_map(|set| set.files.iter().rev());
-    let mut paths: Vec<UsedPath> =
-        set.map(|file| UsedPath { path: file.path.clone(), is_confirmed: true }).collect();
-    let mut used: Vec<_> =
-        facts.tools.files().iter().filter(|file| file.reads > 0 || file.edits > 0).collect();
-    used.sort_by_key(|file| std::cmp::Reverse(file.last));
-    paths.extend(used.into_iter().map(|file| UsedPath {
-        path: file.path.to_string(),
-        is_confirmed: file.confirmed > Seq::ZERO,
-    }));
+    let of_client =
+        |file: &FileRead| UsedFile { path: file.path.clone(), last: Seq::ZERO, is_confirmed: true };
+    let mut paths: Vec<UsedFile> = set.map(of_client).collect();
+    paths.extend(facts.client.used_files().into_iter().cloned());
     paths
 }
 
@@ -173,9 +163,9 @@ struct ReadablePlaces {
 }
 
 impl ReadablePlaces {
-    fn new(project: &Path, plans: Option<PathBuf>) -> Self {
+    fn new(project: &Path, plans: Option<&Path>) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Self { project: real(project), plans: plans.as_deref().map(real) }
+        Self { project: real(project), plans: plans.map(real) }
     }
 
     fn absolute(&self, path: &str) -> PathBuf {
@@ -246,7 +236,7 @@ mod tests {
         symlink(&sibling, &link).unwrap();
         let out = top.join("project/out").to_str().unwrap().to_owned();
         symlink(&sibling, &out).unwrap();
-        let places = ReadablePlaces::new(&top.join("project"), Some(top.join("home").join(PLANS)));
+        let places = ReadablePlaces::new(&top.join("project"), Some(&top.join("home").join(PLANS)));
         let check = |path: &str, is_confirmed: bool, expect: Option<&str>| {
             let expect =
                 expect.map_or(FileOnDisk::NotRead, |text| FileOnDisk::Text(text.to_owned()));

@@ -979,6 +979,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a part of a message's text, such as the lines of a large tool result that a prompt shows as a preview. */
+        get: operations["message_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/todos": {
         parameters: {
             query?: never;
@@ -2443,6 +2460,36 @@ export interface components {
             id: string;
             role: components["schemas"]["Role"];
         };
+        /** @description A part of a message's text: of what was said, of the arguments of tool calls and of tool results. */
+        MessageText: {
+            /**
+             * Format: int64
+             * @description Position of the message in its session.
+             */
+            seq: number;
+            /** @description The part, at most 40,000 bytes. */
+            text: string;
+            /**
+             * Format: int64
+             * @description Position of the part's first byte in the whole text, counted from 0.
+             */
+            first_byte: number;
+            /**
+             * Format: int64
+             * @description Position of the byte after the part; absent at the end of the text.
+             */
+            next_byte?: number | null;
+            /**
+             * Format: int64
+             * @description Size of the whole text, in bytes.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Number of lines of the whole text.
+             */
+            lines: number;
+        };
         /** @description A page of history, oldest message first. */
         MessagesPage: {
             messages: components["schemas"]["HistoryMessage"][];
@@ -3215,7 +3262,7 @@ export interface components {
              * @description Number of tokens.
              */
             tokens: number;
-            /** @description Only the name was restored, because the content exceeded its budget. */
+            /** @description The content exceeded its budget: the prompt has only its beginning, or, with 0 tokens, only its name. */
             truncated: boolean;
         };
         /**
@@ -3872,6 +3919,7 @@ export type Message = components['schemas']['Message'];
 export type MessageContent = components['schemas']['MessageContent'];
 export type MessageEvent = components['schemas']['MessageEvent'];
 export type MessageEventData = components['schemas']['MessageEventData'];
+export type MessageText = components['schemas']['MessageText'];
 export type MessagesPage = components['schemas']['MessagesPage'];
 export type ModelAgain = components['schemas']['ModelAgain'];
 export type ModelAnswered = components['schemas']['ModelAnswered'];
@@ -5882,6 +5930,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionState"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    message_text: {
+        parameters: {
+            query: {
+                /** @description Position of the message */
+                seq: number;
+                /** @description Only this tool call and its result, by the ID of the call */
+                call?: string;
+                /** @description `A..B`: from byte A, counted from 0, to before byte B; either number may be absent */
+                bytes?: string;
+                /** @description `A..B`: lines A to B, counted from 1; either number may be absent */
+                lines?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A part of a message's text: of what was said, of the arguments of tool calls and of tool results. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageText"];
                 };
             };
             "4XX": components["responses"]["Problem"];

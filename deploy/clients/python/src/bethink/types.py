@@ -511,6 +511,23 @@ class MemoryWritten(TypedDict):
     """Limits that were exceeded, and other warnings."""
 
 
+class MessageText(TypedDict):
+    """A part of a message's text: of what was said, of the arguments of tool calls and of tool results."""
+
+    seq: int
+    """Position of the message in its session."""
+    text: str
+    """The part, at most 40,000 bytes."""
+    first_byte: int
+    """Position of the part's first byte in the whole text, counted from 0."""
+    next_byte: NotRequired[int | None]
+    """Position of the byte after the part; absent at the end of the text."""
+    bytes: int
+    """Size of the whole text, in bytes."""
+    lines: int
+    """Number of lines of the whole text."""
+
+
 ModelKey = TypedDict(
     'ModelKey',
     {
@@ -2104,7 +2121,7 @@ class RestoredItem(TypedDict):
     tokens: int
     """Number of tokens."""
     truncated: bool
-    """Only the name was restored, because the content exceeded its budget."""
+    """The content exceeded its budget: the prompt has only its beginning, or, with 0 tokens, only its name."""
 
 
 class SessionEventData(TypedDict):
