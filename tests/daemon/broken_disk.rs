@@ -3,12 +3,15 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use bethink_harness::daemon::binary;
 use bethink_harness::disk::Disk;
-use bethink_harness::{Daemon, Home, kill_loop, say};
+use bethink_harness::wait::PATIENCE;
+use bethink_harness::{Daemon, Home, kill_loop, say, until};
 
 use crate::degraded::heals;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Enough space for a new daemon only.
 const SMALL_KIB: u64 = 4 * 1024;
@@ -132,6 +135,44 @@ fn a_file_that_is_no_database_is_copied_aside_and_the_daemon_serves() {
     let aside =
         files(daemon.home.path()).into_iter().any(|f| fs::read(f).is_ok_and(|c| c == garbage));
     assert!(aside, "the damaged file is kept: {:?}", files(daemon.home.path()));
+}
+
+#[test]
+fn a_message_that_nobody_reads_is_checked_in_the_background() {
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let messages: Vec<Value> =
+        (0..50).map(|n| say::user(&format!("the boathouse is number {n}."))).collect();
+    daemon.append(&session, &messages);
+    let search = format!("/v1/sessions/{session}/search?q=boathouse");
+    let indexed = || (daemon.client().get(&search).ok()["complete"] == true).then_some(());
+    until(PATIENCE, indexed).expect("the start needs no message for the index");
+    assert!(daemon.terminate().success());
+    let database = databases(daemon.home.path()).pop().expect("a database");
+    let (mut bytes, needle) = (fs::read(&database).unwrap(), b"the boathouse is number 37.");
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[at] ^= 1;
+    let modified = fs::metadata(&database).unwrap().modified().unwrap();
+    fs::write(&database, &bytes).unwrap();
+    fs::File::options().write(true).open(&database).unwrap().set_modified(modified).unwrap();
+    daemon.start();
+    let health = || daemon.client().get("/health").ok();
+    let told = until(PATIENCE, || Some(health()).filter(|health| health["status"] == "degraded"));
+    let told = told.expect("the check finds it")["detail"].to_string();
+    assert!(told.contains("of messages is corrupted"), "{told}");
+    let doctor = Command::new(binary("bethink"))
+        .args(["doctor", "--json"])
+        .env_clear()
+        .env("HOME", daemon.home.scratch().join("person"))
+        .env("BETHINK_HOME", daemon.home.path())
+        .output()
+        .unwrap();
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains("of messages is corrupted"), "{doctor}");
+    daemon.terminate();
+    daemon.start();
+    assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 49, "the rest is whole");
+    tells_of_damage(&daemon);
 }
 
 /// Checks that the daemon works, and that `/health` reports the damage.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bethink_service::{ServiceContext, at_low_priority};
+use bethink_store::StoreResult;
 use bethink_store_sqlite::{OpenReport, SqliteStore};
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 /// Time between two checks, in microseconds.
 const EVERY: i64 = 24 * 3600 * 1_000_000;
@@ -25,8 +27,8 @@ impl DailyCheck {
         Self { cx, store, next: Arc::new(AtomicI64::new(i64::MAX)) }
     }
 
-    /// Plans the next check of a database that was opened now.
-    pub(crate) fn plan(&self, opened: &OpenReport) {
+    /// Plans the next check of a database that was opened now. Starts it if it is due.
+    pub(crate) fn plan(&self, opened: &OpenReport) -> Option<JoinHandle<()>> {
         let now = self.cx.now().0;
         let next = match self.store.checked_at() {
             _ if opened.check_due => now,
@@ -35,23 +37,29 @@ impl DailyCheck {
             None => now,
         };
         self.next.store(next, Ordering::Relaxed);
-        self.run_if_due();
+        self.run_if_due()
     }
 
     /// Starts the check if it is due.
-    pub(crate) fn run_if_due(&self) {
+    pub(crate) fn run_if_due(&self) -> Option<JoinHandle<()>> {
         let now = self.cx.now().0;
         let due = self.next.load(Ordering::Relaxed);
         let is_mine = || {
             let next = now + EVERY;
             self.next.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         };
-        if now >= due && is_mine() {
-            self.cx.spawn(self.clone().run());
-        }
+        (now >= due && is_mine()).then(|| self.cx.spawn(self.clone().run()))
     }
 
     async fn run(self) {
+        if let Err(error) = self.check().await {
+            tracing::warn!(%error, "could not check the database; it is tried again tomorrow");
+        }
+    }
+
+    async fn check(&self) -> StoreResult<()> {
+        // If this check does not end, the next start repeats it.
+        self.store.forget_checked()?;
         let (store, stop, runtime) =
             (self.store.clone(), self.cx.stopping().clone(), Handle::current());
         // SQLite's thread for this connection inherits the low priority.
@@ -63,13 +71,122 @@ impl DailyCheck {
                 }
             })
         });
-        let stored = match checked.await {
-            Ok(Some(Ok(_))) => self.store.note_checked(self.cx.now()),
-            Ok(Some(Err(error))) => Err(error),
-            Ok(None) | Err(_) => return,
-        };
-        if let Err(error) = stored {
-            tracing::warn!(%error, "could not check the database; it is tried again tomorrow");
+        let Ok(Some(checked)) = checked.await else { return Ok(()) };
+        checked?;
+        self.store.note_checked(self.cx.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+    use std::path::Path;
+
+    use bethink_config::Settings;
+    use bethink_service::Clock;
+    use bethink_store_sqlite::Options;
+    use bethink_transcript::UnixMicros;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A clock that only tests move.
+    #[derive(Debug)]
+    struct TestClock(AtomicI64);
+
+    impl Clock for TestClock {
+        fn now(&self) -> UnixMicros {
+            UnixMicros(self.0.load(Ordering::Relaxed))
         }
+    }
+
+    /// A home whose daemon was started.
+    struct Started {
+        clock: Arc<TestClock>,
+        opened: OpenReport,
+        check: DailyCheck,
+    }
+
+    impl Started {
+        async fn at(home: &Path, now: i64) -> Self {
+            let clock = Arc::new(TestClock(AtomicI64::new(now)));
+            let options = Options::new(clock.now());
+            let (store, opened) =
+                SqliteStore::open(&home.join("bethink.db"), options).await.unwrap();
+            let shared: Arc<dyn Clock> = clock.clone();
+            let cx = ServiceContext::new(Settings::at(home), shared, Arc::new(store.clone()));
+            Self { clock, opened, check: DailyCheck::new(cx, store) }
+        }
+
+        /// Plans the next check; whether one was due at once and ended.
+        async fn checks_at_once(&self) -> bool {
+            ended(self.check.plan(&self.opened)).await
+        }
+
+        async fn checks_at(&self, now: i64) -> bool {
+            self.clock.0.store(now, Ordering::Relaxed);
+            ended(self.check.run_if_due()).await
+        }
+
+        async fn stop(self) {
+            self.check.cx.stop().await;
+            self.check.cx.store().close().await.unwrap();
+        }
+    }
+
+    async fn ended(check: Option<JoinHandle<()>>) -> bool {
+        match check {
+            Some(check) => check.await.is_ok(),
+            None => false,
+        }
+    }
+
+    const NOW: i64 = 1_700_000_000_000_000;
+
+    #[tokio::test]
+    async fn a_check_runs_once_a_day_however_often_something_is_appended() {
+        let home = TempDir::new().unwrap();
+        let started = Started::at(home.path(), NOW).await;
+        assert!(!started.checks_at(NOW + 9 * EVERY).await, "nothing is planned yet");
+        started.clock.0.store(NOW, Ordering::Relaxed);
+        assert!(!started.checks_at_once().await, "a new database");
+        assert!(!started.checks_at(NOW + EVERY - 1).await);
+        assert!(started.checks_at(NOW + EVERY).await);
+        assert_eq!(started.check.store.checked_at(), Some(UnixMicros(NOW + EVERY)));
+        assert!(!started.checks_at(NOW + 2 * EVERY - 1).await);
+        assert!(started.checks_at(NOW + 2 * EVERY).await);
+        started.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_start_knows_the_last_check() {
+        let home = TempDir::new().unwrap();
+        Started::at(home.path(), NOW).await.stop().await;
+        let second = Started::at(home.path(), NOW + 1).await;
+        assert!(second.checks_at_once().await, "none is known");
+        second.stop().await;
+        let third = Started::at(home.path(), NOW + EVERY).await;
+        assert!(!third.checks_at_once().await, "less than a day ago");
+        assert!(third.checks_at(NOW + EVERY + 1).await);
+        third.stop().await;
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_check_is_repeated_after_the_next_start() {
+        let home = TempDir::new().unwrap();
+        let first = Started::at(home.path(), NOW).await;
+        first.check.store.note_checked(UnixMicros(NOW)).unwrap();
+        // As after a crash, while the check of today was done already.
+        let crashed = Started { opened: OpenReport { check_due: true, ..first.opened }, ..first };
+        crashed.check.cx.stopping().cancel();
+        assert!(crashed.checks_at_once().await, "it ends soon");
+        assert_eq!(crashed.check.store.checked_at(), None, "but it is not done");
+        crashed.stop().await;
+        let second = Started::at(home.path(), NOW + 1).await;
+        assert!(!second.opened.check_due, "the stop was clean");
+        assert!(second.checks_at_once().await);
+        assert_eq!(second.check.store.checked_at(), Some(UnixMicros(NOW + 1)));
+        second.stop().await;
     }
 }

@@ -71,7 +71,8 @@ impl Daemon {
                  when this is fixed"
             )
         });
-        let problems: Vec<String> = fault.into_iter().chain(damage).collect();
+        let memories = self.memories.damage();
+        let problems: Vec<String> = fault.into_iter().chain(damage).chain(memories).collect();
         api::Health {
             status: match problems[..] {
                 [] => api::HealthStatus::Ok,

@@ -30,6 +30,7 @@ async fn every_file_comes_with_its_type_and_the_strict_headers() {
         assert_eq!(answer.status(), 200, "{path}");
         assert_eq!(header(&answer, "x-content-type-options"), "nosniff");
         assert_eq!(header(&answer, "referrer-policy"), "no-referrer");
+        assert_eq!(header(&answer, "x-frame-options"), "DENY");
         assert_eq!(header(&answer, "cross-origin-opener-policy"), "same-origin");
         assert_eq!(header(&answer, "cross-origin-resource-policy"), "same-origin");
         let policy = header(&answer, "content-security-policy");

@@ -7,6 +7,7 @@ use bethink_api::MemoryAuthor;
 use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, WriteOutcome};
 use bethink_service::{Result, ServiceError, blocking};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
+use bethink_transcript::UnixMicros;
 use bytes::Bytes;
 
 use crate::directory::MemoryDirectory;
@@ -66,13 +67,15 @@ impl MemoryService {
                 self.keep_found(directory, &write.file, content, note).await?;
             }
         }
-        let hash = match tried {
-            WriteOutcome::Done { hash, .. } => hash.to_string(),
-            WriteOutcome::Removed { .. } => String::new(),
+        // The version has the file's time, which shows later whether someone else saved the file.
+        let (hash, at) = match tried {
+            WriteOutcome::Done { hash, stat, .. } => (hash.to_string(), stat.modified),
+            WriteOutcome::Removed { .. } => (String::new(), self.cx.now()),
             _ => return Ok(tried),
         };
         let content = write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes()));
-        self.keep_version(directory, &write.file, hash, content, write.author.clone()).await?;
+        let author = write.author.clone();
+        self.keep_version(directory, &write.file, hash, content, author, at).await?;
         directory.touched(&write.file);
         Ok(tried)
     }
@@ -92,7 +95,7 @@ impl MemoryService {
         }
         let author = Author { by: MemoryAuthor::Found, session: None, note: note.to_owned() };
         let content = Some(Bytes::copy_from_slice(&content.bytes));
-        self.keep_version(directory, file, hash, content, author).await
+        self.keep_version(directory, file, hash, content, author, self.cx.now()).await
     }
 
     async fn keep_version(
@@ -102,9 +105,9 @@ impl MemoryService {
         hash: String,
         content: Option<Bytes>,
         Author { by, session, note }: Author,
+        at: UnixMicros,
     ) -> Result<()> {
         let (directory, file, author) = (directory.key.clone(), file.path(), by);
-        let at = self.cx.now();
         let version =
             NewMemoryVersion { directory, file, hash, content, author, session, note, at };
         Ok(self.cx.store().add_memory_versions(vec![version]).await?)

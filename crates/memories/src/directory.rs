@@ -75,6 +75,9 @@ pub struct MemoryDirectory {
     watched: bool,
     /// Whether a task reads the directory again at each signal.
     followed: AtomicBool,
+    /// Damaged files, with the time of their last change.
+    pub(crate) damaged: Mutex<BTreeMap<DirectoryFile, UnixMicros>>,
+    pub(crate) opened: UnixMicros,
     clock: Arc<dyn Clock>,
 }
 
@@ -105,6 +108,8 @@ impl MemoryDirectory {
             woken,
             watcher,
             followed: AtomicBool::new(false),
+            damaged: Mutex::default(),
+            opened: clock.now(),
             clock,
         }
     }

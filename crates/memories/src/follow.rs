@@ -43,15 +43,18 @@ impl MemoryService {
         }
     }
 
-    /// Cleans up after an earlier daemon, then reads the directory at each signal, while the directory is in use.
+    /// Looks for damage, cleans up after an earlier daemon, then reads the directory at each signal, while the directory is in use.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));
         self.cx.spawn(async move {
-            if let Some(directory) = directory.upgrade()
-                && let Err(error) = memories.sweep(&directory).await
-            {
-                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after interrupted writes");
+            if let Some(directory) = directory.upgrade() {
+                if let Err(error) = memories.find_damage(&directory).await {
+                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not look for damaged memories");
+                }
+                if let Err(error) = memories.sweep(&directory).await {
+                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after interrupted writes");
+                }
             }
             loop {
                 tokio::select! {

@@ -7,10 +7,11 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`history`] → [`remember`] → [`proposals`] →
+//! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
 //! [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
 mod change;
+mod damage;
 mod directory;
 mod dream;
 mod extract;

@@ -76,6 +76,10 @@ impl MemoryProject {
         locked(&self.followers).iter().copied().collect()
     }
 
+    pub(crate) fn directories(&self) -> [&Arc<MemoryDirectory>; 2] {
+        Scope::ALL.map(|scope| self.directory(scope))
+    }
+
     pub fn directory(&self, scope: Scope) -> &Arc<MemoryDirectory> {
         match scope {
             Scope::Private => &self.private,
@@ -102,6 +106,10 @@ struct KnownProjects {
 }
 
 impl ProjectRegistry {
+    pub(crate) fn in_use(&self) -> Vec<Arc<MemoryProject>> {
+        locked(&self.known).ready.values().map(|(_, project)| Arc::clone(project)).collect()
+    }
+
     /// Closes a project; the next request opens it again.
     pub(crate) fn forget(&self, root: &Path) {
         let mut known = locked(&self.known);

@@ -9,6 +9,7 @@ use bethink_service::{Result, ServiceError, rfc3339};
 
 use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
+use crate::refused::text_of;
 use crate::service::MemoryService;
 
 /// Maximum number of topics per page.
@@ -91,10 +92,10 @@ impl MemoryService {
     pub async fn memory(&self, project_dir: &str, scope: Scope, name: &str) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
         let (directory, file) = (project.directory(scope), file_of(name)?);
-        match directory.read_text(&file).await? {
-            Some((text, hash)) => Ok(MemoryText { text, etag: hash.to_string() }),
-            None => Err(no_file(directory, &file)),
-        }
+        let content = directory.read_file(&file).await?.ok_or_else(|| no_file(directory, &file))?;
+        self.note_if_damaged(directory, &file, &content).await?;
+        let (text, hash) = text_of(&file, content)?;
+        Ok(MemoryText { text, etag: hash.to_string() })
     }
 }
 

@@ -23,7 +23,7 @@ pub struct MemoryService {
 
 #[derive(Debug, Default)]
 pub(crate) struct MemoryState {
-    projects: ProjectRegistry,
+    pub(crate) projects: ProjectRegistry,
     /// When to check again whether a dream is due, by directory.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
 }

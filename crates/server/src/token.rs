@@ -137,6 +137,15 @@ mod tests {
     }
 
     #[test]
+    fn a_home_that_others_can_read_is_made_private() {
+        let (_dir, home) = home();
+        fs::create_dir(home.path()).unwrap();
+        fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
+        of(&home).unwrap();
+        assert_eq!(mode(home.path()), 0o700);
+    }
+
+    #[test]
     fn another_home_has_another_token() {
         let ((_a, one), (_b, two)) = (home(), home());
         assert!(!of(&one).unwrap().is(of(&two).unwrap().expose().as_bytes()));

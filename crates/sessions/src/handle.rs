@@ -185,6 +185,16 @@ impl SessionHandle {
         *locked(&self.evicted) = Some(evicted);
     }
 
+    /// Drops the state of a session that is too large to stay in memory, even while others use the handle. Does nothing if
+    /// the state is locked.
+    pub(crate) fn evict(&self) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        if let Some(loaded) = state.take() {
+            self.note_evicted(EvictedSession::of(&loaded, loaded.state.history.weight()));
+            self.weigh(0);
+        }
+    }
+
     /// Counts messages of an evicted session; returns `None` when it is time to load it. The caller holds the lock of
     /// the state, so no other task loads it meanwhile. A later load reads these messages from the store.
     pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {

@@ -122,6 +122,11 @@ impl SessionService {
             self.note_level(handle, &loaded.state.thresholds, loaded.estimated());
             self.stage_if_due(handle, &loaded);
             self.tell(&SessionEvent::Settled { handle, loaded: &loaded });
+            let is_too_large = loaded.state.history.weight() > MAX_LOAD_BYTES;
+            drop(loaded);
+            if is_too_large {
+                handle.evict();
+            }
         }
         handle.noted_level()
     }
@@ -376,6 +381,28 @@ mod tests {
         let loaded = home.sessions.lock(&handle().await).await.unwrap();
         assert_eq!((loaded.session.last_seq, loaded.messages().len()), (Seq(4), 4));
         drop(loaded);
+        home.close().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_session_that_is_too_large_leaves_memory_even_while_it_is_in_use() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[]).await;
+        // The memory budget only applies to handles that nobody uses.
+        let used = home.sessions.handle(id).await.unwrap();
+        let message = json!({ "role": "user", "content": "x".repeat(MAX_LOAD_BYTES / 2) });
+        let body = json!({ "messages": [message] }).to_string();
+        let mut tokens = 0;
+        for number in 1..=3 {
+            let level = home.sessions.append(id, body.clone().into(), None).await.unwrap().context;
+            tokens = tokens.max(level.tokens / number);
+            assert_eq!(level.tokens, number * tokens, "each message counts");
+        }
+        assert!(used.state.lock().await.is_none());
+        assert!(used.weight() < MAX_LOAD_BYTES / 2, "{} bytes", used.weight());
+        assert_eq!(home.sessions.lock(&used).await.unwrap().messages().len(), 3);
+        drop(used);
         home.close().await;
     }
 

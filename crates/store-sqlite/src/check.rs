@@ -59,6 +59,11 @@ impl SqliteStore {
         files::checked_at(&self.path)
     }
 
+    /// Removes the time of the last check.
+    pub fn forget_checked(&self) -> StoreResult<()> {
+        files::unmark_checked(&self.path).map_err(|error| StoreError::of_file(&error))
+    }
+
     /// Stores the time of a check.
     pub fn note_checked(&self, at: UnixMicros) -> StoreResult<()> {
         files::mark_checked(&self.path, at).map_err(|error| StoreError::of_file(&error))

@@ -115,6 +115,10 @@ pub(crate) fn mark_checked(path: &Path, at: UnixMicros) -> io::Result<()> {
     write_synced(&beside(path, ".checked"), at.0.to_string().as_bytes())
 }
 
+pub(crate) fn unmark_checked(path: &Path) -> io::Result<()> {
+    remove(&beside(path, ".checked"))
+}
+
 pub(crate) fn checked_at(path: &Path) -> Option<UnixMicros> {
     fs::read_to_string(beside(path, ".checked")).ok()?.parse().ok().map(UnixMicros)
 }

@@ -119,6 +119,18 @@ async fn a_file_cut_off_keeps_its_beginning() {
     goes_on(&store).await;
 }
 
+/// SQLite itself ignores bytes behind the last page.
+#[tokio::test]
+async fn a_file_of_another_size_than_at_the_last_stop_is_damaged() {
+    let home = Home::filled(20).await;
+    let length = size(&home);
+    overwrite(&home, length, &garbage(PAGE as usize));
+    let (store, damage) = recovered(&home).await;
+    assert!(damage.reason.contains("at the last clean shutdown"), "{}", damage.reason);
+    assert_eq!(rows(&damage, "messages"), 20);
+    goes_on(&store).await;
+}
+
 #[tokio::test]
 async fn a_lost_beginning_is_lent_by_a_fresh_file() {
     let home = Home::filled(2000).await;

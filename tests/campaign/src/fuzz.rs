@@ -6,6 +6,7 @@
 //! Reading order: [`targets`] → [`corpus`] → `mutate` → [`run`].
 
 pub mod corpus;
+mod git_objects;
 mod git_output;
 pub(crate) mod mutate;
 mod settings_files;
@@ -13,10 +14,11 @@ pub mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bethink_harness::Rng;
 
+use crate::limit::AttackLimit;
 use corpus::Corpus;
 use targets::FuzzTarget;
 
@@ -51,13 +53,13 @@ enum Step {
     Ended(Tried),
 }
 
-/// Gives mutated examples to the target for this long. The examples themselves come first.
-pub fn run(target: &FuzzTarget, budget: Duration, seed: u64) -> FuzzTally {
+/// Gives mutated examples to the target. The examples themselves come first.
+pub fn run(target: &FuzzTarget, limit: AttackLimit, seed: u64) -> FuzzTally {
     let corpus = Corpus::of(target.name);
     let (steps, received) = channel();
     let check = target.check;
     // A thread that hangs can't be ended. It is left behind, and the program ends without it.
-    std::thread::spawn(move || work(check, &corpus.examples, budget, seed, &steps));
+    std::thread::spawn(move || work(check, &corpus.examples, limit, seed, &steps));
     let (mut tally, mut current) = (FuzzTally::default(), Vec::new());
     loop {
         match received.recv_timeout(HANG) {
@@ -72,11 +74,17 @@ pub fn run(target: &FuzzTarget, budget: Duration, seed: u64) -> FuzzTally {
     }
 }
 
-fn work(check: fn(&[u8]), examples: &[Vec<u8>], budget: Duration, seed: u64, steps: &Sender<Step>) {
-    let (mut rng, end) = (Rng::new(seed), Instant::now() + budget);
+fn work(
+    check: fn(&[u8]),
+    examples: &[Vec<u8>],
+    limit: AttackLimit,
+    seed: u64,
+    steps: &Sender<Step>,
+) {
+    let mut rng = Rng::new(seed);
     let mutated = std::iter::repeat_with(|| mutate::mutated(&mut rng, examples, MAX_INPUT));
-    for input in examples.iter().cloned().chain(mutated) {
-        if Instant::now() > end || steps.send(Step::Begins(input.clone())).is_err() {
+    for (input, done) in examples.iter().cloned().chain(mutated).zip(0..) {
+        if !limit.allows(done) || steps.send(Step::Begins(input.clone())).is_err() {
             return;
         }
         if steps.send(Step::Ended(tried(check, &input))).is_err() {
@@ -133,15 +141,13 @@ impl FuzzTally {
 mod tests {
     use super::*;
 
-    const A_WHILE: Duration = Duration::from_millis(300);
-
     #[test]
     fn a_panic_is_found_and_saved() {
         let target = FuzzTarget {
             name: "test",
             check: |input| assert!(!input.contains(&b'!'), "an exclamation mark"),
         };
-        let tally = run(&target, Duration::from_secs(2), 1);
+        let tally = run(&target, AttackLimit::new(Duration::from_secs(2), u64::MAX), 1);
         let first = tally.findings.first().expect("a finding");
         assert!(first.contains("an exclamation mark"), "{first}");
         let path = first.rsplit(": ").next().expect("a path");
@@ -152,15 +158,19 @@ mod tests {
     fn slow_code_is_found() {
         let target =
             FuzzTarget { name: "test", check: |_| while processor_time() < SLOW + SLOW {} };
-        assert!(!run(&target, A_WHILE, 1).findings.is_empty());
+        assert!(
+            !run(&target, AttackLimit::new(Duration::from_millis(300), u64::MAX), 1)
+                .findings
+                .is_empty()
+        );
     }
 
     #[test]
     fn every_parser_takes_its_examples_and_what_becomes_of_them() {
         for target in targets::ALL {
-            let tally = run(&target, A_WHILE, 7);
+            let tally = run(&target, AttackLimit::new(HANG, 50), 7);
             assert!(tally.findings.is_empty(), "{:?}", tally.findings);
-            assert!(tally.inputs > 2, "{}: {} inputs", target.name, tally.inputs);
+            assert_eq!(tally.inputs, 50, "{}", target.name);
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Attacks bethink, and counts what broke: kills, power cuts, disk faults, flipped bits, hostile requests, fuzzing.
+//! Attacks bethink, and counts what broke: kills, power cuts, disk faults, flipped bits, load, hostile requests,
+//! fuzzing.
 //!
 //! Each part runs the real daemon, or the parsers that read text from outside, for a share of the time that is given. What the
 //! daemon promises, and what it does not, is in `docs/promises.md`.
 //!
-//! Reading order: [`report`] → [`fuzz`] → [`power`] → [`faults`] → [`flips`] → [`requests`] → [`parts`].
+//! Reading order: [`limit`] → [`report`] → [`fuzz`] → [`power`] → [`faults`] → [`flips`] → [`load`] → [`requests`] → [`parts`].
 
 // A campaign that cannot go on ends the program.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -11,6 +12,8 @@
 pub mod faults;
 pub mod flips;
 pub mod fuzz;
+pub mod limit;
+pub mod load;
 pub mod parts;
 pub mod power;
 pub mod report;

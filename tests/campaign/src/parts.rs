@@ -1,11 +1,12 @@
 //! The attacks, and what share of the time each one gets.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bethink_harness::kill_loop;
 
+use crate::limit::AttackLimit;
 use crate::report::AttackResult;
-use crate::{faults, flips, fuzz, power, requests};
+use crate::{faults, flips, fuzz, load, power, requests};
 
 /// An attack.
 #[derive(Clone, Copy, Debug)]
@@ -13,21 +14,22 @@ pub struct Part {
     pub name: &'static str,
     /// Share of the campaign's time, in percent.
     pub share: u32,
-    pub run: fn(Duration, u64) -> Vec<AttackResult>,
+    pub run: fn(AttackLimit, u64) -> Vec<AttackResult>,
 }
 
-pub const ALL: [Part; 6] = [
-    Part { name: "kills", share: 25, run: kills },
-    Part { name: "power", share: 25, run: power::run },
+pub const ALL: [Part; 7] = [
+    Part { name: "kills", share: 22, run: kills },
+    Part { name: "power", share: 22, run: power::run },
     Part { name: "faults", share: 10, run: faults::run },
     Part { name: "flips", share: 10, run: flips::run },
-    Part { name: "requests", share: 5, run: requests::run },
-    Part { name: "fuzz", share: 25, run: fuzz },
+    Part { name: "load", share: 10, run: load::run },
+    Part { name: "requests", share: 4, run: requests::run },
+    Part { name: "fuzz", share: 22, run: fuzz },
 ];
 
-fn kills(budget: Duration, seed: u64) -> Vec<AttackResult> {
+fn kills(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
     let start = Instant::now();
-    let tally = kill_loop::run_for(budget, seed);
+    let tally = kill_loop::run_while(seed, |done| limit.allows(done as u64));
     let median = tally.restart_median().as_millis();
     let mut broken = tally.audit.wrong;
     broken.extend(tally.refused);
@@ -41,11 +43,11 @@ fn kills(budget: Duration, seed: u64) -> Vec<AttackResult> {
     }]
 }
 
-fn fuzz(budget: Duration, seed: u64) -> Vec<AttackResult> {
-    let each = budget / u32::try_from(fuzz::targets::ALL.len()).unwrap_or(u32::MAX);
+fn fuzz(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
+    let each = limit.left() / u32::try_from(fuzz::targets::ALL.len()).unwrap_or(u32::MAX);
     let result = |target: &fuzz::targets::FuzzTarget| {
         let start = Instant::now();
-        let tally = fuzz::run(target, each, seed);
+        let tally = fuzz::run(target, limit.within(each), seed);
         let (slowest, mb) = (tally.slowest.as_millis(), tally.bytes >> 20);
         AttackResult {
             attack: format!("fuzz {}", target.name),

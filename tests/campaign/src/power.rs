@@ -15,6 +15,7 @@ pub mod mounted;
 
 use std::time::{Duration, Instant};
 
+use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 use cuts::{CutTally, Recording};
 
@@ -23,16 +24,16 @@ const RECORDED: u32 = 6;
 /// The longest workload, because each cut checks all of it.
 const LONGEST: Duration = Duration::from_secs(12);
 
-/// Records workloads and cuts the power, for as long as this.
-pub fn run(budget: Duration, seed: u64) -> Vec<AttackResult> {
+/// Records workloads and cuts the power.
+pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
     if let Err(why) = mounted::is_possible() {
         return vec![AttackResult::not_run("power cuts", &why)];
     }
     let (start, mut tally, mut round) = (Instant::now(), CutTally::default(), seed);
-    while start.elapsed() < budget {
-        let recording = Recording::make((budget / RECORDED).min(LONGEST), round);
-        let left = budget.saturating_sub(start.elapsed()).min(budget / 2);
-        recording.cut_for(left, round, &mut tally);
+    let time = limit.left();
+    while limit.allows(tally.cuts) {
+        let recording = Recording::make((time / RECORDED).min(LONGEST), round);
+        recording.cut_power(limit.within(time / 2), round, &mut tally);
         round += 1;
     }
     tally.rows(start.elapsed())

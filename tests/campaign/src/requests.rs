@@ -2,13 +2,14 @@
 //!
 //! No answer is an internal error, no stranger gets in, and the daemon goes on.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bethink_harness::{Client, Daemon, Request, Rng, http, say};
 use serde_json::{Value, json};
 
 use crate::fuzz::corpus::Corpus;
 use crate::fuzz::mutate::mutated;
+use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 
 /// The largest body.
@@ -42,10 +43,10 @@ struct Attack {
     tally: RequestTally,
 }
 
-pub fn run(budget: Duration, seed: u64) -> Vec<AttackResult> {
+pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
     let (start, mut rng) = (Instant::now(), Rng::new(seed));
     let mut attack = Attack::new();
-    while start.elapsed() < budget {
+    while limit.allows(attack.tally.sent) {
         match rng.below(4) {
             0 => attack.stranger(&mut rng),
             1 => attack.bytes(&mut rng),

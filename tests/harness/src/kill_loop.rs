@@ -62,30 +62,28 @@ impl std::fmt::Display for Tally {
 
 /// Kills a daemon `cycles` times while clients make every kind of write, and looks for everything that was acknowledged.
 pub fn run(cycles: usize, seed: u64) -> Tally {
-    let (mut tally, mut rng) = (Tally::default(), Rng::new(seed));
-    while tally.cycles < cycles {
-        round((cycles - tally.cycles).min(CYCLES_OF_A_HOME), &mut rng, &mut tally);
-    }
-    tally
+    run_while(seed, |done| done < cycles)
 }
 
-/// The same for as long as this.
-pub fn run_for(budget: Duration, seed: u64) -> Tally {
-    let (mut tally, mut rng, start) = (Tally::default(), Rng::new(seed), Instant::now());
-    while start.elapsed() < budget {
-        round(CYCLES_OF_A_HOME, &mut rng, &mut tally);
+/// The same, as long as `goes_on` is true of the number of kills.
+pub fn run_while(seed: u64, goes_on: impl Fn(usize) -> bool) -> Tally {
+    let (mut tally, mut rng) = (Tally::default(), Rng::new(seed));
+    while goes_on(tally.cycles) {
+        round(&goes_on, &mut rng, &mut tally);
     }
     tally
 }
 
 /// Uses one home.
-fn round(cycles: usize, rng: &mut Rng, tally: &mut Tally) {
+fn round(goes_on: impl Fn(usize) -> bool, rng: &mut Rng, tally: &mut Tally) {
     let mut daemon = Daemon::fresh();
     let dir = daemon.home.scratch().to_path_buf();
     let clock = WriteClock::default();
     let writer = |n| Writer::new(&format!("w{n}"), &dir, &mut daemon.client(), rng.draw(), &clock);
     let mut writers: Vec<Writer> = (0..WRITERS).map(writer).collect();
-    for _ in 0..cycles {
+    let last = tally.cycles + CYCLES_OF_A_HOME;
+    while tally.cycles < last && goes_on(tally.cycles) {
+        tally.cycles += 1;
         let enough = 1 + rng.below(MOST_ACKNOWLEDGED);
         let spin = LONGEST_SPIN.mul_f64(rng.below(1000) as f64 / 1000.0);
         cycle(&mut daemon, &mut writers, enough, spin);
@@ -102,7 +100,6 @@ fn round(cycles: usize, rng: &mut Rng, tally: &mut Tally) {
         let refused = writer.refused.iter().map(|a| format!("{}: {}", a.status, a.brief()));
         tally.refused.extend(refused);
     }
-    tally.cycles += cycles;
 }
 
 /// Lets the writers write until `enough` writes are acknowledged, then kills the daemon.

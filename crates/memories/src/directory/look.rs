@@ -119,6 +119,8 @@ impl MemoryDirectory {
             return Ok(());
         };
         seen.insert(file.clone(), FileSeen { stamp: content.stat.stamp, at });
+        // A file that was saved is no longer damaged.
+        locked(&self.damaged).retain(|known, at| known != file || *at == content.stat.modified);
         self.show(|shown| match file {
             DirectoryFile::Index => {
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
@@ -133,6 +135,7 @@ impl MemoryDirectory {
 
     fn forget(&self, file: &DirectoryFile, seen: &mut BTreeMap<DirectoryFile, FileSeen>) {
         seen.remove(file);
+        locked(&self.damaged).remove(file);
         self.show(|shown| match file {
             DirectoryFile::Index => shown.index = None,
             DirectoryFile::Topic(name) => drop(shown.topics.remove(name)),

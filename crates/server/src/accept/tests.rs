@@ -219,11 +219,19 @@ async fn half_a_head_does_not_hold_up_a_stop() {
 #[tokio::test]
 async fn the_drain_has_a_deadline() {
     let settings = DaemonSettings { drain_ms: 50, ..DaemonSettings::default() };
-    let house = House::open(&settings, routes());
-    let slow = house.request(Listener::Tcp, "/slow").await;
-    let mut half = house.client(Listener::Tcp);
-    half.write_all(b"GET / HT").await.unwrap();
-    let stopped = tokio::time::timeout(Duration::from_secs(5), house.close()).await;
-    assert!(stopped.is_ok(), "the drain did not end");
-    drop((slow, half));
+    let begun = Arc::new(Notify::new());
+    let begins = Arc::clone(&begun);
+    let endless = move || async move {
+        begins.notify_one();
+        std::future::pending::<()>().await;
+    };
+    let house = House::open(&settings, Router::new().route("/endless", get(endless)));
+    let mut endless = house.request(Listener::Tcp, "/endless").await;
+    begun.notified().await;
+    let closed = async {
+        house.close().await;
+        rest(&mut endless).await
+    };
+    let closed = tokio::time::timeout(Duration::from_secs(5), closed).await;
+    assert_eq!(closed.as_deref(), Ok(""), "the request was dropped without an answer");
 }

@@ -9,7 +9,7 @@ use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, json, text};
 use bytes::Bytes;
 
-use super::{git_output, settings_files};
+use super::{git_objects, git_output, settings_files};
 
 /// A parser under test.
 #[derive(Clone, Copy, Debug)]
@@ -20,12 +20,13 @@ pub struct FuzzTarget {
     pub check: fn(&[u8]),
 }
 
-pub const ALL: [FuzzTarget; 8] = [
+pub const ALL: [FuzzTarget; 9] = [
     FuzzTarget { name: "session-file", check: session_file },
     FuzzTarget { name: "sse", check: sse },
     FuzzTarget { name: "front-matter", check: front_matter },
     FuzzTarget { name: "json-spans", check: json_spans },
     FuzzTarget { name: "markdown", check: markdown },
+    FuzzTarget { name: "git-objects", check: git_objects::check },
     FuzzTarget { name: "git-output", check: git_output::check },
     FuzzTarget { name: "hook-input", check: hook_input },
     FuzzTarget { name: "settings-files", check: settings_files::check },

@@ -12,11 +12,14 @@ use tempfile::TempDir;
 use super::control::ControlWriter;
 use super::log_disk::{DiskLog, LogDisk};
 use super::mounted::{MountedDisk, unmount};
+use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 
 /// Size of the disk. It is copied for each cut.
 const DISK: usize = 64 << 20;
 const WRITERS: usize = 4;
+/// Cuts in one recording, before another one is made.
+const CUTS_OF_A_RECORDING: u64 = 100;
 
 /// A workload on a disk that logged it.
 #[derive(Debug)]
@@ -32,12 +35,15 @@ pub struct Recording {
 /// The results of all cuts.
 #[derive(Debug, Default)]
 pub struct CutTally {
-    cuts: u64,
+    pub cuts: u64,
     acknowledged: u64,
     audit: Audit,
     /// Cuts in which a control lost lines.
     synced_lost: u64,
     unsynced_lost: u64,
+    /// Cuts in which SQLite with `synchronous = OFF` lost rows, and those in which it had rows to lose.
+    off_lost: u64,
+    off_due: u64,
 }
 
 impl Recording {
@@ -62,17 +68,19 @@ impl Recording {
         workload(&daemon, &mut writers, &mut control, &disk, time);
         daemon.kill9();
         let log = disk.log(base);
+        control.close();
         drop(mounted);
         unmount(&of("fuse"));
         Self { dir, log, from, writers, control }
     }
 
-    /// Cuts the power at random moments, for this long.
-    pub fn cut_for(&self, budget: Duration, seed: u64, tally: &mut CutTally) {
-        let (start, mut rng) = (Instant::now(), Rng::new(seed));
+    /// Cuts the power at random moments.
+    pub fn cut_power(&self, limit: AttackLimit, seed: u64, tally: &mut CutTally) {
+        let mut rng = Rng::new(seed);
+        let last = tally.cuts + CUTS_OF_A_RECORDING;
         tally.acknowledged += self.writers.iter().map(|w| w.acknowledged).sum::<u64>();
         let all = self.log.len().saturating_sub(self.from as usize);
-        while start.elapsed() < budget {
+        while tally.cuts < last && limit.allows(tally.cuts) {
             let moment = self.from + rng.below(all + 1) as u64;
             self.cut(moment, &mut rng, tally);
         }
@@ -89,6 +97,8 @@ impl Recording {
         let loss = self.control.loss(&disk, moment);
         tally.synced_lost += u64::from(loss.synced);
         tally.unsynced_lost += u64::from(loss.unsynced);
+        tally.off_lost += u64::from(loss.off);
+        tally.off_due += u64::from(loss.is_due);
         match Home::at(&disk.join("home")).try_start() {
             Ok(daemon) => tally.audit.add(self.audit(daemon, moment)),
             Err(exit) => tally.audit.wrong.push(format!("cut at {moment}: {exit:?}")),
@@ -145,18 +155,20 @@ fn sync_disk(place: &std::path::Path) {
 impl CutTally {
     pub fn rows(self, took: Duration) -> Vec<AttackResult> {
         let cuts = self.cuts;
-        let control = |attack: &str, lost: u64, broken: Option<&str>| AttackResult {
+        let control = |attack: &str, cuts: u64, lost: u64, broken: Option<&str>| AttackResult {
             attack: attack.to_owned(),
             size: format!("{cuts} cuts"),
             checks: cuts,
             broken: broken.map(str::to_owned).into_iter().collect(),
             took: Duration::ZERO,
-            note: format!("lost lines in {lost} cuts"),
+            note: format!("lost what was written in {lost} cuts"),
         };
         let kept = (self.synced_lost > 0).then_some("the disk lost what was synced");
         // Otherwise the disk shows nothing.
         let lost = (self.unsynced_lost * 10 < cuts * 9)
             .then_some("the disk kept what was not synced in more than a tenth of the cuts");
+        let off = (self.off_lost < self.off_due)
+            .then_some("the disk kept what SQLite wrote with synchronous = OFF");
         vec![
             AttackResult {
                 attack: "power cuts".to_owned(),
@@ -166,8 +178,9 @@ impl CutTally {
                 took,
                 note: format!("{} writes acknowledged", self.acknowledged),
             },
-            control("  control, synced", self.synced_lost, kept),
-            control("  control, not synced", self.unsynced_lost, lost),
+            control("  control, synced", cuts, self.synced_lost, kept),
+            control("  control, not synced", cuts, self.unsynced_lost, lost),
+            control("  control, SQLite OFF", self.off_due, self.off_lost, off),
         ]
     }
 }
