@@ -227,3 +227,38 @@ async fn a_session_that_was_left_gets_its_own_notes_back_once() {
     assert_eq!(prompt(&settings).await, [1, 1]);
     assert_eq!(prompt(&settings).await, [1, 1], "unchanged notes are attached once");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_without_a_title_gets_that_of_its_notes() {
+    let home = tempfile::tempdir().unwrap();
+    let notes = boot(&home).await;
+    let id = noted(&notes).await;
+    let title = async || notes.sessions.session(id).await.unwrap().title;
+    let found = title().await.unwrap();
+    assert!(found.contains("tide gauge"), "{found}");
+    let renamed = api::PatchSession { title: Some("My own".to_owned()), ..Default::default() };
+    notes.sessions.patch_session(id, renamed).await.unwrap();
+    notes.update_notes(id).await.unwrap();
+    assert_eq!(title().await.as_deref(), Some("My own"));
+    notes.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claude_codes_template_belongs_to_its_layout() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join("person/.claude/session-memory/config");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("template.md"), "# Session Title\n\n# Claude's Own Section\n")
+        .unwrap();
+    for (layout, expect) in [("bethink", false), ("claude", true)] {
+        let mut settings = Settings::at(home.path().join(layout));
+        std::fs::create_dir_all(&settings.home).unwrap();
+        settings.person = Some(home.path().join("person"));
+        settings.memory.layout = layout.to_owned();
+        let notes = open(settings).await;
+        let id = noted(&notes).await;
+        let text = notes.notes(id).await.unwrap().text;
+        assert_eq!(text.contains("# Claude's Own Section"), expect, "{layout}: {text}");
+        notes.cx.stop().await;
+    }
+}
