@@ -9,6 +9,7 @@ mod answer;
 mod begin;
 mod cache;
 mod find;
+mod frame;
 mod parts;
 mod prepare;
 mod queue;
@@ -23,6 +24,7 @@ mod turn;
 mod window;
 mod working_dir;
 
+pub(crate) use frame::RequestFrame;
 pub(crate) use request::{
     AnswerOutcome, ClientKey, GatewayRequest, PromptPart, ProviderResponse, UpstreamPrompt,
 };
