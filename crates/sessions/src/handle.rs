@@ -139,13 +139,14 @@ impl SessionHandle {
         kept.downcast().unwrap_or_default()
     }
 
-    /// Returns the size in bytes: messages, messages in the inbox, facts, and features.
+    /// Returns the size in bytes: messages, messages in the inbox, facts, features, and the last request.
     pub(crate) fn weight(&self) -> usize {
         let features = locked(&self.features);
         let features: usize = features.0.values().map(|feature| feature.weight()).sum();
         let waiting: usize = locked(&self.inbox).iter().map(|message| message.raw().len()).sum();
         let facts = self.facts_weight.load(Ordering::Relaxed);
-        self.weight.load(Ordering::Relaxed) + facts + features + waiting
+        let request = self.last_request.weight();
+        self.weight.load(Ordering::Relaxed) + facts + features + waiting + request
     }
 
     pub(crate) fn weigh(&self, bytes: usize) {

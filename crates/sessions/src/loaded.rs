@@ -97,7 +97,7 @@ impl LoadedSession {
 
     /// Returns the approximate size in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
-        self.state.history.weight() + self.last_request.weight()
+        self.state.history.weight()
     }
 
     /// Returns the current prompt as a prefix for bethink's own requests.
