@@ -15,6 +15,7 @@ mod prepare;
 mod queue;
 mod read_request;
 mod request;
+mod sent;
 mod service;
 mod store;
 #[cfg(test)]

@@ -54,9 +54,9 @@ impl SessionService {
         let mut loaded = self.lock(&handle).await?;
         loaded.require_messages("append the parent's first message, then conclude")?;
         let known = loaded.state.decisions.attachments().iter();
-        let known = known.filter(|a| a.what == WHAT && a.name == id.to_string()).map(|a| a.after);
-        let shown_after = match known.last() {
-            Some(after) => after,
+        let known = known.rev().find(|known| known.what == WHAT && known.name == id.to_string());
+        let shown_after = match known {
+            Some(known) => known.after,
             None => {
                 let after = loaded.session.last_seq;
                 let text = reminder(&child, &summary);

@@ -25,6 +25,7 @@ mod limits;
 mod load;
 mod loaded;
 mod messages;
+mod note_sent;
 mod prefix;
 mod record;
 mod recover;

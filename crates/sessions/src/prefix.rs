@@ -83,11 +83,11 @@ impl SessionPrefix {
     /// Makes a request to `model` with `instruction` at the end of the prompt.
     pub fn request(
         self,
-        model: String,
+        mut model: String,
         instruction: &str,
         max_output: u64,
     ) -> Result<ModelRequest> {
-        let model = plain_name(&model).to_owned();
+        model.truncate(plain_name(&model).len());
         let same = model == self.own_model;
         let mut messages = self.prompt.messages().to_vec();
         if !same {

@@ -4,15 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bethink_service::{Result, ServiceError, locked};
+use bethink_service::locked;
 use bethink_store::StoredRequest;
 use bethink_transcript::{CacheMark, Origin, Seq, ValidPrompt};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::handle::SessionHandle;
-use crate::service::SessionService;
 
 /// A request without its messages. They are in the history.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +76,7 @@ struct FrameJson<'a> {
 }
 
 impl SentFrame {
-    fn to_json(&self) -> serde_json::Result<String> {
+    pub(crate) fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(&FrameJson {
             system: serde_json::from_slice(&self.system)?,
             tools: serde_json::from_slice(&self.tools)?,
@@ -125,7 +122,7 @@ impl SentRequest {
         Self { marks, ..self }
     }
 
-    fn from_stored(stored: &StoredRequest) -> serde_json::Result<Self> {
+    pub(crate) fn from_stored(stored: &StoredRequest) -> serde_json::Result<Self> {
         let marks = stored.marks.as_deref().map(serde_json::from_str).transpose()?;
         let frame = Arc::new(SentFrame::from_json(&stored.frame)?);
         Ok(Self { frame, marks: marks.unwrap_or_default(), own: BTreeMap::new() })
@@ -141,15 +138,15 @@ impl SentRequest {
 pub(crate) struct LastRequest(Arc<Mutex<LastState>>);
 
 #[derive(Debug, Default)]
-struct LastState {
-    request: Option<SentRequest>,
+pub(crate) struct LastState {
+    pub(crate) request: Option<SentRequest>,
     /// What the store has.
-    frame: Option<Arc<SentFrame>>,
-    marks: Vec<SentMark>,
+    pub(crate) frame: Option<Arc<SentFrame>>,
+    pub(crate) marks: Vec<SentMark>,
 }
 
 impl LastRequest {
-    fn state(&self) -> MutexGuard<'_, LastState> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, LastState> {
         locked(&self.0)
     }
 
@@ -166,12 +163,12 @@ impl LastRequest {
         self.state().request.as_ref().map_or(0, SentRequest::weight)
     }
 
-    fn set(&self, request: SentRequest) {
+    pub(crate) fn set(&self, request: SentRequest) {
         self.state().request = Some(request);
     }
 
     /// Returns what of the request the store does not have, and counts it as stored.
-    fn unstored(&self) -> (Option<Arc<SentFrame>>, Option<Vec<SentMark>>) {
+    pub(crate) fn unstored(&self) -> (Option<Arc<SentFrame>>, Option<Vec<SentMark>>) {
         let mut state = self.state();
         let Some(SentRequest { frame, marks, .. }) = state.request.clone() else {
             return (None, None);
@@ -181,82 +178,5 @@ impl LastRequest {
         state.frame = frame.clone().or_else(|| state.frame.take());
         state.marks = marks.clone().unwrap_or_else(|| std::mem::take(&mut state.marks));
         (frame, marks)
-    }
-}
-
-impl SessionHandle {
-    /// Records the client's own bytes of messages that the last request did not have. Without a last request, `first` takes
-    /// its place.
-    pub fn note_own_messages(
-        &self,
-        own: BTreeMap<Seq, Bytes>,
-        first: impl FnOnce() -> SentRequest,
-    ) {
-        let mut last = self.last_request.state();
-        let known = &mut last.request.get_or_insert_with(first).own;
-        for (seq, bytes) in own {
-            known.entry(seq).or_insert(bytes);
-        }
-    }
-}
-
-impl SessionService {
-    /// Records the request that is sent for a session, and stores it in the background.
-    pub fn note_sent(&self, handle: &SessionHandle, request: SentRequest) {
-        handle.last_request.set(request);
-        let (frame, marks) = handle.last_request.unstored();
-        if frame.is_none() && marks.is_none() {
-            return;
-        }
-        let (service, id) = (self.clone(), handle.id);
-        self.cx.spawn(async move {
-            if let Err(error) = service.store_sent(id, frame, marks).await {
-                tracing::warn!(session = %id, %error, "could not store a session's last request");
-            }
-        });
-    }
-
-    async fn store_sent(
-        &self,
-        id: bethink_transcript::SessionId,
-        frame: Option<Arc<SentFrame>>,
-        marks: Option<Vec<SentMark>>,
-    ) -> Result<()> {
-        let (store, now) = (self.cx.store(), self.cx.now());
-        if let Some(frame) = frame {
-            let json = frame.to_json().map_err(ServiceError::internal)?;
-            store.put_sent_frame(id, json, now).await?;
-        }
-        if let Some(marks) = marks {
-            let json = serde_json::to_string(&marks).map_err(ServiceError::internal)?;
-            store.put_sent_marks(id, json, now).await?;
-        }
-        Ok(())
-    }
-
-    /// Reads the stored request of a session that is loaded. Without it, prompts are right but not in the cache, so an
-    /// unreadable one is no error.
-    pub(crate) async fn load_sent(&self, handle: &SessionHandle) {
-        if handle.last_request.state().request.is_some() {
-            return;
-        }
-        let stored = match self.cx.store().sent_request(handle.id).await {
-            Ok(Some(stored)) => stored,
-            Ok(None) => return,
-            Err(error) => {
-                return tracing::warn!(session = %handle.id, %error, "could not read the session's last request");
-            }
-        };
-        match SentRequest::from_stored(&stored) {
-            Ok(request) => {
-                let mut last = handle.last_request.state();
-                last.frame = Some(Arc::clone(&request.frame));
-                last.marks.clone_from(&request.marks);
-                last.request = Some(request);
-            }
-            Err(error) => {
-                tracing::warn!(session = %handle.id, %error, "could not read the session's last request");
-            }
-        }
     }
 }
