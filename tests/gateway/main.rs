@@ -8,6 +8,7 @@ mod bad_input;
 mod cancel;
 mod chat;
 mod memory;
+mod own_model;
 mod pass;
 mod streams;
 mod world;

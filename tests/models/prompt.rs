@@ -46,6 +46,7 @@ fn asked(model: &str, messages: &[Value], max_tokens: u64) -> ModelRequest {
         prompt: ValidPrompt::check(messages).unwrap(),
         marks: Vec::new(),
         max_tokens,
+        form: Default::default(),
     }
 }
 

@@ -65,6 +65,11 @@ pub struct ContextRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Option<Box<RawValue>>,
+    /// The other members of the request that you send to the model, such as `thinking` and `temperature`; beta features as
+    /// `betas`. bethink repeats them in its own calls for this session, because the provider's cache depends on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub parameters: Option<Box<RawValue>>,
     /// The question to recall memories for; by default the newest user message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,

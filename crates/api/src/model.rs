@@ -22,6 +22,9 @@ pub struct ModelState {
     pub origin: Option<String>,
     pub summary: Strategy,
     pub notes: Strategy,
+    /// Whether summaries of sessions through the gateway are written by the client's own model, with the client's key.
+    #[serde(default)]
+    pub client_summaries: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<ModelKey>,
     pub problems: Vec<ModelProblem>,

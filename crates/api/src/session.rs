@@ -77,6 +77,26 @@ pub struct Session {
     /// Only in the answer to `GET /v1/sessions/{id}`, and only if an agent feeds the session through hooks or the gateway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentSession>,
+    /// Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Uuid>,
+}
+
+/// How an exploration ends.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ConcludeRequest {
+    /// What enters the parent; by default the child's last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// The summary of an exploration that entered its parent.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Concluded {
+    pub parent: Uuid,
+    /// The parent's message after which prompts show the summary.
+    pub after_seq: u64,
+    pub summary: String,
 }
 
 /// An agent's own session.
@@ -128,6 +148,9 @@ pub struct SessionQuery {
     pub q: Option<String>,
     /// Only sessions with this tag
     pub tag: Option<String>,
+    /// Only forks and children of this session
+    #[serde(default, deserialize_with = "crate::query::given")]
+    pub parent: Option<Uuid>,
     /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,

@@ -11,6 +11,8 @@ pub const DYNAMIC_FROM: usize = 6;
 /// The newest message of a smaller prompt gets no breakpoint: the minimum size of a cached prompt is 1,024 to 4,096
 /// tokens, depending on the model.
 const MIN_CACHED_TOKENS: u64 = 4_096;
+/// How many blocks before a breakpoint the provider looks for a prompt that it has cached.
+const LOOK_BACK: usize = 20;
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 /// An unknown part of the system prompt.
@@ -32,7 +34,7 @@ pub struct SystemBlock {
 pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, UnknownPart> {
     let mut placed = Vec::with_capacity(parts.len());
     for (index, (part, text)) in parts.into_iter().enumerate() {
-        let Some(place) = place(&part) else { return Err(UnknownPart { index, part }) };
+        let Some(place) = part_place(&part) else { return Err(UnknownPart { index, part }) };
         if !text.trim().is_empty() {
             placed.push((place, SystemBlock { part: PARTS[place], text }));
         }
@@ -41,7 +43,7 @@ pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, Un
     Ok(placed.into_iter().map(|(_, block)| block).collect())
 }
 
-fn place(part: &str) -> Option<usize> {
+fn part_place(part: &str) -> Option<usize> {
     PARTS.iter().position(|known| *known == part)
 }
 
@@ -54,8 +56,8 @@ pub struct PromptBody {
     pub marks: Vec<CacheMark>,
 }
 
-/// Joins system and messages, with at most four breakpoints: the end of the static system part, the
-/// end of the system, the end of a compaction's summary, and the newest user message.
+/// Joins system and messages, with at most four breakpoints: the end of the static system part, the end of the system, the
+/// newest user message, and either the end of a compaction's summary or an earlier user message.
 pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> PromptBody {
     let marks = marks(prompt, after_boundary);
     let messages = messages_json(prompt.messages(), &marks);
@@ -65,7 +67,7 @@ pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bo
 /// Renders the system prompt as an array of texts, with breakpoints at the end of the parts that all projects share and
 /// at its own end.
 pub fn system_json(system: &[SystemBlock]) -> String {
-    let dynamic = |block: &SystemBlock| place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
+    let dynamic = |block: &SystemBlock| part_place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
     let boundary = system.iter().position(dynamic).unwrap_or(system.len());
     let mut out = String::from("[");
     for (i, block) in system.iter().enumerate() {
@@ -83,18 +85,46 @@ pub fn system_json(system: &[SystemBlock]) -> String {
     out
 }
 
-/// Marks the end of a compaction's summary, and the newest user message.
+/// Marks the messages with the moving breakpoints, and the end of a compaction's summary if there is room.
 fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<CacheMark> {
-    let messages = prompt.messages();
-    let cached = prompt.tokens() >= MIN_CACHED_TOKENS;
-    let newest = messages.iter().rposition(|m| m.role == Role::User).filter(|_| cached);
-    let newest = newest.and_then(|message| {
-        let block = markable(messages.get(message)?)?;
-        Some(CacheMark { message, block })
-    });
+    let moving = moving_marks(prompt);
     // A compacted view begins with its marker and its summary.
-    let summary = after_boundary.then_some(CacheMark { message: 0, block: 1 });
-    newest.into_iter().chain(summary).collect()
+    let summary = CacheMark { message: 0, block: 1 };
+    let summary = (after_boundary && moving.len() < 2).then_some(summary);
+    moving.into_iter().chain(summary).collect()
+}
+
+/// Marks the newest user message. If the provider does not look back from there to the previous prompt's breakpoint, which
+/// was at the user message before, marks that one, too.
+fn moving_marks(prompt: &ValidPrompt) -> Vec<CacheMark> {
+    if prompt.tokens() < MIN_CACHED_TOKENS {
+        return Vec::new();
+    }
+    let newest_first = prompt.messages().iter().enumerate().rev();
+    let users = newest_first.filter(|(_, message)| message.role == Role::User);
+    let mut users = users
+        .filter_map(|(at, message)| Some(CacheMark { message: at, block: markable(message)? }));
+    let newest = users.next();
+    let far = |mark: &CacheMark| {
+        newest.is_some_and(|newest| place(prompt, newest) - place(prompt, *mark) > LOOK_BACK)
+    };
+    let before = users.next().filter(far);
+    newest.into_iter().chain(before).collect()
+}
+
+/// Whether the provider finds the prompt that ended at `end` in its cache: one of the breakpoints is there, or not too far
+/// behind it.
+pub(crate) fn is_found(prompt: &ValidPrompt, end: CacheMark) -> bool {
+    let marks = moving_marks(prompt);
+    let end = place(prompt, end);
+    marks.is_empty()
+        || marks.iter().any(|mark| (end..=end + LOOK_BACK).contains(&place(prompt, *mark)))
+}
+
+/// Returns the number of blocks before a block.
+fn place(prompt: &ValidPrompt, mark: CacheMark) -> usize {
+    let before = prompt.messages().iter().take(mark.message);
+    before.map(|message| message.blocks.len()).sum::<usize>() + mark.block
 }
 
 fn markable(message: &PromptMessage) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 pub use bethink_api::TokenSource;
 use bethink_tokens::Calibration;
-use bethink_transcript::{Origin, Seq, TokenUsage, ValidPrompt};
+use bethink_transcript::{CacheMark, Origin, Seq, TokenUsage, ValidPrompt};
 
 use crate::decision::Decisions;
 use crate::history::{History, HistoryEntry};
@@ -97,6 +97,14 @@ impl PromptShape {
             .map(|m| m.blocks.iter().map(|b| (b.origin, b.tokens)).collect())
             .collect();
         Self { system, tools, messages }
+    }
+
+    /// Returns the last block of the newest user message, where the prompt's newest breakpoint is.
+    pub(crate) fn end(&self) -> Option<CacheMark> {
+        // The first message is the user's, and roles alternate.
+        let message = self.messages.len().checked_sub(1)? / 2 * 2;
+        let block = self.messages.get(message)?.len().checked_sub(1)?;
+        Some(CacheMark { message, block })
     }
 
     pub fn difference(&self, before: &PromptShape) -> PromptDifference {

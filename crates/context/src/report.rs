@@ -5,6 +5,7 @@ use bethink_api::{PromptChange, PromptStage, StageReport, TodoStatus};
 use bethink_transcript::ValidPrompt;
 use bethink_transcript::arrange::Repair;
 
+use crate::assemble;
 use crate::decision::Decisions;
 use crate::measure::{Measure, PromptDifference, PromptShape};
 use crate::session::SessionState;
@@ -37,8 +38,11 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     let messages = prompt.tokens();
     let memory = memory_tokens(decisions);
     let difference = state.shape.as_ref().map(|before| input.shape.difference(before));
+    let end = state.shape.as_ref().and_then(PromptShape::end);
+    let is_found = end.is_none_or(|end| assemble::is_found(prompt, end));
     let cached = difference.map_or(0, |d| {
-        d.stable_tokens + if d.system_changed || d.tools_changed { 0 } else { fixed.total() }
+        let messages = if is_found { d.stable_tokens } else { 0 };
+        messages + if d.system_changed || d.tools_changed { 0 } else { fixed.total() }
     });
     let estimated = (messages + fixed.total()).max(1);
     // Each part is corrected like the total.

@@ -6,13 +6,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bethink_model_http::Provider;
-use bethink_transcript::json::encode_string;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use crate::conversation::PromptPart;
 use crate::envelope::{
-    self, GatewayWire, Members, WireEnvelope, after_opening_brace, position, with_element,
+    self, GatewayWire, Members, WireEnvelope, after_opening_brace, position, system_with,
 };
 
 #[derive(Debug)]
@@ -34,6 +33,10 @@ impl GatewayWire for AnthropicWire {
 
     fn system(request: &AnthropicEnvelope) -> Option<String> {
         request.system().filter(|json| *json != "null").map(envelope::text)
+    }
+
+    fn raw_system(request: &AnthropicEnvelope) -> Bytes {
+        request.wire.system_at.clone().map_or_else(Bytes::new, |at| request.body.slice(at))
     }
 
     fn messages(request: &AnthropicEnvelope) -> Vec<Bytes> {
@@ -90,18 +93,10 @@ impl AnthropicEnvelope {
     }
 
     fn spliced_system(&self, added: &str) -> Option<(Range<usize>, String)> {
-        let block = format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
-        match (self.wire.system_at.clone(), self.system()) {
-            (Some(at), Some(text)) if text.starts_with('"') => {
-                Some((at, envelope::with_paragraph(text, added)))
-            }
-            (Some(at), Some(blocks)) if blocks.starts_with('[') => {
-                Some((at, with_element(blocks, &block)?))
-            }
-            (Some(at), Some("null")) => Some((at, format!("[{block}]"))),
-            (None, _) => Some((after_opening_brace(&self.body)?, format!("\"system\":[{block}],"))),
-            // Invalid; the provider reports it.
-            _ => None,
+        let system = system_with(self.system().unwrap_or_default(), added)?;
+        match self.wire.system_at.clone() {
+            Some(at) => Some((at, system)),
+            None => Some((after_opening_brace(&self.body)?, format!("\"system\":{system},"))),
         }
     }
 }

@@ -9,11 +9,13 @@ mod answer;
 mod begin;
 mod cache;
 mod find;
+mod frame;
 mod parts;
 mod prepare;
 mod queue;
 mod read_request;
 mod request;
+mod sent;
 mod service;
 mod store;
 #[cfg(test)]
@@ -23,6 +25,7 @@ mod turn;
 mod window;
 mod working_dir;
 
+pub(crate) use frame::RequestFrame;
 pub(crate) use request::{
     AnswerOutcome, ClientKey, GatewayRequest, PromptPart, ProviderResponse, UpstreamPrompt,
 };

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::client_identity::ClientIdentity;
-use crate::conversation::{GatewayRequest, PromptPart};
+use crate::conversation::{GatewayRequest, PromptPart, RequestFrame};
 use crate::fault::GatewayFault;
 use bethink_model_http::Provider;
 use http::HeaderMap;
@@ -25,6 +25,9 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self>;
 
     fn system(request: &WireEnvelope<Self>) -> Option<String>;
+
+    /// Returns the system prompt as JSON of the Messages API; empty for none.
+    fn raw_system(request: &WireEnvelope<Self>) -> Bytes;
 
     /// Returns the messages in the format of the Messages API.
     fn messages(request: &WireEnvelope<Self>) -> Vec<Bytes>;
@@ -47,7 +50,7 @@ pub(crate) struct WireEnvelope<W> {
     pub(crate) messages_at: Range<usize>,
     pub(crate) tools: Option<Box<RawValue>>,
     pub(crate) wire: W,
-    model: String,
+    pub(crate) model: String,
     max_output: Option<u64>,
     metadata: Option<Box<RawValue>>,
     prompt_cache_key: Option<Box<RawValue>>,
@@ -115,6 +118,14 @@ impl<W: GatewayWire> WireEnvelope<W> {
             messages: W::messages(self),
             body_bytes: self.body.len(),
             inject: identity.inject,
+            frame: RequestFrame {
+                body: self.body.clone(),
+                messages_at: self.messages_at.clone(),
+                system: W::raw_system(self),
+                betas: betas(headers),
+                own_messages: W::PROVIDER == Provider::Anthropic,
+            },
+            client_model: None,
         })
     }
 
@@ -128,6 +139,12 @@ impl<W: GatewayWire> WireEnvelope<W> {
         edits.sort_by_key(|(range, _)| range.start);
         splice(&self.body, &edits)
     }
+}
+
+/// Returns the client's beta features, as one header value.
+fn betas(headers: &HeaderMap) -> String {
+    let values = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    values.collect::<Vec<_>>().join(",")
 }
 
 /// Returns the range of `part` in `body`, which contains it.
@@ -193,6 +210,17 @@ pub(crate) fn with_paragraph(literal: &str, added: &str) -> String {
     match literal.strip_suffix('"') {
         Some("\"") | None => added,
         Some(before) => format!("{before}\\n\\n{}", added.strip_prefix('"').unwrap_or(&added)),
+    }
+}
+
+/// Returns a system prompt of the Messages API with `added` at its end; `None` if it is invalid, which the provider reports.
+pub(crate) fn system_with(system: &str, added: &str) -> Option<String> {
+    let block = format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
+    match system.as_bytes().first() {
+        Some(b'"') => Some(with_paragraph(system, added)),
+        Some(b'[') => with_element(system, &block),
+        None => Some(format!("[{block}]")),
+        _ => (system == "null").then(|| format!("[{block}]")),
     }
 }
 

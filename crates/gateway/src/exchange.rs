@@ -6,7 +6,8 @@ use axum::extract::Request;
 use axum::response::Response;
 use bethink_config::GatewaySettings;
 use bethink_intake::BodyRoom;
-use bethink_model_http::{OutgoingRequest, Provider, ResponseStream};
+use bethink_model_http::{OutgoingRequest, Provider, ResponseStream, open_for_client};
+use bethink_models::ClientModel;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
@@ -34,6 +35,8 @@ pub(crate) struct Gateway<M> {
     anthropic: Upstream,
     openai: Upstream,
     max_body_bytes: u64,
+    /// The clients' own models write the summaries of their sessions.
+    client_summaries: bool,
 }
 
 impl<M: PromptPlanner> Gateway<M> {
@@ -43,6 +46,7 @@ impl<M: PromptPlanner> Gateway<M> {
             anthropic: Upstream::new(Provider::Anthropic, settings),
             openai: Upstream::new(Provider::OpenAi, settings),
             max_body_bytes: settings.max_body_bytes,
+            client_summaries: settings.compaction == "client",
         })
     }
 
@@ -61,7 +65,8 @@ impl<M: PromptPlanner> Gateway<M> {
     ) -> Result<Response, GatewayFault> {
         let sent = self.read::<W>(request, route).await?;
         let mut prepared = None;
-        if let Some((envelope, request)) = sent.parsed {
+        if let Some((envelope, mut request)) = sent.parsed {
+            request.client_model = self.client_model(&envelope, &sent.outgoing);
             prepared = none_if_failed(self.planner.prepare(request).await)?
                 .map(|prepared| (envelope, prepared));
         }
@@ -95,6 +100,19 @@ impl<M: PromptPlanner> Gateway<M> {
             }
             tries += 1;
         }
+    }
+
+    /// Returns the model that a client calls with its request, if it is to write summaries.
+    fn client_model<W: GatewayWire>(
+        &self,
+        envelope: &WireEnvelope<W>,
+        outgoing: &OutgoingRequest,
+    ) -> Option<ClientModel> {
+        let server =
+            self.upstream(W::PROVIDER).forwarder().ok().filter(|_| self.client_summaries)?;
+        let client = OutgoingRequest { body: Bytes::new(), ..outgoing.clone() };
+        let model = open_for_client(Arc::clone(server), client);
+        Some(ClientModel::new(model, envelope.model.clone()))
     }
 
     /// Handles a request for a token count: counts the prompt that would be sent.

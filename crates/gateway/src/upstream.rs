@@ -7,6 +7,7 @@ use bethink_model_http::{
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fault::GatewayFault;
@@ -16,7 +17,7 @@ use crate::headers;
 pub(crate) struct Upstream {
     provider: Provider,
     /// Invalid settings are reported to each client that sends a request.
-    forwarder: Result<Forwarder, EndpointError>,
+    forwarder: Result<Arc<Forwarder>, EndpointError>,
 }
 
 /// How a client was authenticated.
@@ -30,7 +31,7 @@ pub(crate) enum ClientAuth {
 
 impl Upstream {
     pub(crate) fn new(provider: Provider, settings: &GatewaySettings) -> Self {
-        let forwarder = Forwarder::open(&endpoint(provider, settings));
+        let forwarder = Forwarder::open(&endpoint(provider, settings)).map(Arc::new);
         match &forwarder {
             Ok(forwarder) => {
                 let (origin, key) = (forwarder.origin(), forwarder.has_key());
@@ -43,7 +44,7 @@ impl Upstream {
         Self { provider, forwarder }
     }
 
-    pub(crate) fn forwarder(&self) -> Result<&Forwarder, GatewayFault> {
+    pub(crate) fn forwarder(&self) -> Result<&Arc<Forwarder>, GatewayFault> {
         self.forwarder.as_ref().map_err(|error| {
             let name = self.provider.as_str();
             let what = format!(

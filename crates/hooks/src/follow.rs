@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bethink_hook_events::{Delivery, HookEvent};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceError, next_batch};
+use bethink_session_file::RecordedCompaction;
 use bethink_sessions::model_of;
 use bethink_store::{SeqRange, SessionChange, SessionRecord, TranscriptPosition};
 use bethink_transcript::{Message, Seq, SessionId};
@@ -172,8 +173,19 @@ impl HookService {
     ) -> Result<()> {
         let mut is_new = false;
         for compaction in &tail.reader().facts().compactions {
-            if let Some(seq) = places.get(compaction.summary_id.as_str()) {
-                self.sessions.add_recorded_compaction(session, compaction, *seq).await?;
+            let summary = places.get(compaction.summary_id.as_str());
+            let place = match (&compaction.kept, summary) {
+                (Some(kept), _) if !self.is_recorded(session, compaction).await? => {
+                    self.places_of(session, kept).await?
+                }
+                (None, Some(summary)) => Some((summary.next(), *summary)),
+                _ => None,
+            };
+            if let Some((kept_from, made_after)) = place {
+                let add = self
+                    .sessions
+                    .add_recorded_compaction(session, compaction, kept_from, made_after);
+                add.await?;
                 is_new = true;
             }
         }
@@ -181,6 +193,40 @@ impl HookService {
             handle.unload().await;
         }
         Ok(())
+    }
+
+    /// Whether the compaction was stored before. Its summary is no message, so no id shows that.
+    async fn is_recorded(
+        &self,
+        session: SessionId,
+        compaction: &RecordedCompaction,
+    ) -> Result<bool> {
+        let known = self.cx.store().compactions(session).await?;
+        Ok(known.iter().any(|known| {
+            known.created_at == compaction.created_at && known.summary == compaction.summary
+        }))
+    }
+
+    /// Returns the first and the last message that a compaction kept; `None` if one of them is not in the session.
+    async fn places_of(
+        &self,
+        session: SessionId,
+        (head, tail): &(String, String),
+    ) -> Result<Option<(Seq, Seq)>> {
+        let (mut first, mut after) = (None, Seq::ZERO);
+        loop {
+            let batch = self.cx.store().messages(session, next_batch(after)).await?;
+            let Some(last) = batch.last() else { return Ok(None) };
+            after = last.seq;
+            for message in &batch {
+                if message.id.as_str() == head {
+                    first = Some(message.seq);
+                }
+                if message.id.as_str() == tail {
+                    return Ok(first.map(|first| (first, message.seq)));
+                }
+            }
+        }
     }
 
     async fn settle_session(&self, session: &SessionRecord, tail: &Tail) -> Result<()> {

@@ -96,7 +96,9 @@ impl McpClient {
 
     async fn newest_of(&self, dir: String, most: usize) -> Result<Vec<api::Session>, ServiceError> {
         let dir = self.project_of_sessions(dir).await?;
-        Ok(self.daemon.sessions.sessions(Some(dir), None, None, Some(most), None).await?.sessions)
+        let (project_dir, limit) = (Some(dir), Some(most));
+        let query = api::SessionQuery { project_dir, limit, ..api::SessionQuery::default() };
+        Ok(self.daemon.sessions.sessions(query).await?.sessions)
     }
 
     async fn unnamed(&self, project: Option<String>) -> ServiceError {

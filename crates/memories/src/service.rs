@@ -44,6 +44,7 @@ impl MemoryService {
                 self.ask_dream_gate(handle, loaded);
             }
             SessionEvent::Prompted { handle, loaded } => self.ask_dream_gate(handle, loaded),
+            SessionEvent::Compacting { loaded } => self.extract_before_compaction(loaded),
             SessionEvent::TakenIn { .. }
             | SessionEvent::Decided { .. }
             | SessionEvent::Deleted { .. } => {}

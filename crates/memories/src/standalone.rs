@@ -20,5 +20,6 @@ pub(crate) fn standalone_request(
         prompt: ValidPrompt::check(vec![said]).ok()?,
         marks: Vec::new(),
         max_tokens,
+        form: Default::default(),
     })
 }

@@ -1,5 +1,6 @@
 //! Anthropic's Messages API.
 
+mod parameters;
 mod stream;
 
 use bethink_model::{ModelRequest, Reply, Stop};
@@ -26,12 +27,14 @@ impl Dialect for AnthropicDialect {
 
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble> {
         let body = body(request, Some(request.max_tokens), streamed);
-        Ok(WireRequest { route: "messages", body, streamed })
+        let betas = request.form.betas.clone();
+        Ok(WireRequest { route: "messages", body, streamed, betas })
     }
 
     fn count(&self, request: &ModelRequest) -> Option<WireRequest> {
         let body = body(request, None, false);
-        Some(WireRequest { route: "messages/count_tokens", body, streamed: false })
+        let betas = request.form.betas.clone();
+        Some(WireRequest { route: "messages/count_tokens", body, streamed: false, betas })
     }
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
@@ -87,6 +90,7 @@ fn body(request: &ModelRequest, max_tokens: Option<u64>, streamed: bool) -> Vec<
             body.extend_from_slice(value);
         }
     }
+    parameters::write(&request.form.parameters, max_tokens, &mut body);
     body.extend_from_slice(b",\"messages\":");
     body.extend_from_slice(&messages);
     body.extend_from_slice(if streamed { b",\"stream\":true}" } else { b"}" });

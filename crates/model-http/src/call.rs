@@ -1,5 +1,7 @@
 //! Makes one call: sends the request of a dialect, and reads the whole or streamed answer.
 
+use std::sync::Arc;
+
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
 use bethink_sse::Decoder;
 use bytes::Bytes;
@@ -13,17 +15,26 @@ use crate::incoming::IncomingAnswer;
 use crate::limits::MAX_FIGURE;
 use crate::trouble::ProviderTrouble;
 
+const BETAS: HeaderName = HeaderName::from_static("anthropic-beta");
+
 /// A model that is called over HTTP.
 #[derive(Debug)]
 pub(crate) struct HttpModel<D> {
     dialect: D,
-    server: Forwarder,
+    server: Arc<Forwarder>,
     streaming: bool,
+    /// Headers, query and credential of a client on whose behalf the model is called.
+    client: Option<OutgoingRequest>,
 }
 
 impl<D: Dialect> HttpModel<D> {
-    pub(crate) fn new(dialect: D, server: Forwarder, streaming: bool) -> Self {
-        Self { dialect, server, streaming }
+    pub(crate) fn new(dialect: D, server: Arc<Forwarder>, streaming: bool) -> Self {
+        Self { dialect, server, streaming, client: None }
+    }
+
+    /// Sends each request with the headers, the query and the credential of `client`.
+    pub(crate) fn on_behalf_of(self, client: OutgoingRequest) -> Self {
+        Self { client: Some(client), ..self }
     }
 
     async fn ask(&self, request: &ModelRequest) -> Result<Reply, Box<ModelError>> {
@@ -45,20 +56,28 @@ impl<D: Dialect> HttpModel<D> {
 
     async fn post(&self, wire: WireRequest) -> Result<IncomingAnswer, Box<ModelError>> {
         let accept = if wire.streamed { "text/event-stream" } else { "application/json" };
-        let mut headers = HeaderMap::from_iter([
-            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            (ACCEPT, HeaderValue::from_static(accept)),
-        ]);
+        let mut headers = HeaderMap::new();
         for (name, value) in D::HEADERS {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
+        if let Ok(betas) = HeaderValue::from_str(&wire.betas)
+            && !betas.is_empty()
+        {
+            headers.insert(BETAS, betas);
+        }
+        // A client's headers replace these.
+        if let Some(client) = &self.client {
+            headers.extend(client.headers.clone());
+        }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
         let outgoing = OutgoingRequest {
             method: Method::POST,
             route: wire.route,
-            query: None,
+            query: self.client.as_ref().and_then(|client| client.query.clone()),
             headers,
             body: Bytes::from(wire.body),
-            with_key: true,
+            with_key: self.client.as_ref().is_none_or(|client| client.with_key),
         };
         IncomingAnswer::admitted(self.server.send(outgoing).await?, self.server.limits.answer).await
     }

@@ -16,6 +16,8 @@ pub(crate) struct WireRequest {
     pub(crate) route: &'static str,
     pub(crate) body: Vec<u8>,
     pub(crate) streamed: bool,
+    /// The header `anthropic-beta`; empty for none.
+    pub(crate) betas: String,
 }
 
 /// A wire format.

@@ -35,7 +35,7 @@ pub use endpoint::Endpoint;
 pub use forward::{Forwarder, OutgoingRequest, ResponseStream};
 pub use key::KeySource;
 pub use limits::HttpLimits;
-pub use open::open;
+pub use open::{open, open_for_client};
 pub use openai::chat_messages;
 pub use provider::{EndpointError, Provider};
 pub use tee::{ReadAnswer, Tee};

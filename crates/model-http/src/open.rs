@@ -7,13 +7,13 @@ use bethink_model::Model;
 use crate::anthropic::AnthropicDialect;
 use crate::call::HttpModel;
 use crate::endpoint::Endpoint;
-use crate::forward::Forwarder;
+use crate::forward::{Forwarder, OutgoingRequest};
 use crate::openai::OpenAiDialect;
 use crate::provider::{EndpointError, Provider};
 
 /// Opens the model at `endpoint`. Does not connect or read a key until the first call.
 pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Model>, EndpointError> {
-    let server = Forwarder::open(endpoint)?;
+    let server = Arc::new(Forwarder::open(endpoint)?);
     let streaming = endpoint.streaming;
     Ok(match endpoint.provider {
         Provider::Anthropic => Arc::new(HttpModel::new(AnthropicDialect, server, streaming)),
@@ -22,4 +22,19 @@ pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Model>, EndpointError> {
             Arc::new(HttpModel::new(dialect, server, streaming))
         }
     })
+}
+
+/// Opens the model that a client calls through `server`, with the headers, the query and the credential of its request.
+pub fn open_for_client(server: Arc<Forwarder>, mut client: OutgoingRequest) -> Arc<dyn Model> {
+    // Nothing prints a sensitive value, and one of them is the client's key.
+    client.headers.values_mut().for_each(|value| value.set_sensitive(true));
+    match server.provider {
+        Provider::Anthropic => {
+            Arc::new(HttpModel::new(AnthropicDialect, server, true).on_behalf_of(client))
+        }
+        Provider::OpenAi => {
+            let dialect = OpenAiDialect::new(server.base.is_openai());
+            Arc::new(HttpModel::new(dialect, server, true).on_behalf_of(client))
+        }
+    }
 }

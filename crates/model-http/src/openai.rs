@@ -36,7 +36,7 @@ impl Dialect for OpenAiDialect {
         // OpenAI's newer models reject `max_tokens`; other servers know only that.
         let limit = if self.own { "max_completion_tokens" } else { "max_tokens" };
         let body = body::body(request, limit, streamed)?;
-        Ok(WireRequest { route: "chat/completions", body, streamed })
+        Ok(WireRequest { route: "chat/completions", body, streamed, betas: String::new() })
     }
 
     fn count(&self, _request: &ModelRequest) -> Option<WireRequest> {

@@ -5,6 +5,7 @@
 //! an adapter; waiting, budgets and records belong to the caller. Pure.
 
 pub mod classify;
+pub mod client_form;
 pub mod error;
 pub mod port;
 pub mod price;
@@ -14,6 +15,7 @@ pub mod request;
 pub mod shrink;
 
 pub use classify::{ProviderMessage, classify};
+pub use client_form::{ClientForm, ClientMessage};
 pub use error::{ErrorClass, Figures, ModelError, Retry};
 pub use port::{Answer, Counted, Model};
 pub use price::{Price, Prices};

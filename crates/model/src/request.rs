@@ -1,17 +1,21 @@
 //! A request to a model: the session's own bytes, and messages appended to them.
 
+use std::sync::Arc;
+
 use bethink_transcript::arrange::trim_end;
-use bethink_transcript::prompt::messages_json;
+use bethink_transcript::prompt::{message_json, messages_json};
 use bethink_transcript::{
     Block, BlockKind, CacheMark, PromptBlock, PromptMessage, Role, Seq, StructureFault, ValidPrompt,
 };
 use bytes::Bytes;
 
+use crate::client_form::ClientForm;
+
 /// A request. Equal requests are sent as equal bytes, so that the provider finds their prefix in its cache.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
     pub model: String,
-    /// JSON array of text blocks, cache breakpoints included; `[]` for none.
+    /// JSON array of text blocks, cache breakpoints included, or JSON string; `[]` for none.
     pub system: Bytes,
     /// JSON array of tool definitions in the shape of the Messages API; `[]` for none.
     pub tools: Bytes,
@@ -19,12 +23,23 @@ pub struct ModelRequest {
     /// Blocks of the prompt with a cache breakpoint.
     pub marks: Vec<CacheMark>,
     pub max_tokens: u64,
+    /// What the client sends with its own requests, if this one is to find their prefix in the cache.
+    pub form: Arc<ClientForm>,
 }
 
 impl ModelRequest {
     /// Returns the `messages` of the Messages API.
     pub fn messages_json(&self) -> Vec<u8> {
-        messages_json(self.prompt.messages(), &self.marks)
+        let messages = self.prompt.messages();
+        if self.form.messages.is_empty() {
+            return messages_json(messages, &self.marks);
+        }
+        let parts = messages.iter().enumerate().flat_map(|(at, message)| {
+            let own = self.form.own(message).map(|own| own.into_iter().cloned().collect());
+            own.unwrap_or_else(|| vec![message_json(at, message, &self.marks)])
+        });
+        let parts: Vec<Bytes> = parts.collect();
+        [b"[", &*parts.join(&b","[..]), b"]"].concat()
     }
 
     /// Returns the approximate size of the request in bytes, for comparisons and limits.

@@ -92,13 +92,17 @@ impl ModelService {
     /// Checks settings, budgets and the breaker. Fails with the reason if the model may not be called.
     async fn caller<'a>(&'a self, errand: Errand<'a>) -> Result<Caller<'a>, ModelError> {
         let desk = &self.client;
-        let Some(model) = desk.model.as_deref() else {
-            let reason = desk.fault.as_deref().unwrap_or("no model is configured");
-            return Err(forbidden(reason));
+        let (model, breaker) = match (errand.client, desk.model.as_deref()) {
+            (Some(client), _) => (&*client.model, &*client.breaker),
+            (None, Some(model)) => (model, &desk.breaker),
+            (None, None) => {
+                let reason = desk.fault.as_deref().unwrap_or("no model is configured");
+                return Err(forbidden(reason));
+            }
         };
         self.within_budget().map_err(forbidden)?;
         let turn = self.turn_of(errand.purpose).await.map_err(forbidden)?;
-        let pass = desk.breaker.enter().map_err(forbidden)?;
+        let pass = breaker.enter().map_err(forbidden)?;
         let tried = Mutex::default();
         Ok(Caller { models: self, model, errand, pass, tried, _turn: turn })
     }

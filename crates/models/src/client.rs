@@ -19,6 +19,23 @@ const EXTRACTIONS_AT_ONCE: usize = 2;
 /// Maximum number of concurrent recalls; further ones use the embedded strategy.
 pub(crate) const RECALLS_AT_ONCE: usize = 4;
 
+/// The model of a client that calls it through bethink: its server, with the credential of the request in hand. Nothing of it
+/// is stored.
+#[derive(Clone, Debug)]
+pub struct ClientModel {
+    pub(crate) model: Arc<dyn Model>,
+    /// The model's name in the client's request.
+    pub name: String,
+    /// Its failures are the client's matter, so they pause no other call.
+    pub(crate) breaker: Arc<Breaker>,
+}
+
+impl ClientModel {
+    pub fn new(model: Arc<dyn Model>, name: String) -> Self {
+        Self { model, name, breaker: Arc::default() }
+    }
+}
+
 /// The configured model and its state.
 #[derive(Debug)]
 pub(crate) struct ModelClient {

@@ -15,6 +15,7 @@ mod state;
 
 pub use ask::ErrandOutcome;
 pub use caller::request_tokens;
+pub use client::ClientModel;
 pub use purpose::{Errand, Purpose};
 pub use service::{ModelService, UNNAMED_MODEL};
 pub use spent::Spent;

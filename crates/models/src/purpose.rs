@@ -8,6 +8,8 @@ use bethink_config::ModelSettings;
 use bethink_model::ModelRequest;
 use bethink_transcript::SessionId;
 
+use crate::client::ClientModel;
+
 /// Time limit for a recall, which is useless later.
 const RECALL_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -29,6 +31,8 @@ pub struct Errand<'a> {
     pub request: &'a ModelRequest,
     pub tools: &'a [&'a dyn Tool],
     pub turns: u32,
+    /// Calls the client's own model instead of the configured one.
+    pub client: Option<&'a ClientModel>,
 }
 
 impl std::fmt::Debug for Errand<'_> {

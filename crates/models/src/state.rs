@@ -15,6 +15,7 @@ impl ModelService {
         let mut state = state_of(settings, &self.prices(), &|name| {
             std::env::var_os(name).is_some_and(|value| !value.is_empty())
         });
+        state.client_summaries = self.cx.settings().gateway.compaction == "client";
         if state.state != ModelReadiness::Ready {
             return state;
         }

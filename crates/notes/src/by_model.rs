@@ -82,6 +82,7 @@ impl NotesService {
             request: &request,
             tools: &tools,
             turns: TURNS,
+            client: None,
         };
         let Ok(finished) = self.models.ask(errand).await.ended else { return Ok(None) };
         let notes = match tool {

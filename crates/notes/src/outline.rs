@@ -12,6 +12,9 @@ use bethink_session_memory::{NotesInstruction, OutlineFault, Template};
 
 use crate::service::NotesService;
 
+/// Claude Code's directory of template and instruction, in a person's home.
+const CLAUDE_CONFIG: &str = ".claude/session-memory/config";
+
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
     pub(crate) template: Template,
@@ -25,14 +28,24 @@ impl NotesService {
         let (home, settings) =
             (self.cx.settings().home.clone(), &self.cx.settings().session_memory);
         let (template, prompt) = (settings.template.clone(), settings.prompt.clone());
+        // With Claude Code's layout of memory, its own template and instruction are used, too.
+        let claude = match self.cx.settings().memory.layout.as_str() {
+            "claude" => self.cx.settings().person.clone(),
+            _ => None,
+        };
+        let claude = claude.map(|person| person.join(CLAUDE_CONFIG));
         let read = move || {
             let home = Home::new(home);
+            let own = |file: PathBuf| match &claude {
+                Some(claude) => claude.join(file.file_name().unwrap_or_default()),
+                None => file,
+            };
             let named = |name: &str, default| match name {
                 "" => (default, false),
                 name => (home.path().join(name), true),
             };
-            let template = named(&template, home.notes_template());
-            let prompt = named(&prompt, home.notes_prompt());
+            let template = named(&template, own(home.notes_template()));
+            let prompt = named(&prompt, own(home.notes_prompt()));
             outline_of(&template, &prompt)
         };
         let outline = tokio::task::spawn_blocking(read).await.unwrap_or_default();

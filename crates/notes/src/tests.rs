@@ -160,18 +160,37 @@ async fn a_deleted_session_takes_its_notes_along() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_that_goes_on_from_another_gets_its_notes_once() {
+async fn a_child_gets_no_notes_of_its_parent() {
     let home = tempfile::tempdir().unwrap();
-    let notes = boot(&home).await;
+    let mut settings = Settings::at(home.path());
+    settings.context.microcompact_idle_minutes = 0;
+    let notes = open(settings).await;
     let parent = noted(&notes).await;
     let child = session(&notes, Some(parent)).await;
-    say(&notes, child, &["Go on with the gauge", "I do.", "And now?"]).await;
-    for _ in 0..2 {
-        let body = notes.sessions.prompt(child, api::ContextRequest::default()).await.unwrap();
+    say(&notes, child, &["Where is the gauge?", "I look.", "And now?"]).await;
+    let body = notes.sessions.prompt(child, api::ContextRequest::default()).await.unwrap();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert!(!body.contains("Notes of") && !body.contains("mend the tide gauge"), "{body}");
+    notes.cx.stop().await;
+}
+
+/// A daemon that stays up sees that a session was left, like one that was restarted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_stays_in_memory_gets_its_notes_back_too() {
+    let home = tempfile::tempdir().unwrap();
+    let mut settings = Settings::at(home.path());
+    settings.context.microcompact_idle_minutes = 0;
+    let notes = open(settings).await;
+    let id = noted(&notes).await;
+    let mut seen = Vec::new();
+    for text in ["Go on", "Paint the bell, too"] {
+        say(&notes, id, &[text, "I do.", "And now?"]).await;
+        notes.update_notes(id).await.unwrap();
+        let body = notes.sessions.prompt(id, api::ContextRequest::default()).await.unwrap();
         let body = String::from_utf8(body.to_vec()).unwrap();
-        assert_eq!(body.matches("Notes of the previous session").count(), 1, "{body}");
-        assert!(body.contains("mend the tide gauge"), "{body}");
+        seen.push(body.matches("Notes of this session").count());
     }
+    assert_eq!(seen, [1, 2], "each time as they are then");
     notes.cx.stop().await;
 }
 
@@ -183,7 +202,7 @@ async fn a_session_that_was_left_gets_its_own_notes_back_once() {
         let notes = open(settings.clone()).await;
         let id = match notes
             .sessions
-            .sessions(None, None, None, None, None)
+            .sessions(api::SessionQuery::default())
             .await
             .unwrap()
             .sessions
@@ -207,4 +226,39 @@ async fn a_session_that_was_left_gets_its_own_notes_back_once() {
     settings.context.microcompact_idle_minutes = 0;
     assert_eq!(prompt(&settings).await, [1, 1]);
     assert_eq!(prompt(&settings).await, [1, 1], "unchanged notes are attached once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_without_a_title_gets_that_of_its_notes() {
+    let home = tempfile::tempdir().unwrap();
+    let notes = boot(&home).await;
+    let id = noted(&notes).await;
+    let title = async || notes.sessions.session(id).await.unwrap().title;
+    let found = title().await.unwrap();
+    assert!(found.contains("tide gauge"), "{found}");
+    let renamed = api::PatchSession { title: Some("My own".to_owned()), ..Default::default() };
+    notes.sessions.patch_session(id, renamed).await.unwrap();
+    notes.update_notes(id).await.unwrap();
+    assert_eq!(title().await.as_deref(), Some("My own"));
+    notes.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claude_codes_template_belongs_to_its_layout() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join("person/.claude/session-memory/config");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("template.md"), "# Session Title\n\n# Claude's Own Section\n")
+        .unwrap();
+    for (layout, expect) in [("bethink", false), ("claude", true)] {
+        let mut settings = Settings::at(home.path().join(layout));
+        std::fs::create_dir_all(&settings.home).unwrap();
+        settings.person = Some(home.path().join("person"));
+        settings.memory.layout = layout.to_owned();
+        let notes = open(settings).await;
+        let id = noted(&notes).await;
+        let text = notes.notes(id).await.unwrap().text;
+        assert_eq!(text.contains("# Claude's Own Section"), expect, "{layout}: {text}");
+        notes.cx.stop().await;
+    }
 }

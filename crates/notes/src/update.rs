@@ -82,6 +82,11 @@ impl NotesService {
         let drafted = at_low_priority(write).await?.map_err(ServiceError::internal)?;
         let tokens = tokens.max(asked.map_or(0, |(_, tokens)| tokens));
         let row = self.merge_and_write(&session, &outline.template, drafted, tokens).await?;
+        if session.title.is_none()
+            && let Some(title) = outline.template.title_in(&row.text)
+        {
+            self.sessions.suggest_title(id, title).await?;
+        }
         meter.state().growth.noted(tokens);
         metrics::counter!("bethink_notes_updates_total", "strategy" => row.strategy.clone())
             .increment(1);

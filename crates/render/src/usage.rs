@@ -9,12 +9,15 @@ use uuid::Uuid;
 use crate::ids::short_ids;
 
 const INDENT: &str = "  ";
+const BY_CLIENT: &str = "through the gateway, the client's own model writes summaries";
 
 /// Shows `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, then `anthropic at https://api.anthropic.com`, and then why
 /// it is not ready.
 pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
+    let by_client = state.client_summaries.then(|| StyledText::from(BY_CLIENT));
     if state.state == ModelReadiness::Off {
-        return vec!["none: summaries and notes are written without one".into()];
+        let none = StyledText::from("none: summaries and notes are written without one");
+        return std::iter::once(none).chain(by_client).collect();
     }
     let name = state.name.as_deref().unwrap_or("each session's own");
     let small = state.small_name.as_ref().map(|small| format!(" (notes: {small})"));
@@ -31,7 +34,8 @@ pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     };
     let why = state.detail.as_deref().unwrap_or_default();
     let why = hanging(&StyledText::new(), Tone::Dim, why, width);
-    std::iter::once(text.put(tone, word)).chain(place.map(StyledText::from)).chain(why).collect()
+    let place = place.map(StyledText::from);
+    std::iter::once(text.put(tone, word)).chain(place).chain(why).chain(by_client).collect()
 }
 
 pub fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<StyledText> {
@@ -228,6 +232,9 @@ mod tests {
         let mut state = ModelState::default();
         let said = |state: &ModelState| shown(&model(state, 20)).join("\n");
         assert!(said(&state).starts_with("none"));
+        state.client_summaries = true;
+        assert!(said(&state).ends_with(BY_CLIENT));
+        state.client_summaries = false;
         state.provider = bethink_api::ModelProvider::Anthropic;
         state.origin = Some("https://api.anthropic.com".into());
         state.state = ModelReadiness::Ready;

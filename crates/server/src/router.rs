@@ -60,6 +60,7 @@ routes! {
     "/v1/sessions" => post sessions::create, get sessions::list;
     "/v1/sessions/{id}" => get sessions::get, patch sessions::patch, delete sessions::delete;
     "/v1/sessions/{id}/fork" => post sessions::fork;
+    "/v1/sessions/{id}/conclude" => post sessions::conclude;
     "/v1/sessions/{id}/messages" => post messages::append, get messages::list;
     "/v1/sessions/{id}/text" => get messages::text;
     "/v1/sessions/{id}/search" => get search::session;
@@ -164,6 +165,7 @@ mod tests {
         ("patch", "/v1/sessions/{id}"),
         ("delete", "/v1/sessions/{id}"),
         ("post", "/v1/sessions/{id}/fork"),
+        ("post", "/v1/sessions/{id}/conclude"),
         ("post", "/v1/sessions/{id}/messages"),
         ("get", "/v1/sessions/{id}/messages"),
         ("get", "/v1/sessions/{id}/text"),

@@ -33,6 +33,19 @@ pub(crate) struct LineEnvelope<'a> {
     pub(crate) ai_title: Option<&'a RawValue>,
     pub(crate) tag: Option<&'a RawValue>,
     pub(crate) tags: Option<&'a RawValue>,
+    /// On a line that bethink wrote for other readers, and on the line with its own view.
+    pub(crate) bethink: Option<&'a RawValue>,
+}
+
+/// What a `compact_boundary` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CompactBoundary {
+    pub(crate) trigger: String,
+    pub(crate) pre_tokens: u64,
+    /// Ids of the first and the last message before it that were kept.
+    pub(crate) kept: Option<(String, String)>,
+    /// bethink wrote it.
+    pub(crate) is_ours: bool,
 }
 
 impl LineEnvelope<'_> {
@@ -41,8 +54,7 @@ impl LineEnvelope<'_> {
         Some(UnixMicros(at.as_microsecond()))
     }
 
-    /// Returns the trigger of a boundary, and the tokens before it.
-    pub(crate) fn boundary(&self) -> (String, u64) {
+    pub(crate) fn boundary(&self) -> CompactBoundary {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct CompactMetadata<'a> {
@@ -50,6 +62,16 @@ impl LineEnvelope<'_> {
             trigger: Option<&'a RawValue>,
             #[serde(borrow)]
             pre_tokens: Option<&'a RawValue>,
+            #[serde(borrow)]
+            preserved_segment: Option<PreservedSegment<'a>>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct PreservedSegment<'a> {
+            #[serde(borrow)]
+            head_uuid: Option<&'a RawValue>,
+            #[serde(borrow)]
+            tail_uuid: Option<&'a RawValue>,
         }
         let metadata: CompactMetadata<'_> = self
             .compact_metadata
@@ -57,7 +79,10 @@ impl LineEnvelope<'_> {
             .unwrap_or_default();
         let trigger = text(metadata.trigger).unwrap_or(Cow::Borrowed("auto")).into_owned();
         let pre_tokens = metadata.pre_tokens.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
-        (trigger, pre_tokens)
+        let segment = metadata.preserved_segment.unwrap_or_default();
+        let kept = text(segment.head_uuid).zip(text(segment.tail_uuid));
+        let kept = kept.map(|(head, tail)| (head.into_owned(), tail.into_owned()));
+        CompactBoundary { trigger, pre_tokens, kept, is_ours: is_true(self.bethink) }
     }
 
     /// Returns all tags. bethink writes them as `tags`, next to the one `tag` that Claude Code knows.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use bethink_transcript::typed::title;
-use bethink_transcript::{Block, BlockKind, Role, UnixMicros};
+use bethink_transcript::{Block, BlockKind, Message, Role, UnixMicros};
 use serde_json::value::RawValue;
 
 use crate::chains::Chains;
-use crate::envelope::{LineEnvelope, text};
+use crate::envelope::{CompactBoundary, LineEnvelope, text};
 use crate::line::{LineKind, MessageLine, RecordedCompaction, Thread};
 
 /// The model name of messages that Claude Code wrote itself, such as reports of an API error.
@@ -39,7 +39,9 @@ pub struct SessionFileFacts {
     pub bytes: u64,
     /// In the order of their lines.
     pub compactions: Vec<RecordedCompaction>,
-    pending: Option<(u64, String, u64)>,
+    /// The last line of bethink's own, with how it shows the session: JSON.
+    pub view: Option<String>,
+    pending: Option<(u64, CompactBoundary)>,
     custom_title: Option<String>,
     ai_title: Option<String>,
     /// Summaries, each with the uuid of its message. Older versions of Claude Code also wrote summaries of other sessions
@@ -64,8 +66,37 @@ impl SessionFileFacts {
         }
     }
 
-    pub(crate) fn boundary(&mut self, line: u64, trigger: &str, pre_tokens: u64) {
-        self.pending = Some((line, trigger.to_owned(), pre_tokens));
+    pub(crate) fn boundary(&mut self, line: u64, boundary: CompactBoundary) {
+        self.pending = Some((line, boundary));
+    }
+
+    /// Whether the next summary is no message of the history.
+    pub(crate) fn expects_summary_apart(&self) -> bool {
+        let boundary = self.pending.as_ref().map(|(_, boundary)| boundary);
+        boundary.is_some_and(|boundary| boundary.is_ours || boundary.kept.is_some())
+    }
+
+    /// Takes a summary that is no message of the history.
+    pub(crate) fn summary_apart(&mut self, number: u64, message: &Message) {
+        if let Some((line, boundary)) = self.pending.take() {
+            self.compaction((line, boundary), number, message);
+        }
+    }
+
+    fn compaction(&mut self, pending: (u64, CompactBoundary), number: u64, message: &Message) {
+        let (boundary_line, CompactBoundary { trigger, pre_tokens, kept, is_ours }) = pending;
+        self.compactions.push(RecordedCompaction {
+            trigger,
+            pre_tokens,
+            summary: texts(&message.blocks),
+            summary_id: message.id.clone(),
+            created_at: message.created_at,
+            boundary_line,
+            summary_line: number,
+            is_apart: is_ours || kept.is_some(),
+            kept,
+            messages: self.messages,
+        });
     }
 
     pub(crate) fn metadata(&mut self, record: &LineEnvelope<'_>) -> Option<LineKind> {
@@ -101,16 +132,8 @@ impl SessionFileFacts {
         }
         let pending = self.pending.take();
         if line.is_summary {
-            if let Some((boundary_line, trigger, pre_tokens)) = pending {
-                self.compactions.push(RecordedCompaction {
-                    trigger,
-                    pre_tokens,
-                    summary: texts(&message.blocks),
-                    summary_id: message.id.clone(),
-                    created_at: message.created_at,
-                    boundary_line,
-                    summary_line: number,
-                });
+            if let Some(pending) = pending {
+                self.compaction(pending, number, message);
             }
         } else if self.first_prompt.is_none() && message.role == Role::User && !line.is_meta {
             self.first_prompt = title(&texts(&message.blocks));

@@ -41,6 +41,8 @@ pub enum LineKind {
         /// `auto` or `manual`, as recorded.
         trigger: String,
         pre_tokens: u64,
+        /// Id of the first message before it that was kept.
+        kept_from: Option<String>,
     },
     /// `summary`, `custom-title` or `ai-title`.
     Title(String),
@@ -91,8 +93,8 @@ impl fmt::Display for SidechainKey {
     }
 }
 
-/// A compaction that Claude Code made. Its summary message replaces everything before `boundary_line`; the messages after
-/// the summary were kept.
+/// A compaction that Claude Code made. Its summary message replaces everything before `boundary_line`, except kept messages;
+/// the messages after the summary follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCompaction {
     pub trigger: String,
@@ -102,6 +104,13 @@ pub struct RecordedCompaction {
     pub created_at: UnixMicros,
     pub boundary_line: u64,
     pub summary_line: u64,
+    /// Messages before the boundary were kept, or bethink wrote it. The summary then is no message of the history, because
+    /// messages before it are shown after it.
+    pub is_apart: bool,
+    /// Ids of the first and the last of the messages before the boundary that were kept.
+    pub kept: Option<(String, String)>,
+    /// Number of messages of the main thread before the boundary.
+    pub messages: u64,
 }
 
 /// Why a line is stored as a record without a message.

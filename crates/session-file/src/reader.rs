@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use serde_json::value::RawValue;
 
 use crate::chains::Chains;
-use crate::envelope::{LineEnvelope, is_true, text};
+use crate::envelope::{CompactBoundary, LineEnvelope, is_true, text};
 use crate::facts::SessionFileFacts;
 use crate::line::{
     LineDamage, LineKind, MAX_DEPTH, MAX_LINE_BYTES, MessageLine, SessionLine, Thread,
@@ -118,13 +118,23 @@ impl SessionFileReader {
         self.last_time = record.time().unwrap_or(self.last_time);
         self.facts.envelope(record, &thread);
         match text(record.kind).as_deref() {
+            // Claude Code is shown what bethink has restored; bethink itself knows it from its own line.
+            Some("user") if is_true(record.bethink) && is_true(record.is_meta) => {
+                Ok(LineKind::Other)
+            }
             Some("user" | "assistant") => self.message(whole, record, thread),
+            Some("bethink") => {
+                self.facts.view = record.bethink.map(|view| view.get().to_owned());
+                Ok(LineKind::Other)
+            }
             Some("system") if text(record.subtype).as_deref() == Some("compact_boundary") => {
-                let (trigger, pre_tokens) = record.boundary();
+                let boundary = record.boundary();
                 if thread == Thread::Main {
-                    self.facts.boundary(self.number, &trigger, pre_tokens);
+                    self.facts.boundary(self.number, boundary.clone());
                 }
-                Ok(LineKind::Boundary { trigger, pre_tokens })
+                let CompactBoundary { trigger, pre_tokens, kept, .. } = boundary;
+                let kept_from = kept.map(|(head, _)| head);
+                Ok(LineKind::Boundary { trigger, pre_tokens, kept_from })
             }
             Some("summary" | "custom-title" | "ai-title" | "tag") => {
                 Ok(self.facts.metadata(record).unwrap_or(LineKind::Other))
@@ -151,12 +161,17 @@ impl SessionFileReader {
             return Err(LineDamage::Empty);
         }
         let message = parsed?;
+        let is_summary = is_true(record.is_compact_summary);
+        if is_summary && thread == Thread::Main && self.facts.expects_summary_apart() {
+            self.facts.summary_apart(self.number, &message);
+            return Ok(LineKind::Other);
+        }
         if !self.chains.take_message(message.id.as_str()) {
             return Err(LineDamage::Repeated(message.id));
         }
         let line = MessageLine {
             parent_uuid: text(record.parent_uuid).map(Into::into),
-            is_summary: is_true(record.is_compact_summary),
+            is_summary,
             is_meta: is_true(record.is_meta),
             thread,
             message,

@@ -27,6 +27,10 @@ pub struct ExportedCompaction<'a> {
     pub pre_tokens: u64,
     pub summary: &'a str,
     pub created_at: UnixMicros,
+    /// Id of the first message before it that was kept, if there is one.
+    pub kept_from: Option<&'a str>,
+    /// What was restored after the kept messages.
+    pub restored: &'a [String],
 }
 
 impl RecordWriter {
@@ -56,9 +60,10 @@ impl RecordWriter {
         line
     }
 
-    /// Returns the two records of a compaction: the boundary, and the summary as a user message.
+    /// Returns the records of a compaction: the boundary, the summary as a user message, and what was restored. Claude Code
+    /// puts the preserved segment between the last two.
     pub fn boundary_lines(&mut self, compaction: &ExportedCompaction<'_>) -> Vec<u8> {
-        let ExportedCompaction { id, trigger, pre_tokens, summary, created_at } = *compaction;
+        let ExportedCompaction { id, trigger, pre_tokens, summary, created_at, .. } = *compaction;
         let boundary_id = self.uuid_of(&format!("boundary {id}"));
         let summary_id = self.uuid_of(&format!("summary {id}"));
         let mut head = r#""parentUuid":null"#.to_owned();
@@ -66,19 +71,41 @@ impl RecordWriter {
             head += &format!(r#","logicalParentUuid":"{parent}""#);
         }
         let body = r#""type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false"#;
+        let kept = compaction.kept_from.zip(self.parent.as_deref());
+        let kept = kept.map_or_else(String::new, |(head, tail)| {
+            let head = self.uuid_of(head);
+            format!(
+                r#","preservedSegment":{{"headUuid":"{head}","anchorUuid":"{summary_id}","tailUuid":"{tail}"}}"#
+            )
+        });
         let more = format!(
-            r#","level":"info","compactMetadata":{{"trigger":{},"preTokens":{pre_tokens}}}"#,
+            r#","level":"info","compactMetadata":{{"trigger":{},"preTokens":{pre_tokens}{kept}}},"bethink":true"#,
             json!(trigger)
         );
         let mut out = self.line(&head, body, &boundary_id, created_at, &more);
         let head = format!(r#""parentUuid":"{boundary_id}""#);
         let message = format!(r#"{{"role":"user","content":{}}}"#, encode_string(summary));
         let body = format!(
-            r#""type":"user","message":{message},"isVisibleInTranscriptOnly":true,"isCompactSummary":true"#
+            r#""type":"user","message":{message},"isVisibleInTranscriptOnly":true,"isCompactSummary":true,"bethink":true"#
         );
         out.extend(self.line(&head, &body, &summary_id, created_at, ""));
-        self.parent = Some(summary_id);
+        let mut parent = summary_id;
+        for (at, text) in compaction.restored.iter().enumerate() {
+            let uuid = self.uuid_of(&format!("restored {at} {id}"));
+            let head = format!(r#""parentUuid":"{parent}""#);
+            let message = format!(r#"{{"role":"user","content":{}}}"#, encode_string(text));
+            let body = format!(r#""type":"user","message":{message},"isMeta":true,"bethink":true"#);
+            out.extend(self.line(&head, &body, &uuid, created_at, ""));
+            parent = uuid;
+        }
+        self.parent = Some(parent);
         out
+    }
+
+    /// Returns the line with bethink's own view of the session: JSON.
+    pub fn view_line(&self, view: &str) -> Vec<u8> {
+        let id = json!(self.session_id);
+        format!("{{\"type\":\"bethink\",\"sessionId\":{id},\"bethink\":{view}}}\n").into_bytes()
     }
 
     /// Returns the lines with title and tags, for the end of the file. Claude Code knows only one tag: the first.

@@ -112,6 +112,16 @@ impl Template {
         Document::parse_with(notes, self.level, &|heading| self.place(heading).is_some())
     }
 
+    /// Returns the session's title in notes of this template.
+    pub fn title_in(&self, notes: &str) -> Option<String> {
+        let title = self.sections.iter().find(|s| s.kind == Some(SectionKind::Title))?;
+        let parts = self.read(notes).parts;
+        let part = parts.iter().find(|part| same_heading(&part.heading, &title.heading))?;
+        let written = part.lines.iter().map(|line| line.trim().trim_start_matches("- "));
+        let mut written = written.filter(|line| !line.is_empty() && !self.is_description(line));
+        written.next().map(str::to_owned)
+    }
+
     /// Returns the notes before anything is written in them.
     pub fn bare(&self) -> String {
         let parts = self.sections.iter().map(|section| NotesSection {

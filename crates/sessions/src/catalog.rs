@@ -63,21 +63,16 @@ impl SessionService {
         let session = session_out(&self.cx.store().session(id).await?);
         let known = self.cx.store().client_of(id).await?;
         let agent = known.map(|known| api::AgentSession { name: known.client, id: known.key });
-        Ok(api::Session { agent, ..session })
+        let children = self.children(id).await?.into_iter().map(|child| child.0).collect();
+        Ok(api::Session { agent, children, ..session })
     }
 
-    pub async fn sessions(
-        &self,
-        project_dir: Option<String>,
-        q: Option<String>,
-        tag: Option<String>,
-        limit: Option<usize>,
-        cursor: Option<String>,
-    ) -> Result<api::SessionsPage> {
+    pub async fn sessions(&self, query: api::SessionQuery) -> Result<api::SessionsPage> {
+        let api::SessionQuery { project_dir, q, tag, parent, limit, cursor } = query;
         if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
             return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes")));
         }
-        let filter = SessionFilter { project_dir, q, tag, parent: None };
+        let filter = SessionFilter { project_dir, q, tag, parent: parent.map(SessionId) };
         let page = PageRequest { limit: page_limit(limit)?, cursor };
         let (sessions, next_cursor) =
             self.cx.store().sessions(filter, page).await.map_err(|error| match error {
@@ -109,6 +104,19 @@ impl SessionService {
         }
         self.cx.hub().announce_session(id, SessionLifecycle::Changed);
         Ok(session_out(&session))
+    }
+
+    /// Gives a session without a title one that was found for it. A person's own title replaces it later.
+    pub async fn suggest_title(&self, id: SessionId, mut title: String) -> Result<()> {
+        if self.cx.store().session(id).await?.title.is_some() {
+            return Ok(());
+        }
+        title.truncate(title.floor_char_boundary(MAX_TITLE));
+        let updated_at = self.cx.now();
+        let change = SessionChange { title: Some(title), updated_at, ..SessionChange::default() };
+        self.cx.store().update_session(id, change).await?;
+        self.cx.hub().announce_session(id, SessionLifecycle::Changed);
+        Ok(())
     }
 
     pub async fn delete_session(&self, id: SessionId) -> Result<()> {
@@ -196,6 +204,7 @@ pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
         last_seq: session.last_seq.0,
         created_at: rfc3339(session.created_at),
         updated_at: rfc3339(session.updated_at),
+        children: Vec::new(),
         agent: None,
     }
 }

@@ -12,6 +12,7 @@ use bethink_api as api;
 use bethink_compactor::{SummaryLevel, Trigger};
 use bethink_context::Decision;
 use bethink_model::Figures;
+use bethink_models::ClientModel;
 use bethink_service::{Result, ServiceError};
 use bethink_store::CompactionRecord;
 use bethink_transcript::{CompactionId, SessionId};
@@ -32,11 +33,21 @@ pub(crate) struct CompactionRequest {
     pub(crate) seen: Option<String>,
     /// Figures from the provider's error, if it refused the prompt as too long.
     pub(crate) refused: Option<Figures>,
+    /// The model of the client whose request is compacted, if it is to write the summary.
+    pub(crate) client_model: Option<ClientModel>,
 }
 
 impl CompactionRequest {
     pub(crate) fn new(trigger: Trigger) -> Self {
-        Self { trigger, focus: None, level: None, summary_tokens: None, seen: None, refused: None }
+        Self {
+            trigger,
+            focus: None,
+            level: None,
+            summary_tokens: None,
+            seen: None,
+            refused: None,
+            client_model: None,
+        }
     }
 
     pub(crate) fn allows(&self, level: SummaryLevel) -> bool {

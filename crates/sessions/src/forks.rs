@@ -7,6 +7,7 @@ use bethink_service::{
 };
 use bethink_store::{
     Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord,
+    StoredRequest,
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
@@ -115,6 +116,11 @@ impl SessionService {
             ..SessionChange::default()
         };
         self.cx.store().update_session(to, change).await?;
+        if let Some(StoredRequest { frame, marks }) = self.cx.store().sent_request(from).await? {
+            let (store, now) = (self.cx.store(), self.cx.now());
+            store.put_sent_frame(to, frame, now).await?;
+            store.put_sent_marks(to, marks.unwrap_or_else(|| "[]".to_owned()), now).await?;
+        }
         let decisions = self.cx.store().decisions(from).await?;
         // Compactions are copied below, with new ids.
         let is_view =

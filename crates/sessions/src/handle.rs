@@ -17,6 +17,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
 use crate::cache::Cache;
 use crate::loaded::LoadedSession;
+use crate::sent::LastRequest;
 
 /// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
 /// spans are still triggered. The same number triggers an update of the notes.
@@ -91,6 +92,7 @@ pub struct SessionHandle {
     /// Bytes of the facts, readable without their lock.
     pub(crate) facts_weight: AtomicUsize,
     pub(crate) cache: Cache,
+    pub(crate) last_request: LastRequest,
     /// Tokens of history when staging of spans was last requested.
     pub(crate) staging: AtomicU64,
     /// Held during a compaction, including the wait for a model: only one runs at a time. Taken before the session's
@@ -113,6 +115,7 @@ impl SessionHandle {
             facts: Arc::default(),
             facts_weight: AtomicUsize::new(0),
             cache: Cache::default(),
+            last_request: LastRequest::default(),
             staging: AtomicU64::new(0),
             compacting: AsyncMutex::default(),
             features: Mutex::default(),
@@ -136,13 +139,14 @@ impl SessionHandle {
         kept.downcast().unwrap_or_default()
     }
 
-    /// Returns the size in bytes: messages, messages in the inbox, facts, and features.
+    /// Returns the size in bytes: messages, messages in the inbox, facts, features, and the last request.
     pub(crate) fn weight(&self) -> usize {
         let features = locked(&self.features);
         let features: usize = features.0.values().map(|feature| feature.weight()).sum();
         let waiting: usize = locked(&self.inbox).iter().map(|message| message.raw().len()).sum();
         let facts = self.facts_weight.load(Ordering::Relaxed);
-        self.weight.load(Ordering::Relaxed) + facts + features + waiting
+        let request = self.last_request.weight();
+        self.weight.load(Ordering::Relaxed) + facts + features + waiting + request
     }
 
     pub(crate) fn weigh(&self, bytes: usize) {

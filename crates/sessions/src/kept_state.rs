@@ -80,7 +80,11 @@ impl SessionService {
 
     /// Stores the state. The session in memory keeps its own newest message: the store may already have one that
     /// has not been delivered yet.
-    async fn keep_state(&self, loaded: &mut LoadedSession, state: &KeptState) -> Result<()> {
+    pub(crate) async fn keep_state(
+        &self,
+        loaded: &mut LoadedSession,
+        state: &KeptState,
+    ) -> Result<()> {
         let json = serde_json::to_string(state).map_err(ServiceError::internal)?;
         let change = bethink_store::SessionChange {
             state: Some(json),

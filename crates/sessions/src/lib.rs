@@ -6,10 +6,12 @@
 //! know them.
 //!
 //! Reading order: [`service`] → [`request`] → [`loaded`] → [`handle`] → [`load`] → [`catalog`] → [`messages`] →
-//! [`turn`] → [`collapse`] → [`compactions`] → [`record`] → [`recover`] → [`facts`] → [`forks`] → [`events`].
+//! [`turn`] → [`collapse`] → [`compactions`] → [`record`] → [`recover`] → [`facts`] → [`forks`] → [`children`] → [`events`].
 
 mod cache;
+mod carry;
 mod catalog;
+mod children;
 mod collapse;
 mod compactions;
 mod count;
@@ -23,16 +25,19 @@ mod limits;
 mod load;
 mod loaded;
 mod messages;
+mod note_sent;
 mod prefix;
 mod record;
 mod recover;
 mod request;
+mod sent;
 mod service;
 #[cfg(test)]
 mod tests;
 mod text;
 mod turn;
 
+pub use carry::CarriedView;
 pub use catalog::{model_of, sidechain_session};
 pub use collapse::CollapseJob;
 pub use events::SessionEvents;
@@ -40,7 +45,9 @@ pub use forks::ForkCheckJob;
 pub use handle::{FactsGuard, SessionFeature, SessionGuard, SessionHandle};
 
 pub use loaded::LoadedSession;
-pub use prefix::{SentRequest, SessionPrefix};
+pub use prefix::SessionPrefix;
+pub use record::restored_texts;
 pub use request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};
+pub use sent::{SentFrame, SentMark, SentRequest};
 pub use service::{Contributed, Contribution, Contributor, Listener, SessionEvent, SessionService};
-pub use turn::{ReadyPrompt, TurnRequest, sent_request};
+pub use turn::{ReadyPrompt, TurnRequest};

@@ -134,6 +134,7 @@ impl SessionService {
             fixed: FixedTokens::default(),
             learner: Learner::default(),
         };
+        self.load_sent(handle).await;
         let mut loaded = LoadedSession {
             state,
             session,
@@ -143,7 +144,7 @@ impl SessionService {
             breakers: Breakers::default(),
             view_tokens: 0,
             grown: 0,
-            sent: None,
+            last_request: handle.last_request.clone(),
             recovering: Recovering::default(),
             cache: handle.cache.clone(),
             todos_after,

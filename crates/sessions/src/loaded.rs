@@ -11,7 +11,8 @@ use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
 
 use crate::cache::Cache;
-use crate::prefix::{SentRequest, SessionPrefix};
+use crate::prefix::SessionPrefix;
+use crate::sent::LastRequest;
 
 /// Recovery steps taken for a prompt that the provider refused.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +38,8 @@ pub struct LoadedSession {
     pub(crate) view_tokens: u64,
     /// Estimated tokens of all messages that were added since it was loaded.
     pub(crate) grown: u64,
-    /// The parts of the last request other than messages.
-    pub(crate) sent: Option<SentRequest>,
+    /// The last request, without its messages.
+    pub(crate) last_request: LastRequest,
     /// Steps taken after the provider refused the last prompt.
     pub(crate) recovering: Recovering,
     pub(crate) cache: Cache,
@@ -79,11 +80,9 @@ impl LoadedSession {
         self.state.learner = Learner::default();
     }
 
-    /// Records the parts of a request that another component made: they count towards the window, and a fork of the
-    /// session sends them, too.
-    pub fn note_request(&mut self, fixed: FixedTokens, sent: SentRequest) {
+    /// Records the tokens of system and tools of a request that another component made: they count towards the window.
+    pub fn note_fixed(&mut self, fixed: FixedTokens) {
         self.state.fixed = fixed;
-        self.sent = Some(sent);
     }
 
     /// Returns an error if the session has no messages; `hint` says what to do first.
@@ -96,12 +95,12 @@ impl LoadedSession {
 
     /// Returns the approximate size in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
-        self.state.history.weight() + self.sent.as_ref().map_or(0, SentRequest::weight)
+        self.state.history.weight()
     }
 
     /// Returns the current prompt as a prefix for bethink's own requests.
     pub fn prefix(&self) -> Result<SessionPrefix> {
-        SessionPrefix::new(&self.state, self.sent.as_ref())
+        SessionPrefix::new(&self.state, self.last_request.get())
     }
 
     /// Returns the estimated tokens of the whole prompt.

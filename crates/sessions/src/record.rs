@@ -99,12 +99,14 @@ impl SessionService {
         })
     }
 
-    /// Stores a compaction that the client made; its summary is the message at `summary_seq`.
+    /// Stores a compaction that the client made: prompts show the messages from `kept_from` on after its summary. It was made
+    /// after the message `made_after`.
     pub async fn add_recorded_compaction(
         &self,
         session: SessionId,
         compaction: &RecordedCompaction,
-        summary_seq: Seq,
+        kept_from: Seq,
+        made_after: Seq,
     ) -> Result<()> {
         let summary_tokens = u64::from(text_tokens(&compaction.summary));
         self.add_compaction(CompactionRecord {
@@ -113,9 +115,9 @@ impl SessionService {
             trigger: compaction.trigger.clone(),
             level: "recorded".to_owned(),
             first_seq: Seq(1),
-            last_seq: Seq(summary_seq.0.saturating_sub(1)),
-            kept_from: summary_seq.next(),
-            made_after: summary_seq,
+            last_seq: Seq(kept_from.0.min(made_after.0).saturating_sub(1)),
+            kept_from,
+            made_after,
             tokens_before: compaction.pre_tokens,
             tokens_after: summary_tokens,
             summary_tokens,
@@ -127,6 +129,12 @@ impl SessionService {
         })
         .await
     }
+}
+
+/// Returns the texts that were restored after the messages that a compaction kept.
+pub fn restored_texts(compaction: &CompactionRecord) -> Result<Vec<String>> {
+    let restored = detail_of(compaction)?.restored;
+    Ok(restored.into_iter().map(|attachment| attachment.text).collect())
 }
 
 fn warning(

@@ -14,6 +14,7 @@ use bethink_context::thresholds::MIN_WINDOW;
 use bethink_context::{Decision, Stripped, view};
 use bethink_model::recovery::{LONGEST_ASKED_WAIT, backoff};
 use bethink_model::{ErrorClass, ModelError, Retry};
+use bethink_models::ClientModel;
 use bethink_service::{ErrorKind, Event, Result};
 use bethink_transcript::{PromptBlock, Role, Seq, SessionId};
 
@@ -23,6 +24,13 @@ use crate::loaded::{LoadedSession, Recovering};
 use crate::service::SessionService;
 use refusal::shorter_answer;
 
+/// A refused prompt.
+struct Refusal<'a> {
+    request: &'a api::RecoverRequest,
+    error: &'a ModelError,
+    client_model: Option<ClientModel>,
+}
+
 /// A step, and its description.
 type Step = (RecoveryStep, String);
 
@@ -31,6 +39,16 @@ impl SessionService {
         &self,
         id: SessionId,
         request: api::RecoverRequest,
+    ) -> Result<api::Recovered> {
+        self.recover_with(id, request, None).await
+    }
+
+    /// The same for a client whose own model writes summaries.
+    pub async fn recover_with(
+        &self,
+        id: SessionId,
+        request: api::RecoverRequest,
+        client_model: Option<ClientModel>,
     ) -> Result<api::Recovered> {
         let error = refusal::read(&request)?;
         let handle = self.handle(id).await?;
@@ -43,7 +61,8 @@ impl SessionService {
             limit: error.figures.limit,
             ..api::Recovered::default()
         };
-        let (step, detail) = self.take_step(&handle, &request, &error, &mut response).await?;
+        let refusal = Refusal { request: &request, error: &error, client_model };
+        let (step, detail) = self.take_step(&handle, &refusal, &mut response).await?;
         (response.step, response.detail) = (step, detail);
         response.retry = step != RecoveryStep::None;
         metrics::counter!("bethink_recoveries_total", "class" => response.class.to_string(), "step" => response.step.to_string())
@@ -65,26 +84,24 @@ impl SessionService {
     async fn take_step(
         &self,
         handle: &Arc<SessionHandle>,
-        request: &api::RecoverRequest,
-        error: &ModelError,
+        refusal: &Refusal<'_>,
         response: &mut api::Recovered,
     ) -> Result<Step> {
+        let Refusal { request, error, .. } = refusal;
         if request.heard {
             let detail = format!("the answer was interrupted after part of it was shown: {error}");
             return nothing(detail);
         }
         match error.class {
-            ErrorClass::Overflow => self.make_room(handle, error, response).await,
-            ErrorClass::OutputOverflow => {
-                self.shorten_answer(handle, request, error, response).await
-            }
+            ErrorClass::Overflow => self.make_room(handle, refusal, response).await,
+            ErrorClass::OutputOverflow => self.shorten_answer(handle, refusal, response).await,
             ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
                 if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
                     let detail = "leaving images and documents out".to_owned();
                     return Ok((RecoveryStep::StripMedia, detail));
                 }
                 if error.class == ErrorClass::RequestTooLarge {
-                    return self.make_room(handle, error, response).await;
+                    return self.make_room(handle, refusal, response).await;
                 }
                 nothing("there are no more images or documents to leave out")
             }
@@ -110,10 +127,10 @@ impl SessionService {
     async fn shorten_answer(
         &self,
         handle: &Arc<SessionHandle>,
-        request: &api::RecoverRequest,
-        error: &ModelError,
+        refusal: &Refusal<'_>,
         response: &mut api::Recovered,
     ) -> Result<Step> {
+        let Refusal { request, error, .. } = refusal;
         match shorter_answer(error, request.max_tokens) {
             Some(fits) if self.lock(handle).await?.take(RecoveryStep::ShrinkOutput) => {
                 response.max_tokens = Some(fits);
@@ -122,7 +139,7 @@ impl SessionService {
             _ => match (error.figures.input, error.figures.limit) {
                 // The limit applies to the answer only, so a shorter prompt would not help.
                 (None, Some(most)) => nothing(format!("max_tokens must be {most} or less")),
-                _ => self.make_room(handle, error, response).await,
+                _ => self.make_room(handle, refusal, response).await,
             },
         }
     }
@@ -131,9 +148,10 @@ impl SessionService {
     async fn make_room(
         &self,
         handle: &Arc<SessionHandle>,
-        error: &ModelError,
+        refusal: &Refusal<'_>,
         response: &mut api::Recovered,
     ) -> Result<Step> {
+        let error = refusal.error;
         if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
             let detail = format!(
                 "the provider accepts {limit} tokens, but a session needs {MIN_WINDOW}: load the model with a larger context window, or choose another model"
@@ -154,6 +172,7 @@ impl SessionService {
         drop(loaded);
         let request = CompactionRequest {
             refused: Some(error.figures),
+            client_model: refusal.client_model.clone(),
             ..CompactionRequest::new(Trigger::Reactive)
         };
         match Box::pin(self.compact_handle(handle, request)).await {

@@ -4,10 +4,20 @@ use std::sync::Arc;
 
 use bethink_api as api;
 pub use bethink_api::Inject;
+use bethink_context::{SystemAndTools, system_json};
 use bethink_service::{Result, ServiceError};
+use bethink_transcript::json;
+use bytes::Bytes;
+use serde_json::value::RawValue;
 
 use crate::handle::SessionHandle;
 use crate::loaded::LoadedSession;
+use crate::sent::{SentFrame, SentRequest};
+
+/// Name of the parameter with beta features, as in the providers' libraries.
+const BETAS: &str = "betas";
+/// Maximum size of the parameters of a request, in bytes. Usual ones have a few hundred.
+const MAX_PARAMETERS: usize = 64 * 1024;
 
 /// The client's parts of a call other than messages.
 #[derive(Debug)]
@@ -17,6 +27,10 @@ pub struct ClientParts {
     pub tools: String,
     /// Files that the session works on although its messages do not mention them.
     pub touched: Vec<String>,
+    /// JSON object of the other members of the client's request; empty for none.
+    parameters: Bytes,
+    /// The header `anthropic-beta`; empty for none.
+    betas: String,
 }
 
 impl ClientParts {
@@ -33,7 +47,44 @@ impl ClientParts {
             }
         };
         let touched = touched.unwrap_or_default();
-        Ok(Self { parts: parts.unwrap_or_default(), tools, touched })
+        let (parameters, betas) = (Bytes::new(), String::new());
+        Ok(Self { parts: parts.unwrap_or_default(), tools, touched, parameters, betas })
+    }
+
+    /// Adds the other members of the client's request to its model. `betas` is a header in the provider's API.
+    pub(crate) fn with_parameters(self, parameters: Option<&RawValue>) -> Result<Self> {
+        let Some(json) = parameters.map(RawValue::get).filter(|json| *json != "null") else {
+            return Ok(self);
+        };
+        let invalid = |field: &str, detail: &str| ServiceError::invalid(field, detail);
+        let members = json::members(json).ok_or_else(|| {
+            invalid("parameters", "must be an object with members of the model's request")
+        })?;
+        if json.len() > MAX_PARAMETERS {
+            return Err(invalid("parameters", "too large")
+                .bounded(MAX_PARAMETERS as u64, json.len() as u64));
+        }
+        let betas = match members.iter().find(|(name, _)| name == BETAS) {
+            None => String::new(),
+            Some((_, betas)) => serde_json::from_str::<Vec<String>>(betas.get())
+                .ok()
+                .map(|betas| betas.join(","))
+                .filter(|betas| betas.bytes().all(|byte| byte.is_ascii_graphic()))
+                .ok_or_else(|| invalid("parameters.betas", "must be an array of names"))?,
+        };
+        let parameters = json::without_key(json, BETAS).unwrap_or_default();
+        Ok(Self { parameters, betas, ..self })
+    }
+
+    /// Returns the request that is made with these parts and what bethink adds to them.
+    pub(crate) fn sent_request(&self, around: &SystemAndTools) -> SentRequest {
+        SentRequest::new(SentFrame {
+            system: Bytes::from(system_json(&around.system)),
+            tools: Bytes::from(around.tools.clone()),
+            parameters: self.parameters.clone(),
+            betas: self.betas.clone(),
+            own_messages: false,
+        })
     }
 }
 

@@ -42,6 +42,10 @@ pub enum SessionEvent<'a> {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
     },
+    /// A compaction is about to be stored: the older messages are in the view for the last time.
+    Compacting {
+        loaded: &'a LoadedSession,
+    },
     /// A decision was made that changes later prompts.
     Decided {
         session: SessionId,

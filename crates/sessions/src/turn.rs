@@ -8,9 +8,9 @@ use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::{
     Attachment, Decision, Decisions, HistoryEntry, ProjectTexts, SessionState, SystemAndTools,
-    Thresholds, Turn, TurnInputs, assemble, compacts_at, empty_report, reductions, system_json,
-    turn,
+    Thresholds, Turn, TurnInputs, assemble, compacts_at, empty_report, reductions, turn,
 };
+use bethink_models::ClientModel;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_transcript::{Message, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
@@ -20,8 +20,8 @@ use crate::compactions::CompactionRequest;
 use crate::decisions::new_decisions;
 use crate::handle::{SessionGuard, SessionHandle};
 use crate::loaded::LoadedSession;
-use crate::prefix::SentRequest;
 use crate::request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};
+use crate::sent::SentRequest;
 use crate::service::{SessionEvent, SessionService};
 
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct TurnRequest<'a> {
     pub may_compact: bool,
     /// Whether the model is reminded of todos and notes.
     pub reminds: bool,
+    /// The client's own model, if it is to write summaries.
+    pub client_model: Option<ClientModel>,
 }
 
 /// A prompt that can be handed out, because its decisions are durable.
@@ -58,18 +60,27 @@ impl SessionService {
         let may_compact = request.compact != Some(api::PromptCompaction::Never)
             && self.cx.settings().context.auto_compact;
         let tools = request.tools.as_ref().map(|t| t.get());
-        let client = ClientParts::new(request.system.take(), tools, request.touched_paths.take())?;
+        let client = ClientParts::new(request.system.take(), tools, request.touched_paths.take())?
+            .with_parameters(request.parameters.as_deref())?;
         let inject = request.inject.unwrap_or_default();
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
         loaded.require_messages("append the user's first message, then request the prompt")?;
         let recall = RecallQuery::new(request.query, request.recent_tools);
-        let asked = TurnRequest { client: &client, inject, recall, may_compact, reminds: true };
+        let client_model = None;
+        let asked = TurnRequest {
+            client: &client,
+            inject,
+            recall,
+            may_compact,
+            reminds: true,
+            client_model,
+        };
         let ReadyPrompt { mut loaded, turn, around } = self.ready(&handle, loaded, asked).await?;
         let after_boundary = loaded.state.decisions.boundary.is_some();
         let body = assemble(&turn.prompt, &around.system, after_boundary);
+        let sent = client.sent_request(&around).marked(&turn.prompt, &body.marks);
         let (system, tools) = (Bytes::from(body.system), Bytes::from(around.tools));
-        let sent = SentRequest { system: system.clone(), tools: tools.clone(), marks: body.marks };
         let report = self.handed_out(&handle, &mut loaded, turn, sent);
         drop(loaded);
         drop(handle);
@@ -88,6 +99,7 @@ impl SessionService {
         let GatheredParts { mut around, reminders, once_kept } =
             self.gather(handle, &loaded, &asked, moment).await?;
         loaded.state.fixed = around.tokens;
+        loaded.last_request.begin(|| asked.client.sent_request(&around));
         loaded.breakers.turn();
         let make = || {
             let write = |stretch| write_now(&loaded.state, stretch);
@@ -160,7 +172,8 @@ impl SessionService {
         inject: Inject,
     ) -> Result<SystemAndTools> {
         let recall = RecallQuery::default();
-        let asked = TurnRequest { client, inject, recall, may_compact: false, reminds: false };
+        let (may_compact, reminds, client_model) = (false, false, None);
+        let asked = TurnRequest { client, inject, recall, may_compact, reminds, client_model };
         let gathered = self.gather(handle, loaded, &asked, Moment::Look).await?;
         Ok(gathered.around)
     }
@@ -199,7 +212,7 @@ impl SessionService {
         loaded.state.shape = Some(shape);
         loaded.state.last_prompt = Some(self.cx.now());
         loaded.view_tokens = prompt.tokens();
-        loaded.sent = Some(sent);
+        self.note_sent(handle, sent);
         self.stage_if_due(handle, loaded);
         self.tell(&SessionEvent::Prompted { handle, loaded });
         handle.note_level(api::ContextLevel {
@@ -268,7 +281,9 @@ impl SessionService {
     ) -> Result<(SessionGuard, Turn, SystemAndTools, OnceKept)> {
         let seen = loaded.state.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
         drop(loaded);
-        let request = CompactionRequest { seen, ..CompactionRequest::new(Trigger::Auto) };
+        let client_model = asked.client_model.clone();
+        let request =
+            CompactionRequest { seen, client_model, ..CompactionRequest::new(Trigger::Auto) };
         let done = self.compact_handle(handle, request).await;
         let mut loaded = self.lock(handle).await?;
         let GatheredParts { around, reminders, once_kept } =
@@ -388,12 +403,6 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
             .collect(),
         why: format!("the prompt reached {} tokens", loaded.state.thresholds.auto),
     }
-}
-
-/// Returns system and tools as in a request without breakpoints.
-pub fn sent_request(around: &SystemAndTools) -> SentRequest {
-    let system = Bytes::from(system_json(&around.system));
-    SentRequest { system, tools: Bytes::from(around.tools.clone()), marks: Vec::new() }
 }
 
 /// The error for a prompt that does not fit although it cannot be reduced. It names the largest parts.

@@ -40,6 +40,7 @@ mod salvage;
 mod seal;
 mod search;
 mod segments;
+mod sent;
 mod sessions;
 mod sql;
 mod store;

@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 26] = [
+pub(crate) const TABLES: [&str; 28] = [
     "sessions",
     "messages",
     "records",
@@ -26,6 +26,8 @@ pub(crate) const TABLES: [&str; 26] = [
     "client_sessions",
     "lineage",
     "notes",
+    "sent_requests",
+    "sent_marks",
     "model_calls",
     "memory_versions",
     "proposals",

@@ -60,7 +60,7 @@ pub(crate) const PROJECTS: &str = "
     ORDER BY project_dir";
 
 /// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
-const DELETE: [&str; 16] = [
+const DELETE: [&str; 18] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -77,6 +77,8 @@ const DELETE: [&str; 16] = [
     "DELETE FROM client_sessions WHERE session = ?",
     "DELETE FROM lineage WHERE session = ?",
     "DELETE FROM notes WHERE session = ?",
+    "DELETE FROM sent_requests WHERE session = ?",
+    "DELETE FROM sent_marks WHERE session = ?",
     "DELETE FROM extraction_marks WHERE session = ?",
     "DELETE FROM extraction_plans WHERE session = ?",
     "DELETE FROM extraction_plan_writes WHERE session = ?",

@@ -11,7 +11,8 @@ use std::fmt::Debug;
 use bethink_api::MemoryAuthor;
 use bethink_store::{
     ClientSession, CompactionRecord, GatewayStore, MemoryStore, NewDecision, NewMemoryVersion,
-    NotesRecord, NotesStore, Receipt, SeqRange, SessionChange, SessionStore, Store, StoreResult,
+    NotesRecord, NotesStore, Receipt, SentRequestStore, SeqRange, SessionChange, SessionStore,
+    Store, StoreResult,
 };
 use bethink_store_sqlite::SqliteStore;
 use bethink_transcript::{CompactionId, Seq, SessionId};
@@ -170,6 +171,8 @@ async fn keep_state(store: &SqliteStore, id: SessionId, through: usize) {
         updated_at: NOW,
     };
     store.put_notes(notes).await.unwrap();
+    store.put_sent_frame(id, text("frame"), NOW).await.unwrap();
+    store.put_sent_marks(id, text("marks"), NOW).await.unwrap();
     let version = NewMemoryVersion {
         directory: "/project".into(),
         file: format!("{id}.md"),
@@ -230,6 +233,7 @@ async fn served(store: &SqliteStore) -> Served {
             add(&format!("memory {version}"), content.await.map(option));
         }
         add("notes", store.notes(id).await.map(option));
+        add("request", store.sent_request(id).await.map(option));
         let client = store.client_session("claude-code".into(), format!("key {id}"));
         add("client", client.await.map(option));
         let receipt = store.receipt(format!("{id} 0"));

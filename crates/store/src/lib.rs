@@ -23,6 +23,7 @@ mod message;
 mod notes;
 mod record;
 mod search;
+mod sent;
 mod session;
 mod team;
 
@@ -43,6 +44,7 @@ pub use search::{
     Counts, Family, IndexBatch, IndexLookup, IndexStore, IndexedSession, Posting, SearchScope,
     TermPlaces,
 };
+pub use sent::{SentRequestStore, StoredRequest};
 pub use session::{
     CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision, NewSession,
     PageRequest, SessionChange, SessionFilter, SessionRecord, SessionStore, StoredReceipt,
@@ -61,6 +63,7 @@ pub trait Store:
     + TeamStore
     + HookStore
     + GatewayStore
+    + SentRequestStore
     + LedgerStore
     + JobStore
     + Send

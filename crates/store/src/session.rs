@@ -22,7 +22,7 @@ pub trait SessionStore {
         id: SessionId,
         change: SessionChange,
     ) -> StoreFuture<'_, SessionRecord>;
-    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes,
+    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes, last request,
     /// index entries, extraction mark and plan, transcript positions and client ids. Its rows in the ledger stay.
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()>;
     /// Returns all project directories with their number of sessions, sorted by name.

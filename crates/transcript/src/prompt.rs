@@ -3,13 +3,15 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{AssistantMessageId, Seq};
 use crate::json;
 use crate::message::{Block, BlockKind, Role, is_white};
 
 /// How a stored block is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Variant {
     /// Its own bytes.
     Whole,
@@ -32,7 +34,8 @@ pub enum Variant {
 }
 
 /// Where a prompt's block came from. Two blocks of equal origin have equal bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     Stored {
         seq: Seq,
@@ -162,6 +165,35 @@ pub fn messages_json(messages: &[PromptMessage], marks: &[CacheMark]) -> Vec<u8>
     }
     out.push(b']');
     out
+}
+
+/// One message of a request as JSON; `at` is its index in the prompt.
+pub fn message_json(at: usize, message: &PromptMessage, marks: &[CacheMark]) -> Bytes {
+    let mut out = Vec::new();
+    push_message(&mut out, at, message, marks);
+    Bytes::from(out)
+}
+
+/// Returns the stored messages that these blocks consist of, each shown whole; `None` if anything else is among them.
+/// `count` returns how many blocks a message has.
+pub fn whole_messages(
+    blocks: &[PromptBlock],
+    count: impl Fn(Seq) -> Option<usize>,
+) -> Option<Vec<Seq>> {
+    let (mut whole, mut rest) = (Vec::new(), blocks);
+    while let Some(first) = rest.first() {
+        let seq = first.origin.seq();
+        let (message, after) = rest.split_at_checked(count(seq)?)?;
+        let is_whole = message.iter().zip(0..).all(|(block, at)| {
+            block.origin == Origin::Stored { seq, block: at, variant: Variant::Whole }
+        });
+        if message.is_empty() || !is_whole {
+            return None;
+        }
+        whole.push(seq);
+        rest = after;
+    }
+    (!whole.is_empty()).then_some(whole)
 }
 
 fn push_message(out: &mut Vec<u8>, at: usize, message: &PromptMessage, marks: &[CacheMark]) {

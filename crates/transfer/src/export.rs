@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bethink_service::{Result, parse_stored};
 use bethink_session_file::{Ending, ExportedCompaction, RecordWriter};
+use bethink_sessions::restored_texts;
 use bethink_store::{CompactionRecord, SeqRange, SessionRecord, StoredRecord};
 use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
@@ -59,7 +60,7 @@ impl Export {
             let lines = match self.part {
                 ExportStage::Records { after_line } => self.records(after_line).await,
                 ExportStage::Messages { after } => self.messages(after).await,
-                ExportStage::Metadata => Ok(self.metadata()),
+                ExportStage::Metadata => self.metadata().await,
                 ExportStage::Done => return None,
             };
             match lines {
@@ -92,7 +93,7 @@ impl Export {
             {
                 self.newest = *seq;
                 self.follow(*seq).await?;
-                self.boundaries(*seq, &mut out);
+                self.boundaries(*seq, &mut out).await?;
             }
         }
         Ok(out)
@@ -105,28 +106,39 @@ impl Export {
         {
             return Ok(());
         }
-        let range = SeqRange { limit: 1, ..SeqRange::from(seq) };
-        if let Some(message) =
-            self.transfer.cx.store().messages(self.session.id, range).await?.first()
-        {
-            self.writer.follow_id(message.id.as_str());
+        if let Some(id) = self.id_of(seq).await? {
+            self.writer.follow_id(&id);
         }
         Ok(())
     }
 
-    fn boundaries(&mut self, through: Seq, out: &mut Vec<u8>) {
+    async fn boundaries(&mut self, through: Seq, out: &mut Vec<u8>) -> Result<()> {
         while self.compactions.front().is_some_and(|c| c.made_after <= through) {
-            let Some(compaction) = self.compactions.pop_front() else { return };
+            let Some(compaction) = self.compactions.pop_front() else { break };
             let id = compaction.id.to_string();
+            let kept_from = match compaction.kept_from <= compaction.made_after {
+                true => self.id_of(compaction.kept_from).await?,
+                false => None,
+            };
+            let restored = restored_texts(&compaction)?;
             let lines = self.writer.boundary_lines(&ExportedCompaction {
                 id: &id,
                 trigger: if compaction.trigger == "manual" { "manual" } else { "auto" },
                 pre_tokens: compaction.tokens_before,
                 summary: &compaction.summary,
                 created_at: compaction.created_at,
+                kept_from: kept_from.as_deref(),
+                restored: &restored,
             });
             self.push(out, &lines);
         }
+        Ok(())
+    }
+
+    async fn id_of(&self, seq: Seq) -> Result<Option<String>> {
+        let range = SeqRange { limit: 1, ..SeqRange::from(seq) };
+        let found = self.transfer.cx.store().messages(self.session.id, range).await?;
+        Ok(found.first().map(|message| message.id.to_string()))
     }
 
     async fn messages(&mut self, after: Seq) -> Result<Vec<u8>> {
@@ -147,23 +159,27 @@ impl Export {
             }
             let line = self.writer.line_for(&parse_stored(message)?);
             self.push(&mut out, &line);
-            self.boundaries(seq, &mut out);
+            self.boundaries(seq, &mut out).await?;
         }
         Ok(out)
     }
 
-    fn metadata(&mut self) -> Vec<u8> {
+    async fn metadata(&mut self) -> Result<Vec<u8>> {
         self.part = ExportStage::Done;
         let born_here = self.session.content_hash.is_none();
         let given = self.session.titled || (born_here && self.session.title.is_some());
         let tagged = born_here && !self.session.tags.is_empty();
         let mut out = Vec::new();
+        if let Some(view) = self.transfer.sessions.carried_view(self.session.id).await? {
+            let line = self.writer.view_line(&view);
+            self.push(&mut out, &line);
+        }
         if self.ending.wants_metadata(given || tagged) {
             let lines =
                 self.writer.metadata_lines(self.session.title.as_deref(), &self.session.tags);
             self.push(&mut out, &lines);
         }
-        out
+        Ok(out)
     }
 
     /// Adds lines, and first ends the last line if it has no line ending.

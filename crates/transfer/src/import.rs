@@ -13,10 +13,11 @@ use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, if_found,
     job_payload, new_job_id,
 };
+use bethink_sessions::CarriedView;
 use bethink_store::{
     ImportBatch, JobRecord, NewSession, PageRequest, Progress, SessionChange, SessionFilter,
 };
-use bethink_transcript::SessionId;
+use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
 use futures_util::future::{FutureExt, OptionFuture, try_join, try_join_all, try_join3};
 use serde::{Deserialize, Serialize};
@@ -271,14 +272,35 @@ impl TransferService {
             state: None,
             updated_at: facts.last_at.unwrap_or_default(),
         };
-        let recorded = facts.compactions.iter().filter_map(|compaction| {
-            let summary_seq = *read.summaries.get(&compaction.summary_id)?;
-            Some(self.sessions.add_recorded_compaction(session, compaction, summary_seq))
+        let view = facts.view.as_deref().and_then(|view| CarriedView::read(view, read.messages));
+        let is_carried = view.is_some();
+        let recorded = facts.compactions.iter().filter(|c| !c.is_apart || !is_carried);
+        let recorded = recorded.filter_map(|compaction| {
+            let (kept_from, made_after) = match compaction.is_apart {
+                true => {
+                    let made_after = Seq(compaction.messages);
+                    let kept = read.kept.get(&compaction.boundary_line).copied();
+                    (kept.unwrap_or(made_after.next()), made_after)
+                }
+                false => {
+                    let summary = *read.summaries.get(&compaction.summary_id)?;
+                    (summary.next(), summary)
+                }
+            };
+            let add =
+                self.sessions.add_recorded_compaction(session, compaction, kept_from, made_after);
+            Some(add)
         });
         let sessions: Vec<_> =
             std::iter::once(session).chain(read.children.iter().copied()).collect();
         let settled = async { Ok(self.cx.store().update_session(session, change).await?) };
-        let compacted = try_join_all(recorded);
+        let compacted = async {
+            try_join_all(recorded).await?;
+            match view {
+                Some(view) => self.sessions.add_carried_view(session, view).await,
+                None => Ok(()),
+            }
+        };
         try_join3(settled, compacted, self.search.index_later(&sessions)).await.map(drop)
     }
 

@@ -1,6 +1,7 @@
 //! Reads a file to import, and turns its bytes into records for the store.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -38,6 +39,8 @@ pub(crate) struct ReadFile {
     pub(crate) children: Vec<SessionId>,
     pub(crate) skipped: Vec<api::SkippedLine>,
     pub(crate) summaries: HashMap<MessageId, Seq>,
+    /// The first message that each boundary kept, by the boundary's line.
+    pub(crate) kept: HashMap<u64, Seq>,
 }
 
 struct Collector {
@@ -45,6 +48,8 @@ struct Collector {
     records: Vec<NewRecord>,
     children: HashMap<SidechainKey, SessionId>,
     told: usize,
+    /// Hashes of the ids of the main thread's messages, in order.
+    ids: Vec<u64>,
     read: ReadFile,
 }
 
@@ -67,7 +72,7 @@ pub(crate) fn read_file(
     let total = file.metadata().map_err(cannot)?.len();
     let mut reader = SessionFileReader::default();
     let (records, children, read) = (Vec::new(), HashMap::new(), ReadFile::default());
-    let mut collector = Collector { session, records, children, told: 0, read };
+    let mut collector = Collector { session, records, children, told: 0, ids: Vec::new(), read };
     let mut read = 0;
     loop {
         let mut buffer = Vec::with_capacity(CHUNK);
@@ -88,6 +93,12 @@ pub(crate) fn read_file(
     Ok(ReadFile { facts, bytes: read, ..collector.read })
 }
 
+fn hash_of(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
 impl Collector {
     fn line(&mut self, line: SessionLine) {
         let SessionLine { number, head, tail, kind } = line;
@@ -96,6 +107,7 @@ impl Collector {
                 let target = match &found.thread {
                     Thread::Main => {
                         self.read.messages += 1;
+                        self.ids.push(hash_of(found.message.id.as_str()));
                         if found.is_summary {
                             let seq = Seq(self.read.messages);
                             self.read.summaries.insert(found.message.id.clone(), seq);
@@ -105,6 +117,11 @@ impl Collector {
                     Thread::Sidechain(key) => self.child(key),
                 };
                 Some((target, NewMessage::of(&found.message, true)))
+            }
+            LineKind::Boundary { kept_from: Some(head), .. } => {
+                let at = self.ids.iter().rposition(|id| *id == hash_of(&head));
+                self.read.kept.extend(at.map(|at| (number, Seq(at as u64 + 1))));
+                None
             }
             LineKind::Damaged(damage) => {
                 if self.read.skipped.len() < TOLD_LINES {

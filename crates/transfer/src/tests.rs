@@ -163,3 +163,97 @@ async fn a_file_comes_back_byte_for_byte_and_is_imported_once() {
     assert_eq!(std::fs::read_dir(spool).unwrap().count(), 0, "bodies that were imported are gone");
     transfer.cx.stop().await;
 }
+
+/// A compacted session, and its file.
+async fn compacted(transfer: &TransferService) -> (SessionId, String) {
+    let sessions = &transfer.sessions;
+    let id = SessionId(sessions.create_session(testing::create_session(), None).await.unwrap().id);
+    let append = async |messages: &[Value]| {
+        let body = json!({ "messages": messages }).to_string();
+        sessions.append(id, body.into(), None).await.unwrap();
+    };
+    append(&testing::rounds()).await;
+    let plan = bytes::Bytes::from_static(br#"{"content":"dig, then sow"}"#);
+    sessions.put_state(id, api::StateKind::Plan, plan).await.unwrap();
+    sessions.compact(id, api::CompactRequest::default()).await.unwrap();
+    append(&[json!({ "role": "user", "content": "And now the bell" })]).await;
+    let mut export = transfer.export(id).await.unwrap();
+    let mut file = Vec::new();
+    while let Some(lines) = export.next().await {
+        file.extend_from_slice(&lines.unwrap());
+    }
+    (id, String::from_utf8(file).unwrap())
+}
+
+async fn imported(transfer: &TransferService, file: String) -> SessionId {
+    let job = transfer.import_body(file.into()).await.unwrap();
+    let result = ended(transfer, JobId(job.id)).await.result.unwrap();
+    SessionId(report(serde_json::from_str(&result).unwrap()).session_id)
+}
+
+async fn messages(transfer: &TransferService, id: SessionId) -> Vec<Value> {
+    let body = transfer.sessions.prompt(id, testing::prompt_request()).await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    body["messages"].as_array().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compacted_session_has_the_same_prompt_after_export_and_import() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let (id, file) = compacted(&transfer).await;
+    let before = messages(&transfer, id).await;
+    let copy = imported(&transfer, file.clone()).await;
+    assert_eq!(messages(&transfer, copy).await, before);
+    let history = async |id| {
+        let stored =
+            transfer.cx.store().messages(id, bethink_store::SeqRange::all()).await.unwrap();
+        stored.into_iter().map(|message| message.raw).collect::<Vec<_>>()
+    };
+    assert_eq!(history(copy).await, history(id).await, "no summary is among the messages");
+    transfer.cx.stop().await;
+}
+
+/// Claude Code knows the preserved segment only, and drops a line that it does not know when it goes on in a new file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_boundary_alone_leads_to_the_same_messages() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let (id, file) = compacted(&transfer).await;
+    let lines: Vec<Value> = file.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let at = lines.iter().position(|line| line["subtype"] == "compact_boundary").unwrap();
+    let segment = &lines[at]["compactMetadata"]["preservedSegment"];
+    assert_eq!(segment["tailUuid"], lines[at - 1]["uuid"]);
+    assert_eq!(segment["anchorUuid"], lines[at + 1]["uuid"]);
+    assert!(lines.iter().any(|line| line["uuid"] == segment["headUuid"]));
+    assert!(lines[at + 2]["isMeta"] == true && lines[at + 2].to_string().contains("dig, then sow"));
+    let own: String = file
+        .lines()
+        .filter(|line| !line.contains("\"type\":\"bethink\""))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_ne!(own, file);
+    let copy = imported(&transfer, own).await;
+    let (before, after) = (messages(&transfer, id).await, messages(&transfer, copy).await);
+    assert_eq!(after.len(), before.len(), "{after:?}");
+    assert_eq!(after[1..after.len() - 1], before[1..before.len() - 1]);
+    transfer.cx.stop().await;
+}
+
+/// A view for other messages, or one that would break the session, is not used.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_view_that_does_not_fit_is_ignored() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    for view in [
+        json!(7),
+        json!({ "messages": 9, "entries": [] }),
+        json!({ "messages": 1, "entries": [{ "decision": { "kind": "replaced", "data": "no", "made_after": 1, "created_at": 1 } }] }),
+        json!({ "messages": 1, "entries": [{ "decision": { "kind": "shown", "data": r#"{"shown":{"through":99}}"#, "made_after": 99, "created_at": 1 } }] }),
+    ] {
+        let line = json!({ "type": "bethink", "bethink": view });
+        let copy = imported(&transfer, format!("{FILE}{line}\n")).await;
+        assert!(messages(&transfer, copy).await.len() >= 2, "{view}");
+    }
+    transfer.cx.stop().await;
+}

@@ -24,6 +24,7 @@ pub mod jobs;
 pub mod lineage;
 pub mod memory;
 pub mod notes;
+pub mod sent;
 pub mod sessions;
 pub mod team;
 
@@ -98,6 +99,8 @@ macro_rules! store_conformance {
             lineage: marks_go_with_their_session,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
+            sent: the_last_request_is_replaced,
+            sent: the_last_request_goes_with_its_session,
             memory: versions_come_back_newest_first,
             memory: versions_outlive_their_session,
             memory: the_oldest_of_too_many_versions_go,

@@ -136,6 +136,7 @@ fn instruction() -> ModelRequest {
         prompt: ValidPrompt::check(vec![PromptMessage::said("Take notes.", Seq(1), 3)]).unwrap(),
         marks: Vec::new(),
         max_tokens: 1_000,
+        form: Default::default(),
     }
 }
 

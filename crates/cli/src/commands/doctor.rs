@@ -157,7 +157,11 @@ fn version(daemon: &str) -> DoctorFinding {
 /// Says where conversations are sent and which variable or command provides the key, but never the key itself.
 fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
-        return vec![ok("model", "none: no part of a session leaves this machine")];
+        let found = match state.client_summaries {
+            true => "none, but through the gateway the client's own model writes summaries",
+            false => "none: no part of a session leaves this machine",
+        };
+        return vec![ok("model", found)];
     }
     let mut findings = Vec::new();
     let place = state.origin.as_deref().unwrap_or("no address");

@@ -218,3 +218,45 @@ fn spans_that_a_turn_chose_are_among_its_records() {
     assert_eq!(shown(&state.history, &restored), bytes(&made.prompt));
     assert_eq!(shown(&state.history, &state.decisions), bytes(&made.prompt));
 }
+
+/// The provider looks back twenty blocks from a breakpoint.
+#[test]
+fn a_round_of_many_blocks_gets_a_second_moving_breakpoint() {
+    let long = "the tide ".repeat(4_000);
+    for (calls, expect) in [(5, vec![(2, 4)]), (12, vec![(2, 11), (0, 0)])] {
+        let mut history = history(&[say(&long)]);
+        let mut state = state(history.clone(), 200_000);
+        let first = plain(&state, UnixMicros(1));
+        let marks = |prompt: &ValidPrompt, after_boundary| -> Vec<(usize, usize)> {
+            let marks = assemble(prompt, &[], after_boundary).marks;
+            marks.iter().map(|mark| (mark.message, mark.block)).collect()
+        };
+        assert_eq!(marks(&first.prompt, false), [(0, 0)]);
+        let ids: Vec<String> = (0..calls).map(|n| format!("t{n}")).collect();
+        ids.iter().for_each(|id| push(&mut history, &call("A", id, "Bash", "/x")));
+        ids.iter().for_each(|id| push(&mut history, &result(id, "done")));
+        state.last_seq = history.last_seq();
+        state.history = history;
+        state.shape = Some(first.shape);
+        let second = plain(&state, UnixMicros(2));
+        assert_eq!(marks(&second.prompt, false), expect, "{calls}");
+        let hit = second.report.predicted_cache_hit;
+        assert!(hit > 0.8, "{calls}: {hit}");
+        let with_summary = marks(&second.prompt, true);
+        assert_eq!((with_summary.len(), &with_summary[..expect.len()]), (2, &expect[..]));
+    }
+}
+
+/// Nothing of the previous prompt is at a breakpoint if much was added to its newest message.
+#[test]
+fn a_prompt_that_the_provider_does_not_find_is_not_predicted_as_cached() {
+    let mut history = history(&[say(&"the tide ".repeat(4_000))]);
+    let mut state = state(history.clone(), 200_000);
+    let first = plain(&state, UnixMicros(1));
+    (0..30).for_each(|n| push(&mut history, &say(&format!("and {n}"))));
+    state.last_seq = history.last_seq();
+    state.history = history;
+    state.shape = Some(first.shape);
+    let second = plain(&state, UnixMicros(2));
+    assert!(second.report.predicted_cache_hit < 0.1, "{}", second.report.predicted_cache_hit);
+}

@@ -162,6 +162,7 @@ fn extracted(
         prompt: ValidPrompt::check(vec![PromptMessage::said("Extract.", Seq(1), 3)]).unwrap(),
         marks: Vec::new(),
         max_tokens: 1_000,
+        form: Default::default(),
     };
     let budget = Budget { turns, tokens: u64::MAX, cost: u64::MAX, calls: 60, max_output: 4_000 };
     let script = Script(Mutex::new(answers.into()));

@@ -1,9 +1,8 @@
 //! Splits a prompt into the client's unchanged messages and those that bethink wrote.
 
 use bethink_context::History;
-use bethink_transcript::{
-    BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, Variant,
-};
+use bethink_transcript::prompt::whole_messages;
+use bethink_transcript::{BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt};
 use bytes::Bytes;
 
 use super::read_request::ReadRequest;
@@ -33,22 +32,8 @@ pub(super) fn parts(sources: &PromptSources<'_>, prompt: &ValidPrompt) -> Option
 impl PromptSources<'_> {
     /// Returns the client's messages that consist of exactly these blocks; `None` if anything differs.
     fn own(&self, blocks: &[PromptBlock]) -> Option<Vec<usize>> {
-        let (mut own, mut rest) = (Vec::new(), blocks);
-        while let Some(first) = rest.first() {
-            let seq = first.origin.seq();
-            let index = self.index(seq)?;
-            let count = self.history.from(seq).first()?.message.blocks.len();
-            let (message, after) = rest.split_at_checked(count)?;
-            let whole = message.iter().zip(0..).all(|(block, at)| {
-                block.origin == Origin::Stored { seq, block: at, variant: Variant::Whole }
-            });
-            if !whole {
-                return None;
-            }
-            own.push(index);
-            rest = after;
-        }
-        (!own.is_empty()).then_some(own)
+        let count = |seq| Some(self.history.from(seq).first()?.message.blocks.len());
+        whole_messages(blocks, count)?.into_iter().map(|seq| self.index(seq)).collect()
     }
 
     /// Returns the index of the client's message with this seq. History and request have the same messages.

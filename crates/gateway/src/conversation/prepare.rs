@@ -52,10 +52,9 @@ impl GatewayService {
     ) -> Result<()> {
         let session = place.session;
         let Some(queue) = self.cache.queue(session) else { return Ok(()) };
-        if self.cache.set_frame(session, request.frame) {
-            queue.push(StorageTask::Frame(Arc::clone(request)));
-            self.store_in_background(session);
-        }
+        let is_new = self.cache.set_frame(session, request.frame);
+        queue.push(StorageTask::Frame { request: Arc::clone(request), is_new });
+        self.store_in_background(session);
         if queue.bytes() > MAX_QUEUED_BYTES {
             self.wait_until_stored(session).await
         } else {
@@ -94,6 +93,8 @@ impl GatewayService {
             client,
             project_dir,
             parts,
+            own: given.frame,
+            client_model: given.client_model,
             messages,
             inject,
             readings,

@@ -16,8 +16,11 @@ use super::read_request::ReadRequest;
 pub(super) enum StorageTask {
     Begin(Box<NewSession>, Lineage, Option<ClientSession>),
     Model(ModelSpec),
-    /// The system prompt and the tools.
-    Frame(Arc<ReadRequest>),
+    /// A request that is sent unchanged. `is_new` is whether its system prompt or its tools are.
+    Frame {
+        request: Arc<ReadRequest>,
+        is_new: bool,
+    },
     Append {
         /// The session's last message before these.
         after: Seq,

@@ -1,6 +1,7 @@
 //! A request with the hashes that identify its conversation, and whether it certainly fits into the window.
 
 use bethink_api::ModelSpec;
+use bethink_models::ClientModel;
 use bethink_prefix_match::{Chain, ChainScope, LikenessReader, MessageReading, Speaker};
 use bethink_service::{Result, ServiceError};
 use bethink_sessions::{ClientParts, Inject};
@@ -9,6 +10,7 @@ use bethink_transcript::{Message, MessageId, MessageMeta, Seq, SessionId, UnixMi
 use bytes::Bytes;
 use uuid::Uuid;
 
+use super::frame::RequestFrame;
 use super::request::ClientKey;
 
 /// A request, ready to be compared with stored conversations.
@@ -21,6 +23,10 @@ pub(super) struct ReadRequest {
     /// As the client sent it, not checked.
     pub(super) project_dir: Option<String>,
     pub(super) parts: ClientParts,
+    /// The parts that bethink's own calls repeat.
+    pub(super) own: RequestFrame,
+    /// The client's own model, if it is to write summaries.
+    pub(super) client_model: Option<ClientModel>,
     pub(super) messages: Vec<Bytes>,
     pub(super) inject: Inject,
     pub(super) readings: Vec<MessageReading>,

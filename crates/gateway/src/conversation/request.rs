@@ -1,9 +1,12 @@
 //! The types that the wire formats and the conversations exchange.
 
 use bethink_api::Inject;
+use bethink_models::ClientModel;
 use bethink_transcript::SessionId;
 use bytes::Bytes;
 use serde_json::value::RawValue;
+
+use super::frame::RequestFrame;
 
 /// A client's own session ID.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +38,10 @@ pub(crate) struct GatewayRequest {
     pub(crate) body_bytes: usize,
     /// `None` for the default from the settings.
     pub(crate) inject: Option<Inject>,
+    /// The parts that bethink's own calls repeat.
+    pub(crate) frame: RequestFrame,
+    /// The client's own model, if it is to write summaries.
+    pub(crate) client_model: Option<ClientModel>,
 }
 
 /// One message of a prompt.

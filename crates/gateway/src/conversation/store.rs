@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bethink_api::{ModelSpec, SessionLifecycle};
 use bethink_context::Decision;
 use bethink_service::{Result, ServiceError};
-use bethink_sessions::{Inject, sent_request};
+use bethink_sessions::Inject;
 use bethink_store::{Lineage, SessionChange};
 use bethink_transcript::{Message, Seq, SessionId};
 
@@ -53,7 +53,9 @@ impl GatewayService {
                 self.cx.hub().announce_session(session, SessionLifecycle::Created);
             }
             StorageTask::Model(model) => self.change_model(session, &model).await?,
-            StorageTask::Frame(request) => self.note_frame(session, &request).await?,
+            StorageTask::Frame { request, is_new } => {
+                self.note_frame(session, &request, is_new).await?;
+            }
             StorageTask::Append { after, messages, marks, scope, is_shown } => {
                 let has_results = messages.iter().any(|m| m.tool_results().next().is_some());
                 let lineage = Lineage { session, scope: scope.0, marks };
@@ -113,12 +115,21 @@ impl GatewayService {
         Ok(appended.appended)
     }
 
-    /// Records the system prompt and the tools, which count as tokens and are part of a fork's requests.
-    async fn note_frame(&self, session: SessionId, request: &ReadRequest) -> Result<()> {
+    /// Records the request without its messages, for bethink's own calls. New system prompts and tools are counted.
+    async fn note_frame(
+        &self,
+        session: SessionId,
+        request: &ReadRequest,
+        is_new: bool,
+    ) -> Result<()> {
         let handle = self.sessions.handle(session).await?;
-        let mut loaded = self.sessions.lock(&handle).await?;
-        let around = self.sessions.around(&handle, &loaded, &request.parts, Inject::Off).await?;
-        loaded.note_request(around.tokens, sent_request(&around));
+        if is_new {
+            let mut loaded = self.sessions.lock(&handle).await?;
+            let around =
+                self.sessions.around(&handle, &loaded, &request.parts, Inject::Off).await?;
+            loaded.note_fixed(around.tokens);
+        }
+        self.sessions.note_sent(&handle, request.sent(None));
         Ok(())
     }
 

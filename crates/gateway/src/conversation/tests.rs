@@ -9,6 +9,7 @@ mod many;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use bethink_api::SessionQuery;
 use bethink_config::Settings;
 use bethink_context::ProjectTexts;
 use bethink_models::ModelService;
@@ -27,7 +28,7 @@ use serde_json::{Value, json};
 use super::service::GatewayService;
 use super::{
     AnswerOutcome, AnswerTicket, ClientKey, GatewayRequest, PreparedPrompt, PromptPart,
-    ProviderResponse, UpstreamPrompt,
+    ProviderResponse, RequestFrame, UpstreamPrompt,
 };
 
 /// The name of a model with a small window.
@@ -157,6 +158,8 @@ impl Client {
             body_bytes: messages.iter().map(Bytes::len).sum::<usize>() + 200,
             messages,
             inject: self.inject,
+            frame: RequestFrame::default(),
+            client_model: None,
         }
     }
 
@@ -185,7 +188,11 @@ pub(super) fn answer(daemon: &Daemon, prepared: &Sent, text: &str) {
 
 /// Waits until all work is done, and returns every stored session with its texts.
 pub(super) async fn histories(daemon: &Daemon) -> Vec<(SessionId, Vec<String>)> {
-    let all = daemon.sessions.sessions(None, None, None, Some(1_000), None).await.unwrap();
+    let all = daemon
+        .sessions
+        .sessions(SessionQuery { limit: Some(1_000), ..SessionQuery::default() })
+        .await
+        .unwrap();
     let mut histories = Vec::new();
     for session in all.sessions {
         let id = SessionId(session.id);

@@ -6,7 +6,7 @@ use bethink_api::{RecoverRequest, RecoveryStep};
 use bethink_context::Turn;
 use bethink_service::{Result, ServiceError};
 use bethink_sessions::{
-    Inject, ReadyPrompt, RecallQuery, SessionGuard, SessionHandle, TurnRequest, sent_request,
+    Inject, ReadyPrompt, RecallQuery, SessionGuard, SessionHandle, TurnRequest,
 };
 use bethink_transcript::Seq;
 use serde_json::Value;
@@ -42,12 +42,16 @@ impl GatewayService {
             recall: RecallQuery::default(),
             may_compact: self.cx.settings().context.auto_compact,
             reminds: request.inject == Inject::Full,
+            client_model: request.client_model.clone(),
         };
+        handle.note_own_messages(request.unmarked_bytes(), || request.sent(None));
         let ReadyPrompt { mut loaded, turn, around } =
             self.sessions.ready(&handle, loaded, wanted).await?;
         let sources = PromptSources { request, history: &loaded.state.history };
-        let prompt = prompt_of(&sources, &turn, around.added());
-        self.sessions.handed_out(&handle, &mut loaded, turn, sent_request(&around));
+        let added = around.added();
+        let sent = request.sent(added.as_deref());
+        let prompt = prompt_of(&sources, &turn, added);
+        self.sessions.handed_out(&handle, &mut loaded, turn, sent);
         if !loaded.state.decisions.is_plain() {
             self.cache.edited(place.session);
         }
@@ -73,7 +77,8 @@ impl GatewayService {
             max_tokens: request.model.max_output_tokens,
             ..RecoverRequest::default()
         };
-        let recovered = self.sessions.recover(session, recover).await?;
+        let client_model = request.client_model.clone();
+        let recovered = self.sessions.recover_with(session, recover, client_model).await?;
         if !SHRINKING.contains(&recovered.step) {
             return Ok(None);
         }

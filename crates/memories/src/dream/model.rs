@@ -51,7 +51,8 @@ impl MemoryService {
         let most = self.cx.settings().model.max_output;
         let request = standalone_request(model, INSTRUCTION, &asked.text, most)?;
         let purpose = Purpose::Dream;
-        let errand = Errand { session, purpose, request: &request, tools: &[], turns: 1 };
+        let errand =
+            Errand { session, purpose, request: &request, tools: &[], turns: 1, client: None };
         let finished = self.models.ask(errand).await.ended.ok()?;
         let (files, mut refused) = written(&copy, &asked, &finished.text);
         let source = Source {

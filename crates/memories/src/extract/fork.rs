@@ -12,7 +12,7 @@ use bethink_extractor::model::{
 use bethink_memdir::{Scope, Source};
 use bethink_models::{Errand, Purpose};
 use bethink_service::{ModelStep, Result, rfc3339};
-use bethink_sessions::model_of;
+use bethink_sessions::{SessionPrefix, model_of};
 use bethink_store::{ExtractionPlan, PlannedWrite, SessionRecord};
 
 use super::statements::NewStatements;
@@ -26,6 +26,7 @@ impl MemoryService {
         session: &SessionRecord,
         project: &MemoryProject,
         statements: &NewStatements,
+        prefix: Option<SessionPrefix>,
     ) -> Result<Option<ExtractionPlan>> {
         let Some(model) = self.models.model_for(Purpose::Extraction, &model_of(session).name)
         else {
@@ -36,9 +37,12 @@ impl MemoryService {
             return Ok(None);
         }
         let desk = Arc::new(self.desk(project).await?);
-        let prefix = {
-            let handle = self.sessions.handle(session.id).await?;
-            self.sessions.lock(&handle).await?.prefix()?
+        let prefix = match prefix {
+            Some(prefix) => prefix,
+            None => {
+                let handle = self.sessions.handle(session.id).await?;
+                self.sessions.lock(&handle).await?.prefix()?
+            }
         };
         let tools = Toolset::find(&String::from_utf8_lossy(&prefix.tools));
         let about: Vec<&str> = statements.said.iter().map(|said| &*said.text).collect();
@@ -62,6 +66,7 @@ impl MemoryService {
             request: &request,
             tools: &own,
             turns: engine::TURNS,
+            client: None,
         };
         let Ok(finished) = self.models.ask(errand).await.ended else { return Ok(None) };
         if !tools.writes() {

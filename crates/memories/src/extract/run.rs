@@ -8,6 +8,7 @@ use bethink_service::{
     ErrorKind, Event, ForgetEventOutcome, JobHandler, JobOutput, JobRunner, JobStart, Result,
     if_found, job_session,
 };
+use bethink_sessions::{LoadedSession, SessionPrefix};
 use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
@@ -19,11 +20,22 @@ use super::statements::{NewStatements, Since};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
+/// What an extraction covers, and how.
+#[derive(Default)]
+struct ExtractionScope {
+    since: Since,
+    dry_run: bool,
+    /// The prompt from which a model learns; by default the session's current one.
+    prefix: Option<SessionPrefix>,
+    /// Also covers the turn that has not ended.
+    is_open: bool,
+}
+
 impl MemoryService {
     async fn run_extract(&self, job: &JobRecord) -> Result<Value> {
         let id = job_session(job)?;
         self.extraction_begun(id);
-        match self.extract(id, Since::Mark, false).await {
+        match self.extract(id, ExtractionScope::default()).await {
             Ok(done) => Ok(json!({ "strategy": done.strategy, "memories": done.memories.len() })),
             // The session has been deleted.
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "memories": 0 })),
@@ -41,7 +53,25 @@ impl MemoryService {
         request: api::ExtractRequest,
     ) -> Result<api::Extracted> {
         let since = if request.all { Since::Beginning } else { Since::Mark };
-        self.extract(id, since, request.dry_run).await
+        let scope =
+            ExtractionScope { since, dry_run: request.dry_run, ..ExtractionScope::default() };
+        self.extract(id, scope).await
+    }
+
+    /// Extracts from the messages that a compaction removes from the view, in the background. The model reads them as they
+    /// were shown. If this fails, the next extraction covers the same messages.
+    pub(crate) fn extract_before_compaction(&self, loaded: &LoadedSession) {
+        if self.cx.settings().memory.extraction == "off" {
+            return;
+        }
+        let prefix = self.models.extracts_by_model().then(|| loaded.prefix().ok()).flatten();
+        let scope = ExtractionScope { prefix, is_open: true, ..ExtractionScope::default() };
+        let (memories, id) = (self.clone(), loaded.session.id);
+        self.cx.spawn(async move {
+            if let Err(error) = Box::pin(memories.extract(id, scope)).await {
+                tracing::warn!(session = %id, reason = %error.detail, "could not extract memories before a compaction");
+            }
+        });
     }
 
     /// Returns names and texts of topics that these sessions taught and that have not been written. They are found by
@@ -59,7 +89,7 @@ impl MemoryService {
         for id in sessions {
             // The session may have been deleted.
             let Some(session) = if_found(self.cx.store().session(id).await)? else { continue };
-            let statements = self.new_statements(&session, Since::Mark, &dir).await?;
+            let statements = self.new_statements(&session, Since::Mark, false, &dir).await?;
             let found = self.learn_by_rules(project, id, statements.said).await?;
             let new = writes(&found).into_iter().filter(|write| write.over.is_none());
             taught.extend(new.map(|write| (write.name, write.text)));
@@ -67,7 +97,8 @@ impl MemoryService {
         Ok(taught)
     }
 
-    async fn extract(&self, id: SessionId, since: Since, dry_run: bool) -> Result<api::Extracted> {
+    async fn extract(&self, id: SessionId, scope: ExtractionScope) -> Result<api::Extracted> {
+        let ExtractionScope { since, dry_run, prefix, is_open } = scope;
         let session = self.cx.store().session(id).await?;
         let project = self.project(&session.project_dir).await?;
         let _one = project.turns.extracting.lock().await;
@@ -75,7 +106,7 @@ impl MemoryService {
             self.finish_stored_plan(&project, id).await?;
         }
         let dir = project.directory(Scope::Private).dir.display().to_string();
-        let statements = self.new_statements(&session, since, &dir).await?;
+        let statements = self.new_statements(&session, since, is_open, &dir).await?;
         let mut out = api::Extracted {
             dry_run,
             through_seq: statements.through.0,
@@ -86,7 +117,7 @@ impl MemoryService {
         if statements.through == Seq::ZERO {
             return Ok(out);
         }
-        let plan = self.learn(&session, &project, &statements, &mut out).await?;
+        let plan = self.learn(&session, &project, &statements, prefix, &mut out).await?;
         out.strategy.clone_from(&plan.strategy);
         if dry_run {
             out.memories = would_be(&plan);
@@ -106,6 +137,7 @@ impl MemoryService {
         session: &SessionRecord,
         project: &MemoryProject,
         statements: &NewStatements,
+        prefix: Option<SessionPrefix>,
         out: &mut api::Extracted,
     ) -> Result<ExtractionPlan> {
         let mut plan = ExtractionPlan {
@@ -116,7 +148,8 @@ impl MemoryService {
         if statements.said.is_empty() {
             return Ok(plan);
         }
-        if let Some(learned) = Box::pin(self.learn_by_model(session, project, statements)).await? {
+        let learned = self.learn_by_model(session, project, statements, prefix);
+        if let Some(learned) = Box::pin(learned).await? {
             return Ok(learned);
         }
         let found = self.learn_by_rules(project, session.id, statements.said.clone()).await?;

@@ -32,11 +32,12 @@ pub(super) enum Since {
 }
 
 impl MemoryService {
-    /// `dir` is the project's memory directory, as an agent would name it.
+    /// `is_open` also takes in the turn that has not ended. `dir` is the project's memory directory, as an agent would name it.
     pub(super) async fn new_statements(
         &self,
         session: &SessionRecord,
         since: Since,
+        is_open: bool,
         dir: &str,
     ) -> Result<NewStatements> {
         let start = match since {
@@ -58,6 +59,9 @@ impl MemoryService {
                 let recorded = stored.recorded && !is_live;
                 listener.hear(parse_stored(stored)?, recorded);
             }
+        }
+        if is_open && after > start && !listener.own.is_empty() {
+            listener.settle(after);
         }
         let mut new = listener.new;
         new.first = new.said.first().map_or(Seq::ZERO, |said| said.seq);

@@ -308,3 +308,25 @@ async fn forks_and_imports_are_not_looked_through_again() {
     assert_eq!(extract(&memories, fork).await.statements, 1);
     memories.cx.stop().await;
 }
+
+/// The turn has not ended when the session is compacted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_of_an_open_turn_is_written_when_it_leaves_the_view() {
+    let home = tempfile::tempdir().unwrap();
+    let mut settings = Settings::at(home.path());
+    settings.memory.extraction = "embedded".to_owned();
+    let memories = start(settings, None).await;
+    let id = session(&memories).await;
+    let mut events = memories.sessions.events(id, None).await.unwrap();
+    let call = |n: usize| json!([{ "type": "tool_use", "id": format!("c{n}"), "name": "Read", "input": {} }]);
+    let result = |n: usize| json!([{ "type": "tool_result", "tool_use_id": format!("c{n}"), "content": "x ".repeat(2_000) }]);
+    let mut said = vec![json!(TAUGHT)];
+    (0..20).for_each(|n| said.extend([call(n), result(n)]));
+    say(&memories, id, &said).await;
+    memories.sessions.compact(id, api::CompactRequest::default()).await.unwrap();
+    let written = async { while events.next().await.unwrap().kind != "memory" {} };
+    tokio::time::timeout(Duration::from_secs(30), written).await.unwrap();
+    let mark = memories.cx.store().extraction_mark(id).await.unwrap();
+    assert!(mark.is_none_or(|mark| mark == Seq(41)), "{mark:?}");
+    memories.cx.stop().await;
+}

@@ -154,7 +154,8 @@ impl MemoryService {
         let asked = question(&manifest, &wanted.query, &wanted.recent_tools);
         let request = standalone_request(model, INSTRUCTION, &asked, CHOICE_TOKENS)?;
         let purpose = Purpose::Recall;
-        let errand = Errand { session, purpose, request: &request, tools: &[], turns: 1 };
+        let errand =
+            Errand { session, purpose, request: &request, tools: &[], turns: 1, client: None };
         let finished = self.models.ask(errand).await.ended.ok()?;
         let picks = read_pick(&finished.text, &manifest);
         self.models.judged(session, purpose, picks.is_ok());

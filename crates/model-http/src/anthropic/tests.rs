@@ -20,6 +20,7 @@ fn request(texts: &[&str]) -> ModelRequest {
         prompt: ValidPrompt::check(messages.collect()).unwrap(),
         marks: Vec::new(),
         max_tokens: 9,
+        form: Default::default(),
     }
 }
 

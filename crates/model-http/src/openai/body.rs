@@ -56,6 +56,8 @@ struct ToolDeclaration<'a> {
     description: Option<&'a RawValue>,
     #[serde(borrow, default)]
     input_schema: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    function: Option<&'a RawValue>,
 }
 
 /// Returns the body of a request; `limit` is the server's name for the output limit.
@@ -93,11 +95,19 @@ pub(super) fn messages(message: Message) -> String {
     chat(&PromptMessage { role: message.role, blocks: blocks.collect() }).join(",")
 }
 
-/// Converts tool definitions. Tools that the provider itself runs have no schema and are left out.
+/// Converts tool definitions. Tools that the provider itself runs have no schema and are left out. Those of a client of chat
+/// completions keep their bytes.
 fn tools(tools: &[u8]) -> Result<String, ProviderTrouble> {
-    let tools: Vec<ToolDeclaration<'_>> = array(tools, "the request's tools")?;
+    let tools: Vec<&RawValue> = array(tools, "the request's tools")?;
     let mut turned = Vec::with_capacity(tools.len());
-    for tool in &tools {
+    for raw in &tools {
+        let tool: ToolDeclaration<'_> = serde_json::from_str(raw.get()).map_err(|e| {
+            let what = format!("one of the request's tools is not a tool definition: {e}");
+            ProviderTrouble::Detected(bethink_model::ErrorClass::Invalid, what)
+        })?;
+        if tool.function.is_some() {
+            turned.push(raw.get().to_owned());
+        }
         let (Some(name), Some(schema)) = (tool.name, tool.input_schema) else { continue };
         let description =
             tool.description.map_or_else(String::new, |d| format!(",\"description\":{}", d.get()));
@@ -124,9 +134,17 @@ fn array<'a, T: Deserialize<'a>>(json: &'a [u8], what: &str) -> Result<Vec<T>, P
 }
 
 fn system(system: &[u8]) -> Result<Option<String>, ProviderTrouble> {
+    if let Some(text) = literal(system) {
+        return Ok((!text.is_empty()).then(|| format!(r#"{{"role":"system","content":"{text}"}}"#)));
+    }
     let blocks: Vec<ContentBlock<'_>> = array(system, "the request's system blocks")?;
     let text = blocks.iter().filter_map(text_of).collect::<Vec<_>>().join(GAP);
     Ok((!text.is_empty()).then(|| format!(r#"{{"role":"system","content":"{text}"}}"#)))
+}
+
+/// Returns the inside of a JSON string; `None` for anything else.
+fn literal(json: &[u8]) -> Option<&str> {
+    std::str::from_utf8(json).ok()?.trim().strip_prefix('"')?.strip_suffix('"')
 }
 
 fn chat(message: &PromptMessage) -> Vec<String> {

@@ -40,6 +40,7 @@ fn request(messages: &[&[&str]]) -> ModelRequest {
         prompt: ValidPrompt::check(messages.collect()).unwrap(),
         marks: Vec::new(),
         max_tokens: 9,
+        form: Default::default(),
     }
 }
 

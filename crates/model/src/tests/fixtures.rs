@@ -68,6 +68,7 @@ pub(crate) fn asked(messages: Vec<PromptMessage>) -> ModelRequest {
         prompt: ValidPrompt::check(vec![said(Role::User, 1, &[text("x")])]).unwrap(),
         marks: marks.to_vec(),
         max_tokens: 4_000,
+        form: Default::default(),
     };
     let mut all = messages;
     let instruction = PromptMessage::said("Summarise.", Seq(999), 3);

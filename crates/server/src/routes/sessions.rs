@@ -43,8 +43,7 @@ pub(crate) async fn list(
     State(app): State<ServerState>,
     Asked(asked): Asked<api::SessionQuery>,
 ) -> Reply {
-    let api::SessionQuery { project_dir, q, tag, limit, cursor } = asked;
-    HttpAnswer::ok(&app.daemon.sessions.sessions(project_dir, q, tag, limit, cursor).await?)
+    HttpAnswer::ok(&app.daemon.sessions.sessions(asked).await?)
 }
 
 /// Get a session.
@@ -94,6 +93,18 @@ pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
     let request = change.sent.json_or_default()?;
     let work = |daemon: Daemon| async move { daemon.sessions.fork(id, request).await };
     change.done_as(StatusCode::CREATED, work).await
+}
+
+/// End an exploration: its summary enters the session's parent, and nothing else of it does.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/conclude", tag = "sessions", operation_id = "session_conclude",
+    params(("id" = uuid::Uuid, Path), Key),
+    request_body = Option<api::ConcludeRequest>,
+    responses((status = 200, body = api::Concluded))
+)]
+pub(crate) async fn conclude(Id(id): SessionPath, change: Change) -> Reply {
+    let request = change.sent.json_or_default()?;
+    change.done(|daemon| async move { daemon.sessions.conclude(id, request).await }).await
 }
 
 /// List the projects that have sessions.

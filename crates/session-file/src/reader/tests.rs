@@ -21,7 +21,9 @@ fn word(line: &SessionLine) -> String {
             };
             format!("{}{thread}", line.message.id)
         }
-        LineKind::Boundary { trigger, pre_tokens } => format!("boundary {trigger} {pre_tokens}"),
+        LineKind::Boundary { trigger, pre_tokens, .. } => {
+            format!("boundary {trigger} {pre_tokens}")
+        }
         LineKind::Title(title) => format!("title {title}"),
         LineKind::Tags(tags) => format!("tags {}", tags.join(",")),
         LineKind::Other => "other".into(),

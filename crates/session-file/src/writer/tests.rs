@@ -102,6 +102,8 @@ fn a_compaction_reads_back_as_recorded() {
         pre_tokens: 1234,
         summary: "what \"was\"\ndone",
         created_at: UnixMicros(1_767_225_601_500_000),
+        kept_from: Some("m1"),
+        restored: &["the plan".to_owned()],
     };
     file.extend(writer.boundary_lines(&compacted));
     file.extend(writer.line_for(&message("m2", r#"{"role":"user","content":"b"}"#)));
@@ -110,8 +112,18 @@ fn a_compaction_reads_back_as_recorded() {
     assert_eq!((compaction.trigger.as_str(), compaction.pre_tokens), ("manual", 1234));
     assert_eq!(compaction.summary, compacted.summary);
     assert_eq!((compaction.boundary_line, compaction.summary_line), (2, 3));
-    let LineKind::Message(next) = &lines[3].kind else { panic!("{lines:?}") };
-    assert_eq!(next.parent_uuid.as_deref(), Some(compaction.summary_id.as_str()));
+    assert!(compaction.is_apart && compaction.messages == 1);
+    let LineKind::Boundary { kept_from, .. } = &lines[1].kind else { panic!("{lines:?}") };
+    let LineKind::Message(first) = &lines[0].kind else { panic!("{lines:?}") };
+    assert_eq!(kept_from.as_deref(), Some(first.message.id.as_str()));
+    // Neither the summary nor what was restored is a message of the history.
+    assert!(
+        matches!(&lines[2..4], [two, three] if matches!((&two.kind, &three.kind), (LineKind::Other, LineKind::Other)))
+    );
+    let LineKind::Message(next) = &lines[4].kind else { panic!("{lines:?}") };
+    let restored: serde_json::Value = serde_json::from_slice(&lines[3].head).unwrap();
+    assert_eq!(next.parent_uuid.as_deref(), restored["uuid"].as_str());
+    assert_eq!(restored["parentUuid"], compaction.summary_id.as_str());
 }
 
 #[test]

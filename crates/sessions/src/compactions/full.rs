@@ -4,7 +4,7 @@ use bethink_compactor::full::{self, FullInstruction, FullText};
 use bethink_compactor::limits::{SUMMARY_MAX_TOKENS, SUMMARY_PERCENT};
 use bethink_compactor::{SummaryLevel, Trigger};
 use bethink_model::ModelRequest;
-use bethink_models::{Errand, Purpose};
+use bethink_models::{ClientModel, Errand, Purpose};
 use bethink_service::{ErrorKind, ModelStep, Result, ServiceError};
 use bethink_transcript::{Seq, SessionId};
 
@@ -19,6 +19,8 @@ const TURNS: u32 = 2;
 pub(crate) struct ModelSummaryRequest {
     request: ModelRequest,
     through: Seq,
+    /// The client's own model, if it writes the summary.
+    client: Option<ClientModel>,
 }
 
 /// A model's summary, and the newest message that it covers.
@@ -45,7 +47,10 @@ impl SessionService {
         if !by_name && asked.level.is_some() {
             return Ok(None);
         }
-        let Some(model) = self.models.model_for(Purpose::Summary, &loaded.state.model.name) else {
+        let client = asked.client_model.clone();
+        let configured = || self.models.model_for(Purpose::Summary, &loaded.state.model.name);
+        let named = client.as_ref().map(|client| client.name.clone());
+        let Some(model) = named.or_else(configured) else {
             if by_name {
                 let detail = "level `full` is not available: no model is configured for it";
                 let hint = self.models.fault().unwrap_or(
@@ -69,7 +74,7 @@ impl SessionService {
         let prefix = loaded.prefix()?.without_media();
         let through = prefix.through;
         let request = prefix.request(model, &instruction, self.cx.settings().model.max_output)?;
-        Ok(Some(ModelSummaryRequest { request, through }))
+        Ok(Some(ModelSummaryRequest { request, through, client }))
     }
 
     /// Sends the request and reads the answer; errors are added to `tried`.
@@ -85,6 +90,7 @@ impl SessionService {
             request: &asked.request,
             tools: &[],
             turns: TURNS,
+            client: asked.client.as_ref(),
         };
         let answer = self.models.ask(errand).await;
         tried.extend(answer.tried.into_iter().map(|reason| format!("full: {reason}")));

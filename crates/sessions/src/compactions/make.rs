@@ -134,6 +134,7 @@ impl SessionService {
         tried: Vec<String>,
     ) -> Result<CompactionRecord> {
         let done = self.compaction_row(loaded, request.trigger, &outcome, previous, tried)?;
+        self.tell(&SessionEvent::Compacting { loaded });
         self.add_compaction(done.clone()).await?;
         loaded.breakers.succeeded(request.trigger, &self.limits.compact);
         // Keep the smaller window that the provider named, or it would refuse the next prompt again.

@@ -57,6 +57,104 @@ async fn a_summary_is_asked_over_the_bytes_of_the_last_request() {
     home.close().await;
 }
 
+/// A request with parameters on which the provider's cache depends.
+fn request_with_thinking() -> api::ContextRequest {
+    let parameters = json!({ "betas": ["interleaved-thinking-2025-05-14", "b2"], "temperature": 1,
+        "thinking": { "type": "enabled", "budget_tokens": 4_000 } });
+    let raw = serde_json::value::RawValue::from_string(parameters.to_string()).unwrap();
+    api::ContextRequest { parameters: Some(raw), ..testing::prompt_request() }
+}
+
+/// Whatever happens to the session in memory, the first call after it repeats the last request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_repeats_the_last_request_after_a_reload() {
+    let directory = tempfile::tempdir().unwrap();
+    for how in ["restart", "rename", "evict"] {
+        let model = Scripted::new([Ok(summary("tide")), Ok(summary("ebb"))]);
+        let mut home = open(&directory, &model).await;
+        let id = session(&home).await;
+        let body = home.sessions.prompt(id, request_with_thinking()).await.unwrap();
+        match how {
+            "restart" => {
+                home.close().await;
+                home = open(&directory, &model).await;
+            }
+            "rename" => {
+                let title = Some("Harbour".to_owned());
+                let patch = api::PatchSession { title, ..api::PatchSession::default() };
+                home.sessions.patch_session(id, patch).await.unwrap();
+            }
+            _ => {
+                while home
+                    .cx
+                    .store()
+                    .sent_request(id)
+                    .await
+                    .unwrap()
+                    .is_none_or(|r| r.marks.is_none())
+                {
+                    tokio::task::yield_now().await;
+                }
+                home.sessions.inner.registry.trim(0);
+            }
+        }
+        home.append(id, &[json!({ "role": "user", "content": "And the harbour?" })]).await;
+        home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+        let asked = model.asked();
+        SentBody::of(&body).added_by(&asked[0]);
+        assert_eq!(asked[0].marks.len(), 1, "{how}");
+        let form = &asked[0].form;
+        assert_eq!(form.betas, "interleaved-thinking-2025-05-14,b2", "{how}");
+        assert_eq!(
+            form.parameters,
+            r#"{"temperature":1,"thinking":{"budget_tokens":4000,"type":"enabled"}}"#,
+            "{how}"
+        );
+        assert!(asked[0].max_tokens > 4_000, "the answer has room beside its thinking");
+        home.close().await;
+    }
+}
+
+/// A prompt that compacts at once knows its system prompt and its tools.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_prompt_of_a_session_is_compacted_with_its_own_frame() {
+    let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([Ok(summary("tide"))]));
+    let home = open(&directory, &model).await;
+    let id = session(&home).await;
+    let due = |report: &api::ContextReport| report.tokens >= report.thresholds.auto;
+    while !due(&home.sessions.report(id).await.unwrap()) {
+        home.append(id, &[json!({ "role": "user", "content": "tide ".repeat(1_000) })]).await;
+    }
+    let request = api::ContextRequest { compact: None, ..request_with_thinking() };
+    let body = home.sessions.prompt(id, request).await.unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert!(body["report"]["compacted"].is_string(), "{}", body["report"]);
+    let asked = model.asked();
+    let read = |json: &[u8]| serde_json::from_slice::<Value>(json).unwrap();
+    assert_eq!(read(&asked[0].system), body["system"]);
+    assert_eq!(read(&asked[0].tools), body["tools"]);
+    assert!(asked[0].form.parameters.starts_with(b"{\"temperature\""));
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parameters_that_are_no_object_are_refused() {
+    let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+    let home = open(&directory, &model).await;
+    let id = session(&home).await;
+    for (parameters, field) in [
+        ("[]", "parameters"),
+        (r#"{"betas":"one"}"#, "parameters.betas"),
+        (r#"{"betas":["a\nb"]}"#, "parameters.betas"),
+    ] {
+        let raw = serde_json::value::RawValue::from_string(parameters.to_owned()).unwrap();
+        let request = api::ContextRequest { parameters: Some(raw), ..testing::prompt_request() };
+        let refused = home.sessions.prompt(id, request).await.unwrap_err();
+        assert_eq!(refused.field.as_deref(), Some(field), "{parameters}");
+    }
+    home.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn appends_and_prompts_go_on_while_a_model_writes_and_are_kept_after_its_summary() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));

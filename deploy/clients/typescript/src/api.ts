@@ -709,6 +709,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/conclude": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End an exploration: its summary enters the session's parent, and nothing else of it does. */
+        post: operations["session_conclude"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/context": {
         parameters: {
             query?: never;
@@ -1403,6 +1420,22 @@ export interface components {
         Compactions: {
             compactions: components["schemas"]["Compaction"][];
         };
+        /** @description How an exploration ends. */
+        ConcludeRequest: {
+            /** @description What enters the parent; by default the child's last answer. */
+            summary?: string | null;
+        };
+        /** @description The summary of an exploration that entered its parent. */
+        Concluded: {
+            /** Format: uuid */
+            parent: string;
+            /**
+             * Format: int64
+             * @description The parent's message after which prompts show the summary.
+             */
+            after_seq: number;
+            summary: string;
+        };
         /** @description A content block. It is stored exactly as it was sent. */
         ContentBlock: components["schemas"]["KnownBlock"] | components["schemas"]["OtherBlock"];
         /** @description A prompt was built. `tokens` is how much of the window it fills. */
@@ -1510,6 +1543,11 @@ export interface components {
             system?: components["schemas"]["SystemPart"][] | null;
             /** @description Tool definitions, passed through byte for byte. */
             tools?: Record<string, unknown>[] | null;
+            /**
+             * @description The other members of the request that you send to the model, such as `thinking` and `temperature`; beta features as
+             *     `betas`. bethink repeats them in its own calls for this session, because the provider's cache depends on them.
+             */
+            parameters?: Record<string, unknown> | null;
             /** @description The question to recall memories for; by default the newest user message. */
             query?: string | null;
             /** @description Names of tools used recently. Memories that only explain these tools are not recalled. */
@@ -2706,6 +2744,8 @@ export interface components {
             origin?: string | null;
             summary: components["schemas"]["Strategy"];
             notes: components["schemas"]["Strategy"];
+            /** @description Whether summaries of sessions through the gateway are written by the client's own model, with the client's key. */
+            client_summaries?: boolean;
             key?: components["schemas"]["ModelKey"] | null;
             problems: components["schemas"]["ModelProblem"][];
         };
@@ -3354,6 +3394,8 @@ export interface components {
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
             agent?: components["schemas"]["AgentSession"] | null;
+            /** @description Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`. */
+            children?: string[];
         };
         /** @description A session was created, changed or deleted. */
         SessionEvent: {
@@ -3828,6 +3870,8 @@ export type CompactionEventData = components['schemas']['CompactionEventData'];
 export type CompactionLevel = components['schemas']['CompactionLevel'];
 export type CompactionTrigger = components['schemas']['CompactionTrigger'];
 export type Compactions = components['schemas']['Compactions'];
+export type ConcludeRequest = components['schemas']['ConcludeRequest'];
+export type Concluded = components['schemas']['Concluded'];
 export type ContentBlock = components['schemas']['ContentBlock'];
 export type ContextEvent = components['schemas']['ContextEvent'];
 export type ContextEventData = components['schemas']['ContextEventData'];
@@ -5086,6 +5130,8 @@ export interface operations {
                 q?: string;
                 /** @description Only sessions with this tag */
                 tag?: string;
+                /** @description Only forks and children of this session */
+                parent?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
                 /** @description `next_cursor` of the previous page */
@@ -5399,6 +5445,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Compaction"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    session_conclude: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ConcludeRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description The summary of an exploration that entered its parent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Concluded"];
                 };
             };
             "4XX": components["responses"]["Problem"];

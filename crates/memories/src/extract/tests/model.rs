@@ -131,6 +131,39 @@ async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
     memories.cx.stop().await;
 }
 
+/// A compaction in the middle of a turn: the model still reads what leaves the view.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_compaction_removes_is_extracted_before() {
+    let home = tempfile::tempdir().unwrap();
+    let (memories, model) = boot_with(&home, &[json!("no summary"), json!("Nothing.")]).await;
+    let id = session(&memories).await;
+    for n in 0..20 {
+        let call = call(&format!("c{n}"), "Read", &json!({ "file_path": "/project/a" }));
+        let result = json!({ "type": "tool_result", "tool_use_id": format!("c{n}"), "content": "x ".repeat(2_000) });
+        let body = json!({ "messages": [
+            { "role": "assistant", "content": [call] }, { "role": "user", "content": [result] } ] });
+        memories.sessions.append(id, body.to_string().into(), None).await.unwrap();
+    }
+    let is_extraction = |request: &ModelRequest| {
+        let text = String::from_utf8(request.messages_json()).unwrap();
+        text.contains("write down what later sessions").then_some(text)
+    };
+    let request = serde_json::from_value(json!({ "level": "embedded" })).unwrap();
+    memories.sessions.compact(id, request).await.unwrap();
+    let asked = async {
+        loop {
+            let found = model.asked.lock().unwrap().iter().find_map(is_extraction);
+            match found {
+                Some(text) => return text,
+                None => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let text = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap();
+    assert!(text.contains(TAUGHT) && text.contains("\"c0\""), "the messages before the boundary");
+    memories.cx.stop().await;
+}
+
 /// Everything that a hostile model calls ends in the copy, and what is left of it in the project's own topics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hostile_model_changes_nothing_outside() {

@@ -130,6 +130,7 @@ pub(crate) fn request() -> ModelRequest {
         prompt,
         marks: Vec::new(),
         max_tokens: 64,
+        form: Default::default(),
     }
 }
 

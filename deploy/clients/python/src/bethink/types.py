@@ -102,6 +102,22 @@ CompactionTrigger: TypeAlias = Literal['auto', 'manual', 'reactive', 'recorded']
 """What caused a compaction."""
 
 
+class ConcludeRequest(TypedDict):
+    """How an exploration ends."""
+
+    summary: NotRequired[str | None]
+    """What enters the parent; by default the child's last answer."""
+
+
+class Concluded(TypedDict):
+    """The summary of an exploration that entered its parent."""
+
+    parent: str
+    after_seq: int
+    """The parent's message after which prompts show the summary."""
+    summary: str
+
+
 class Covers(TypedDict):
     """A range of messages, both ends included."""
 
@@ -917,6 +933,8 @@ class Session(TypedDict):
     updated_at: str
     """When it last changed, as RFC 3339."""
     agent: NotRequired[AgentSession | None]
+    children: NotRequired[list[str]]
+    """Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`."""
 
 
 SessionLifecycle: TypeAlias = Literal['created', 'changed', 'deleted']
@@ -1403,6 +1421,11 @@ class ContextRequest(TypedDict):
     """Your own system prompt, in parts."""
     tools: NotRequired[list[dict[str, Any]] | None]
     """Tool definitions, passed through byte for byte."""
+    parameters: NotRequired[dict[str, Any] | None]
+    """
+    The other members of the request that you send to the model, such as `thinking` and `temperature`; beta features as
+    `betas`. bethink repeats them in its own calls for this session, because the provider's cache depends on them.
+    """
     query: NotRequired[str | None]
     """The question to recall memories for; by default the newest user message."""
     recent_tools: NotRequired[list[str] | None]
@@ -1920,6 +1943,8 @@ class ModelState(TypedDict):
     """Scheme, host and port to which the key and conversations are sent."""
     summary: Strategy
     notes: Strategy
+    client_summaries: NotRequired[bool]
+    """Whether summaries of sessions through the gateway are written by the client's own model, with the client's key."""
     key: NotRequired[ModelKey | None]
     problems: list[ModelProblem]
 

@@ -1,0 +1,40 @@
+//! What a client's request has besides its messages, for bethink's own calls: they repeat its bytes.
+
+use std::ops::Range;
+
+use bethink_transcript::json;
+use bytes::Bytes;
+
+/// The parts of a body that are not messages. They are only read when they are needed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestFrame {
+    pub(crate) body: Bytes,
+    /// The place of the messages in the body.
+    pub(crate) messages_at: Range<usize>,
+    /// JSON of the system prompt; empty for none.
+    pub(crate) system: Bytes,
+    pub(crate) betas: String,
+    /// The messages are in the format in which they are stored.
+    pub(crate) own_messages: bool,
+}
+
+impl RequestFrame {
+    /// Returns all members that neither a session nor a prompt has, as a JSON object.
+    pub(super) fn parameters(&self) -> Bytes {
+        const OTHERS: [&str; 6] = ["model", "max_tokens", "system", "tools", "messages", "stream"];
+        let (before, after) =
+            (self.body.get(..self.messages_at.start), self.body.get(self.messages_at.end..));
+        // Without the messages it is much shorter.
+        let rest = [before.unwrap_or_default(), b"[]", after.unwrap_or_default()].concat();
+        let rest = String::from_utf8(rest).unwrap_or_default();
+        let members = json::members(&rest).unwrap_or_default();
+        let others = members.iter().filter(|(name, _)| !OTHERS.contains(&name.as_str()));
+        let others: Vec<String> = others
+            .map(|(name, value)| format!("{}:{}", json::encode_string(name), value.get()))
+            .collect();
+        match others.is_empty() {
+            true => Bytes::new(),
+            false => Bytes::from(format!("{{{}}}", others.join(","))),
+        }
+    }
+}

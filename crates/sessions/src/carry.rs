@@ -1,0 +1,176 @@
+//! A session's view in an exported file: its compactions and other decisions, so that the session has the same prompt after
+//! an import.
+
+use bethink_service::{Result, ServiceError};
+use bethink_store::{CompactionRecord, DecisionRecord, NewDecision};
+use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::decisions::read_decision;
+use crate::service::SessionService;
+
+/// The decisions of an exported session, in order. The numbers of its messages are the same after an import.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CarriedView {
+    /// Number of messages that the session had.
+    messages: u64,
+    entries: Vec<CarriedEntry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum CarriedEntry {
+    Decision { kind: String, data: String, made_after: Seq, created_at: UnixMicros },
+    Compaction(CarriedCompaction),
+}
+
+/// A compaction without its session.
+#[derive(Debug, Serialize, Deserialize)]
+struct CarriedCompaction {
+    id: String,
+    trigger: String,
+    level: String,
+    first_seq: Seq,
+    last_seq: Seq,
+    kept_from: Seq,
+    made_after: Seq,
+    tokens_before: u64,
+    tokens_after: u64,
+    summary: String,
+    summary_tokens: u64,
+    fidelity: f64,
+    detail: String,
+    created_at: UnixMicros,
+}
+
+impl CarriedView {
+    /// Reads the view of a file with this many messages. Returns `None` if it belongs to other messages or cannot be read:
+    /// then the file's own boundaries are used.
+    pub fn read(json: &str, messages: u64) -> Option<Self> {
+        let view: Self = serde_json::from_str(json).ok()?;
+        let fits = view.messages <= messages && view.entries.iter().all(|e| view.has(e));
+        fits.then_some(view)
+    }
+
+    /// Whether the entry can be read, and only concerns messages of the session.
+    fn has(&self, entry: &CarriedEntry) -> bool {
+        match entry {
+            CarriedEntry::Compaction(row) => {
+                let through = row.made_after;
+                let ends = [row.first_seq, row.last_seq, Seq(row.kept_from.0.saturating_sub(1))];
+                let is_named = Uuid::try_parse(&row.id).is_ok();
+                is_named && through.0 <= self.messages && ends.iter().all(|end| *end <= through)
+            }
+            CarriedEntry::Decision { kind, data, made_after, created_at } => {
+                let record = DecisionRecord {
+                    id: 0,
+                    kind: kind.clone(),
+                    data: data.clone(),
+                    made_after: *made_after,
+                    created_at: *created_at,
+                };
+                made_after.0 <= self.messages && is_carried(kind) && read_decision(&record).is_ok()
+            }
+        }
+    }
+}
+
+/// Whether decisions of this kind are exported. Compactions are exported with their rows, and collapsed spans are not.
+fn is_carried(kind: &str) -> bool {
+    !matches!(kind, "compacted" | "undone" | "collapsed")
+}
+
+impl SessionService {
+    /// Returns the view of a session as JSON; `None` if prompts show its history as it is.
+    pub async fn carried_view(&self, id: SessionId) -> Result<Option<String>> {
+        let session = self.cx.store().session(id).await?;
+        let rows = self.cx.store().compactions(id).await?;
+        let mut rows = rows.into_iter().filter(|row| row.undone_at.is_none()).peekable();
+        let mut entries = Vec::new();
+        for record in self.cx.store().decisions(id).await? {
+            if record.kind == "compacted" {
+                // Both are in the order in which they were made; undone ones have no row here.
+                let row = rows.next_if(|row| record.data.contains(&row.id.to_string()));
+                let row = row.filter(|row| row.level != "recorded");
+                entries.extend(row.map(|row| CarriedEntry::Compaction(carried(row))));
+            } else if is_carried(&record.kind) {
+                let DecisionRecord { kind, data, made_after, created_at, .. } = record;
+                entries.push(CarriedEntry::Decision { kind, data, made_after, created_at });
+            }
+        }
+        if entries
+            .iter()
+            .all(|entry| matches!(entry, CarriedEntry::Decision { kind, .. } if kind == "shown"))
+        {
+            return Ok(None);
+        }
+        let view = CarriedView { messages: session.last_seq.0, entries };
+        serde_json::to_string(&view).map(Some).map_err(ServiceError::internal)
+    }
+
+    /// Gives an imported session the view that it was exported with.
+    pub async fn add_carried_view(&self, id: SessionId, view: CarriedView) -> Result<()> {
+        // Decisions name the compaction after which they were made. Here it has another id, because the exported session may
+        // still exist.
+        let mut ids: Vec<(String, String)> = Vec::new();
+        for entry in view.entries {
+            match entry {
+                CarriedEntry::Compaction(row) => {
+                    let old = row.id.clone();
+                    let row = row_of(id, row);
+                    ids.push((old, row.id.to_string()));
+                    self.add_compaction(row).await?;
+                }
+                CarriedEntry::Decision { kind, data, made_after, created_at } => {
+                    let renamed =
+                        |data: String, (old, new): &(String, String)| data.replace(old, new);
+                    let data = ids.iter().fold(data, renamed);
+                    let new = NewDecision { kind, data, made_after, created_at };
+                    self.cx.store().add_decisions(id, vec![new]).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn carried(row: CompactionRecord) -> CarriedCompaction {
+    CarriedCompaction {
+        id: row.id.to_string(),
+        trigger: row.trigger,
+        level: row.level,
+        first_seq: row.first_seq,
+        last_seq: row.last_seq,
+        kept_from: row.kept_from,
+        made_after: row.made_after,
+        tokens_before: row.tokens_before,
+        tokens_after: row.tokens_after,
+        summary: row.summary,
+        summary_tokens: row.summary_tokens,
+        fidelity: row.fidelity,
+        detail: row.detail,
+        created_at: row.created_at,
+    }
+}
+
+fn row_of(session: SessionId, row: CarriedCompaction) -> CompactionRecord {
+    CompactionRecord {
+        id: CompactionId(Uuid::now_v7()),
+        session,
+        trigger: row.trigger,
+        level: row.level,
+        first_seq: row.first_seq,
+        last_seq: row.last_seq,
+        kept_from: row.kept_from,
+        made_after: row.made_after,
+        tokens_before: row.tokens_before,
+        tokens_after: row.tokens_after,
+        summary: row.summary,
+        summary_tokens: row.summary_tokens,
+        fidelity: row.fidelity,
+        detail: row.detail,
+        created_at: row.created_at,
+        undone_at: None,
+    }
+}

@@ -1,0 +1,22 @@
+use bethink_transcript::{SessionId, UnixMicros};
+
+use crate::error::StoreFuture;
+
+/// What the last request of each session had besides its messages.
+pub trait SentRequestStore {
+    /// Returns `None` if nothing is stored.
+    fn sent_request(&self, id: SessionId) -> StoreFuture<'_, Option<StoredRequest>>;
+    /// Replaces system, tools and parameters.
+    fn put_sent_frame(&self, id: SessionId, frame: String, at: UnixMicros) -> StoreFuture<'_, ()>;
+    /// Replaces the breakpoints.
+    fn put_sent_marks(&self, id: SessionId, marks: String, at: UnixMicros) -> StoreFuture<'_, ()>;
+}
+
+/// A session's last request. The shape of both texts belongs to the session service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRequest {
+    /// JSON with system, tools and parameters.
+    pub frame: String,
+    /// JSON of the breakpoints; `None` if none were stored.
+    pub marks: Option<String>,
+}
