@@ -28,18 +28,34 @@ pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
 
 /// Returns names in `[[…]]` or before `.md`, with and without their folders.
 fn targets(text: &str) -> BTreeSet<&str> {
-    let wiki = text.match_indices("[[").filter_map(|(at, _)| {
-        let rest = &text[at + 2..];
-        let rest = &rest[..rest.floor_char_boundary(NAME_BYTES)];
-        rest.get(..rest.find(['|', '#', ']', '\n'])?)
+    // No part of the text is read twice: a search from each beginning would be quadratic.
+    let wiki = text.split("[[").skip(1).filter_map(|rest| {
+        let end = rest.find(['|', '#', ']', '\n'])?;
+        Some(&rest[..end])
     });
-    let file = text.match_indices(".md").map(|(end, _)| {
-        let outside =
-            |c: char| c.is_whitespace() || matches!(c, '(' | '<' | '[' | '`' | '"' | '\'');
-        let before = &text[text.ceil_char_boundary(end.saturating_sub(NAME_BYTES))..end];
-        let name = before.rsplit(outside).next().unwrap_or_default();
-        name.trim_start_matches(|c: char| !c.is_alphanumeric())
+    let outside = |c: char| c.is_whitespace() || matches!(c, '(' | '<' | '[' | '`' | '"' | '\'');
+    let file = text.split(outside).flat_map(|word| {
+        let names = [word.split_once(".md"), word.rsplit_once(".md")];
+        names
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.trim_start_matches(|c: char| !c.is_alphanumeric()))
     });
     let last = |target: &str| target.rfind('/').map_or(0, |at| at + 1);
-    wiki.chain(file).flat_map(|target| [target, &target[last(target)..]]).collect()
+    let targets = wiki.chain(file).flat_map(|target| [target, &target[last(target)..]]);
+    targets.filter(|target| (1..=NAME_BYTES).contains(&target.len())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_names_of_files_are_targets() {
+        let of = |text| targets(text).into_iter().collect::<Vec<_>>().join(", ");
+        assert_eq!(of("see [[fog]], [[team/tea|Tea]] and [[unclosed"), "fog, tea, team/tea");
+        assert_eq!(of("[a](./sub/fog.md#x) or `tea.md`."), "fog, sub/fog, tea");
+        assert_eq!(of("a.md-b.md.md"), "a, a.md-b.md");
+        assert_eq!(of("no link.mx [x](y)"), "");
+    }
 }

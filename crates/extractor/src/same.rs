@@ -1,6 +1,6 @@
 //! Compares the meaning of two statements by their content words, numbers and negations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use bethink_statement::{NEGATIONS, is_number, likeness};
@@ -25,6 +25,12 @@ pub struct Meaning {
 const TEACHING: &str = "always never now going forward henceforth future remember forget memory note keep mind prefer \
     want like make sure session every time ever user ask asked said told yes ok please reason";
 
+/// All words that deny, in lower case.
+static DENIALS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| NEGATIONS.into_iter().chain(DENIES.split(' ')).collect());
+/// The same in scripts without spaces.
+const UNSPACED_DENIALS: [&str; 4] = ["不要", "别", "ない", "永远不"];
+
 static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).collect());
 
 /// Negations in addition to [`NEGATIONS`], in lower case.
@@ -35,10 +41,8 @@ impl Meaning {
     pub fn of(text: &str) -> Self {
         let lower = text.to_lowercase().replace(['’', '‘'], "'");
         let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
-        let negative =
-            words.any(|word| {
-                NEGATIONS.contains(&word) || DENIES.split(' ').any(|denial| denial == word)
-            }) || ["不要", "别", "ない", "永远不"].iter().any(|denial| lower.contains(denial));
+        let negative = words.any(|word| DENIALS.contains(word))
+            || !lower.is_ascii() && UNSPACED_DENIALS.iter().any(|denial| lower.contains(denial));
         let digits = lower.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
         let words = terms(text).filter(|term| !IN_EVERY.contains(term));
         Self { words: words.chain(digits.map(str::to_owned)).collect(), negative }

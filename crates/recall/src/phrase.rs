@@ -1,5 +1,6 @@
 //! Scores messages that contain neighbouring words or phrases of the question.
 
+use crate::snippet::places;
 use crate::terms::for_each_term;
 
 /// Score for each pair of words that are neighbours in the question and in the message.
@@ -11,8 +12,9 @@ const PHRASE: f32 = 4.0;
 pub fn together(text: &str, terms: &[String]) -> f32 {
     let mut found = vec![false; terms.len()];
     let mut before: Option<usize> = None;
+    let places = places(terms);
     for_each_term(text, |term, _| {
-        let place = terms.iter().position(|wanted| wanted == term);
+        let place = places.get(term).copied();
         if let (Some(before), Some(place)) = (before, place)
             && before + 1 == place
         {

@@ -1,5 +1,6 @@
 //! Snippets: the part of a text that shows why it was found.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::terms::for_each_term;
@@ -27,8 +28,9 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     };
     let char_at = |byte: usize| starts.partition_point(|start| *start < byte);
     let mut hits: Vec<SnippetHit> = Vec::new();
+    let places = places(terms);
     for_each_term(&clean, |term, range| {
-        if let Some(term) = terms.iter().position(|wanted| wanted == term) {
+        if let Some(&term) = places.get(term) {
             let (start, end) = (char_at(range.start), char_at(range.end));
             hits.push(SnippetHit { term, start, end, line: line_at(&lines, start) });
         }
@@ -46,8 +48,9 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
 /// Returns the ranges of words with these terms, in characters, in order and without overlaps.
 pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
+    let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
     for_each_term(text, |term, range| {
-        if terms.iter().any(|wanted| wanted == term) {
+        if terms.contains(term) {
             ranges.push(range);
         }
     });
@@ -59,8 +62,18 @@ pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
             _ => merged.push(range),
         }
     }
-    let chars = |byte: usize| text[..byte].chars().count();
-    merged.into_iter().map(|range| [chars(range.start), chars(range.end)]).collect()
+    let (mut byte, mut char) = (0, 0);
+    let mut char_at = |at: usize| {
+        char += text[byte..at].chars().count();
+        byte = at;
+        char
+    };
+    merged.into_iter().map(|range| [range.start, range.end].map(&mut char_at)).collect()
+}
+
+/// Returns the place of each term in a question; of a repeated one, the first.
+pub(crate) fn places(terms: &[String]) -> HashMap<&str, usize> {
+    terms.iter().enumerate().rev().map(|(at, term)| (term.as_str(), at)).collect()
 }
 
 struct SnippetHit {
@@ -181,20 +194,27 @@ fn cut(text: &str, window: Range<usize>, hits: Range<usize>) -> String {
 fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut line = String::new();
+    let mut is_blank = true;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut step = c.len_utf8();
         match c {
             '\u{1b}' => step = bethink_names::words::after_escape(rest.as_bytes(), 0),
-            '\n' => end_line(&mut out, &mut line),
-            '\t' if line.trim().is_empty() => line.push_str(TAB),
+            '\n' => {
+                end_line(&mut out, &mut line);
+                is_blank = true;
+            }
+            '\t' if is_blank => line.push_str(TAB),
             c if c.is_whitespace() => {
-                if line.trim().is_empty() || !line.ends_with(' ') {
+                if is_blank || !line.ends_with(' ') {
                     line.push(' ');
                 }
             }
             c if c.is_control() || is_invisible(c) => {}
-            c => line.push(c),
+            c => {
+                line.push(c);
+                is_blank = false;
+            }
         }
         rest = &rest[step..];
     }

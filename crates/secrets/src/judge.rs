@@ -61,6 +61,17 @@ impl<'a> SecretCandidate<'a> {
     }
 }
 
+impl Judge {
+    /// Whether a match can have a secret in it, before its value is known. It is a cheap check, because ordinary texts have
+    /// many matches.
+    pub(crate) fn is_possible(self, whole: &[u8]) -> bool {
+        match self {
+            Self::Assigned => whole.iter().any(u8::is_ascii_digit),
+            _ => true,
+        }
+    }
+}
+
 fn token(value: &str) -> bool {
     entropy(value) >= LEAST_TOKEN && !stands_in(value) && !is_words(value)
 }

@@ -81,22 +81,34 @@ impl CompiledRule {
         let mut out = Vec::new();
         let Some(regex) = self.regex.get_or_init(|| compile(self.rule)) else { return out };
         let mut from = 0;
-        while let Some(groups) = bytes.get(from..).and_then(|_| regex.captures_at(bytes, from)) {
-            let Some(whole) = groups.get(0) else { break };
-            let value = groups.get(1).unwrap_or(whole).range();
+        while let Some(whole) = bytes.get(from..).and_then(|_| regex.find_at(bytes, from)) {
             let whole = whole.range();
+            let begin = std::mem::replace(&mut from, whole.start + 1);
             // Advance by one byte after a rejected match, because a real one may begin inside it.
-            from = whole.start + 1;
             if view.seen_elsewhere(&whole) {
                 from = whole.end.max(from);
             } else if stands_alone(view, &whole)
-                && SecretCandidate::new(bytes, &whole, &value).is_secret(self.rule.judge)
+                && self.rule.judge.is_possible(&bytes[whole.clone()])
+                && let Some(value) = self.value(regex, bytes, begin, &whole)
             {
                 from = whole.end.max(from);
                 out.push(RuleHit { rule: self.rule, whole, value });
             }
         }
         out
+    }
+
+    /// Returns the value in a match if it is a secret. Groups take much longer to find than the match.
+    fn value(
+        &self,
+        regex: &Regex,
+        bytes: &[u8],
+        from: usize,
+        whole: &Range<usize>,
+    ) -> Option<Range<usize>> {
+        let groups = regex.captures_at(bytes, from)?;
+        let value = groups.get(1).or(groups.get(0))?.range();
+        SecretCandidate::new(bytes, whole, &value).is_secret(self.rule.judge).then_some(value)
     }
 }
 

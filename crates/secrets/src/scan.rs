@@ -92,7 +92,8 @@ impl FindingSet {
         let mut findings: Vec<SecretFinding> = Vec::new();
         for finding in self.0 {
             let vague = rules::is_generic(finding.rule) && precise.contains(&finding.line);
-            let again = findings.iter().any(|f| f.line == finding.line && f.rule == finding.rule);
+            let mut of_line = findings.iter().rev().take_while(|f| f.line == finding.line);
+            let again = of_line.any(|f| f.rule == finding.rule);
             if !vague && !again {
                 findings.push(finding);
             }

@@ -93,7 +93,7 @@ pub(crate) fn same_heading(a: &str, b: &str) -> bool {
 
 /// An iterator rather than a string, because thousands of headings are compared with each heading of the
 /// template and with each written row.
-fn folded(text: &str) -> impl Iterator<Item = char> {
+pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> {
     text.split_whitespace().flat_map(|word| word.chars().flat_map(char::to_lowercase).chain([' ']))
 }
 

@@ -1,8 +1,10 @@
 //! The sections of the notes: ten by default, or a person's own.
 
+use std::collections::HashSet;
+
 use bethink_transcript::text::{closed_fences, heading_level};
 
-use crate::document::{Document, NotesSection, same_heading, trimmed};
+use crate::document::{Document, NotesSection, folded, same_heading, trimmed};
 
 /// Maximum size of a template, in bytes: enough for a hundred headings with a line about each.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
@@ -164,19 +166,18 @@ fn outline(text: &str) -> Result<usize, OutlineFault> {
         let example = "a section begins with a line such as `# Current State`";
         return Err(OutlineFault(format!("the template has no heading; {example}")));
     };
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for (at, _) in headings.into_iter().filter(|(_, own)| *own == level) {
         let (line, heading) = (at + 1, lines[at].trim_matches(['#', ' ', '\t']));
         if heading.is_empty() {
             let fault = format!("line {line} is a heading without a name; write `# NAME`");
             return Err(OutlineFault(fault));
         }
-        if seen.iter().any(|known| same_heading(known, heading)) {
+        if !seen.insert(folded(heading).collect()) {
             return Err(OutlineFault(format!(
                 "line {line} repeats the heading {heading:?}; every section needs a name of its own"
             )));
         }
-        seen.push(heading);
     }
     Ok(level)
 }

@@ -13,6 +13,15 @@ pub struct TextEngine {
     pub read: fn(&str),
 }
 
+/// Returns a text in parts of equal size, for a reader of several texts.
+fn parts<const N: usize>(text: &str) -> [&str; N] {
+    let size = text.len().div_ceil(N);
+    std::array::from_fn(|at| {
+        let [from, to] = [at, at + 1].map(|at| text.floor_char_boundary(at * size));
+        &text[from..to]
+    })
+}
+
 const fn of(name: &'static str, read: fn(&str)) -> TextEngine {
     TextEngine { name, read }
 }
@@ -34,7 +43,9 @@ pub const ENGINES: &[TextEngine] = &[
     of("install: other programs' settings", terminal::settings),
     of("instructions: files, imports, patterns", memory::instructions),
     of("memdir: front matter", memory::front_matter),
+    of("memdir: edited index", memory::edited_index),
     of("memdir: index", memory::index),
+    of("memdir: several indexes", memory::indexes),
     of("memdir: lint", memory::lint),
     of("memdir: prompts, tool", memory::shown),
     of("model: provider's errors", prompts::provider_errors),
@@ -47,6 +58,7 @@ pub const ENGINES: &[TextEngine] = &[
     of("secrets: scan", prompts::secrets),
     of("session-file: lines", sessions::session_file),
     of("session-memory: notes", memory::notes),
+    of("session-memory: edited notes, templates", memory::edited_notes),
     of("session-memory: notes from facts", sessions::notes),
     of("sse: events", prompts::events),
     of("terminal: escapes, lines", terminal::escapes),

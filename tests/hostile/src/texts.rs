@@ -106,6 +106,26 @@ pub const HOSTILE_TEXTS: &[HostileText] = &[
     of("different addresses", |n| format!("https://host{n}.test/a?b={n} ")),
     of("mail addresses", |n| format!("user{n}@host{n}.test ")),
     of("imports", |n| format!("@docs/a{n}.md ")),
+    same!("the same claim", "Use npm for installs. "),
+    of("claims about one thing", |n| format!("Use npm for job{n}. ")),
+    of("claims of many days", |n| {
+        format!(
+            "Use npm for `job{n}` now.\n\nAlso learned in session s (embedded, 20{:02}-05-04T10:00:00Z):\n\n",
+            n % 90 + 10
+        )
+    }),
+    of("orders after a request", |n| match n {
+        0 => "Remember these rules:\n".to_owned(),
+        n => format!("- use tool{n} for job{n}\n"),
+    }),
+    same!("names of files", ".md"),
+    same!("links with one end", "[a](a [[b [c]("),
+    of("links with a far end", |n| match n % 400 {
+        399 => "\")]]".to_owned(),
+        _ => "[a]([[".to_owned(),
+    }),
+    of("keys", |n| format!("api_key = 'q8Zt2LmXp0VrKt5Wb3NcJ7{n:06}'\n")),
+    of("names of secrets with numbers", |n| format!("password=a{n} token=b{n} ")),
     same!("requests to remember", "remember remember that, please "),
     same!("conditions before an order", "when if a, always please, "),
     same!("almost an order", "please please also and but never ever "),

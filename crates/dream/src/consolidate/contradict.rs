@@ -46,7 +46,10 @@ fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
         return Vec::new();
     }
     let (body, parts) = (page.body(), timeline(page));
-    let said_at = |at: usize| parts.iter().find(|(range, _)| range.contains(&at));
+    let said_at = |at: usize| {
+        let next = parts.partition_point(|(range, _)| range.end <= at);
+        parts.get(next).filter(|(range, _)| range.contains(&at))
+    };
     let mut found = Vec::new();
     for sentence in sentences(body) {
         let text = &body[sentence.range.clone()];
@@ -62,6 +65,10 @@ fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
     found
 }
 
+/// Maximum number of claims about one subject, the newest, that others are compared with. More are a list, and comparing all
+/// with all would be quadratic.
+const MAX_NEWER: usize = 64;
+
 /// Maps older claims to the newest claim that replaces each.
 fn pairs(found: &[DatedClaim]) -> BTreeMap<usize, usize> {
     let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
@@ -71,9 +78,10 @@ fn pairs(found: &[DatedClaim]) -> BTreeMap<usize, usize> {
         }
     }
     let mut pairs: BTreeMap<usize, usize> = BTreeMap::new();
-    for alike in by_key.values() {
-        for &newer in alike {
-            for &older in alike {
+    for mut alike in by_key.into_values() {
+        alike.sort_by_key(|at| std::cmp::Reverse(found[*at].said));
+        for &newer in alike.iter().take(MAX_NEWER) {
+            for &older in &alike {
                 let (new, old) = (&found[newer], &found[older]);
                 let newest = pairs.get(&older).is_none_or(|known| found[*known].said < new.said);
                 if new.said > old.said && newest && new.claim.supersedes(&old.claim) {
@@ -86,27 +94,32 @@ fn pairs(found: &[DatedClaim]) -> BTreeMap<usize, usize> {
 }
 
 fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
-    let Some(page) = bench.pages().get(name) else { return };
-    let (mut body, mut description) = (page.body().to_owned(), None);
-    // Begin at the end, so that earlier positions stay valid.
-    for (older, newer) in marks.iter().rev() {
+    let (Some(page), Some((first, last))) = (bench.pages().get(name), marks.first()) else {
+        return;
+    };
+    let (what, why) = (
+        format!("marked as superseded: {}", quoted(&first.text)),
+        format!("said later: {}", quoted(&last.text)),
+    );
+    let says = page.header.description.as_deref();
+    let says = says.map(|says| (says, normal(says)));
+    let (old, mut body, mut read, mut description) = (page.body(), String::new(), 0, None);
+    for (older, newer) in marks {
         let (text, remark) = (&older.text, remark(older, newer));
-        body.replace_range(older.range.clone(), &struck(text, &remark));
-        let says = page.header.description.as_deref();
-        if let Some(says) = says.filter(|says| normal(says) == normal(text)) {
-            description = Some(format!("{says} ({remark})"));
+        body.push_str(&old[read..older.range.start]);
+        body.push_str(&struck(text, &remark));
+        read = older.range.end;
+        if let Some((says, _)) = says.as_ref().filter(|(_, says)| *says == normal(text)) {
+            description = description.or_else(|| Some(format!("{says} ({remark})")));
         }
     }
+    body.push_str(&old[read..]);
     let text = page.with_body(&body);
     let text = match description {
         Some(words) => with_header(text, HeaderChange::Description(&words)),
         None => text,
     };
-    for (older, newer) in marks {
-        let what = format!("marked as superseded: {}", quoted(&older.text));
-        let why = format!("said later: {}", quoted(&newer.text));
-        bench.write(name, text.clone(), &what, &why);
-    }
+    bench.write(name, text, &what, &why);
 }
 
 fn remark(older: &DatedClaim, newer: &DatedClaim) -> String {

@@ -24,13 +24,15 @@ fn with_dates(page: &TopicState) -> Option<String> {
     if !page.is_own() {
         return None;
     }
-    let mut body = page.body().to_owned();
-    // Begin at the end, so that earlier positions stay valid.
-    for (range, said) in timeline(page).into_iter().rev() {
-        if let Some(new) = dated(&body[range.clone()], said) {
-            body.replace_range(range, &new);
+    let (old, mut body, mut read) = (page.body(), String::new(), 0);
+    for (range, said) in timeline(page) {
+        if let Some(new) = dated(&old[range.clone()], said) {
+            body.push_str(&old[read..range.start]);
+            body.push_str(&new);
+            read = range.end;
         }
     }
+    body.push_str(&old[read..]);
     let text = page.with_body(&body);
     // A description is as new as the newest statement.
     let description = whole_day(page).zip(page.header.description.as_deref());
@@ -86,6 +88,7 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
         return Vec::new();
     }
     let (mut found, mut at) = (Vec::new(), 0);
+    let (mut read, mut in_code) = (line.start, false);
     while at < words.len() {
         let Some((count, date)) = relative_date(&lowers(text, &words[at..]), said) else {
             at += 1;
@@ -94,7 +97,9 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
         let (first, last) = (&words[at], &words[at + count - 1]);
         at += count;
         let end = possessive(text, last.range.end);
-        if stands_free(text, first.range.start, end, line) {
+        in_code ^= is_code(&text[read..], first.range.start - read);
+        read = first.range.start;
+        if !in_code && stands_free(text, first.range.start, end, line) {
             found.push((end, date));
         }
     }
@@ -130,10 +135,9 @@ fn stands_free(text: &str, start: usize, end: usize, line: &std::ops::Range<usiz
     let quote = |c: char| matches!(c, '"' | '\'' | '“' | '”' | '„' | '«' | '»' | '’' | '‘');
     let rest = rest.trim_start_matches([' ', ',', ':']);
     let dated = rest.starts_with('(') || starts_with_year(rest);
-    let inside_code = is_code(&text[line.clone()], start - line.start);
     let part_of_a_name = joined(before) || before == '.' || joined(after) || dotted;
     let a_word = quote(before) && quote(after);
-    !part_of_a_name && !a_word && !dated && !inside_code
+    !part_of_a_name && !a_word && !dated
 }
 
 fn starts_with_year(text: &str) -> bool {

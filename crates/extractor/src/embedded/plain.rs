@@ -78,18 +78,21 @@ pub fn links(sentence: &str) -> Vec<&str> {
 }
 
 fn filler(words: &[&str]) -> Option<usize> {
-    let bare = |word: &str| word.trim_end_matches([',', '.', ':', '!', ';']).to_owned();
+    fn bare(word: &str) -> &str {
+        word.trim_end_matches([',', '.', ':', '!', ';'])
+    }
+    let first = bare(words.first()?);
     let phrase = TABLE.filler_phrases.iter().find_map(|phrase| {
-        let count = phrase.split(' ').count();
+        phrase.strip_prefix(first)?;
         let begins = phrase.split(' ').zip(words).all(|(known, word)| bare(word) == known);
-        (words.len() > count && begins).then_some(count)
+        let count = phrase.split(' ').count();
+        (begins && words.len() > count).then_some(count)
     });
     if phrase.is_some() {
         return phrase;
     }
-    let first = bare(words.first()?);
     let second = words.get(1)?;
-    match first.as_str() {
+    match first {
         // These can belong to the sentence, as in "no emojis" and "right now", unless a punctuation mark follows.
         "no" | "note" | "right" | "good" | "great" | "important" | "again" | "si" | "sure" => {
             (first != *words.first()?).then_some(1)

@@ -149,7 +149,7 @@ impl<'a> StatementReader<'_, 'a> {
         let double = |known: &&mut TaughtSentence<'_>| {
             known.seq == taught.seq && known.sentence == taught.sentence
         };
-        match self.found.taught.iter_mut().find(double) {
+        match self.found.taught.last_mut().filter(double) {
             Some(known) => known.asked |= asked,
             None => self.found.taught.push(taught),
         }

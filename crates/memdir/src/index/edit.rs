@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::lines::{IndexEntry, IndexLine, entries, lines};
+use super::lines::{IndexEntry, IndexLine, each_line, entries};
 use super::links::Link;
 use super::style::{ListStyle, line_end};
 use crate::name::{Name, TEAM, fold};
@@ -59,7 +59,7 @@ pub(crate) fn is_teams(name: &Name) -> bool {
 /// Returns every topic that a line links to. Wikilinks are also included with `[[`, because they may be titles.
 fn linked(text: &str) -> HashSet<String> {
     let mut out = HashSet::new();
-    for link in lines(text).iter().flat_map(|line| &line.links) {
+    for link in each_line(text).flat_map(|line| line.links) {
         let Some(name) = link.topic() else { continue };
         let folded = name.folded();
         if link.wiki {
@@ -133,8 +133,7 @@ impl<'a> InsertPoint<'a> {
 
 fn nested_end(text: &str, entry: &IndexEntry<'_>) -> usize {
     let inside =
-        |line: &&IndexLine<'_>| line.indent > entry.first.indent && !line.text.trim().is_empty();
-    let lines = lines(text);
-    let after = lines.iter().skip_while(|line| line.range.start < entry.range.end);
+        |line: &IndexLine<'_>| line.indent > entry.first.indent && !line.text.trim().is_empty();
+    let after = each_line(text).skip_while(|line| line.range.start < entry.range.end);
     after.take_while(inside).last().map_or(entry.range.end, |line| line.range.end)
 }

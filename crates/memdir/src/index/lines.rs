@@ -34,10 +34,14 @@ pub struct IndexEntry<'a> {
 }
 
 pub fn lines(text: &str) -> Vec<IndexLine<'_>> {
+    each_line(text).collect()
+}
+
+/// Returns the lines one by one, for a reader that needs few of them.
+pub(super) fn each_line(text: &str) -> impl Iterator<Item = IndexLine<'_>> {
     let mut at = 0;
     let mut fence: Option<&str> = None;
-    let mut out = Vec::new();
-    for (number, whole) in text.split_inclusive('\n').enumerate() {
+    text.split_inclusive('\n').enumerate().map(move |(number, whole)| {
         let range = at..at + whole.len();
         at = range.end;
         let line = whole.trim_end_matches(['\n', '\r']);
@@ -48,9 +52,8 @@ pub fn lines(text: &str) -> Vec<IndexLine<'_>> {
             (None, mark) => mark,
             (open, _) => open,
         };
-        out.push(self::line(number + 1, range, line, code));
-    }
-    out
+        self::line(number + 1, range, line, code)
+    })
 }
 
 /// Returns the entries in order. A topic that is listed twice has two.

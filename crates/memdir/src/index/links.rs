@@ -55,7 +55,7 @@ pub(crate) fn links(line: &str) -> Vec<Link> {
             b'!' if bytes.get(at + 1) == Some(&b'[') => {
                 inline(line, &marks, at + 1).map_or(at + 1, |image| image.range.end)
             }
-            b'[' => match wikilink(line, at).or_else(|| inline(line, &marks, at)) {
+            b'[' => match wikilink(line, &marks, at).or_else(|| inline(line, &marks, at)) {
                 Some(link) => {
                     let end = link.range.end;
                     found.push(link);
@@ -69,43 +69,90 @@ pub(crate) fn links(line: &str) -> Vec<Link> {
     found
 }
 
-/// Where the code and the brackets of a line end, found in one pass: a search from each of them would be quadratic.
+/// Where the parts of a line end, found in one pass: a search from each beginning would be quadratic. All lists are sorted.
 struct LineMarks {
-    code: HashMap<usize, usize>,
-    brackets: HashMap<usize, usize>,
+    /// Where inline code begins, and where it ends.
+    code: Vec<(usize, usize)>,
+    /// Square brackets outside code, with the ones that close them.
+    brackets: Vec<(usize, usize)>,
+    /// Parentheses, with the ones that close them.
+    parentheses: Vec<(usize, usize)>,
+    /// The spaces before what may be the title of a link.
+    titles: Vec<usize>,
+    /// The positions of `]]`.
+    wiki_ends: Vec<usize>,
 }
 
 impl LineMarks {
     fn of(line: &str) -> Self {
-        let mut marks = Self { code: code(line), brackets: HashMap::new() };
-        let bytes = line.as_bytes();
-        let (mut open, mut at) = (Vec::new(), 0);
-        while let Some(byte) = bytes.get(at) {
-            at = match byte {
-                b'\\' => at + 2,
-                b'`' => marks.after_code(at),
-                b'[' => {
-                    open.push(at);
-                    at + 1
-                }
-                b']' => {
-                    marks.brackets.extend(open.pop().map(|begin| (begin, at)));
-                    at + 1
-                }
-                _ => at + 1,
-            };
-        }
-        marks
+        let code = code(line);
+        let in_code = |at| ended(&code, at).unwrap_or(at + 1);
+        let brackets = pairs(line, [b'[', b']'], in_code);
+        let parentheses = pairs(line, [b'(', b')'], |at| at + 1);
+        let wiki_ends = line.as_bytes().windows(2).enumerate();
+        let wiki_ends = wiki_ends.filter(|(_, two)| two == b"]]").map(|(at, _)| at).collect();
+        Self { brackets, parentheses, titles: titles(line), wiki_ends, code }
     }
 
     /// Returns the position after inline code that begins at `at`, or after its backticks if nothing ends it.
     fn after_code(&self, at: usize) -> usize {
-        self.code.get(&at).copied().unwrap_or(at + 1)
+        ended(&self.code, at).unwrap_or(at + 1)
     }
 }
 
-/// Maps each run of backticks to the end of the code that it begins, or to its own end.
-fn code(line: &str) -> HashMap<usize, usize> {
+/// Returns the end of what begins at `at`.
+fn ended(pairs: &[(usize, usize)], at: usize) -> Option<usize> {
+    pairs.binary_search_by_key(&at, |(begin, _)| *begin).ok().map(|found| pairs[found].1)
+}
+
+/// Returns the first of sorted positions that is not before `from`.
+fn first_from(positions: &[usize], from: usize) -> Option<usize> {
+    positions.get(positions.partition_point(|at| *at < from)).copied()
+}
+
+/// Returns the pairs of opening and closing marks that no backslash escapes. `after_tick` returns where to go on after a
+/// backtick.
+fn pairs(
+    line: &str,
+    [opening, closing]: [u8; 2],
+    after_tick: impl Fn(usize) -> usize,
+) -> Vec<(usize, usize)> {
+    let (mut open, mut found, mut at) = (Vec::new(), Vec::new(), 0);
+    while let Some(&byte) = line.as_bytes().get(at) {
+        match byte {
+            byte if byte == opening => open.push(at),
+            byte if byte == closing => found.extend(open.pop().map(|begin| (begin, at))),
+            _ => {}
+        }
+        at = match byte {
+            b'\\' => at + 2,
+            b'`' => after_tick(at),
+            _ => at + 1,
+        };
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Returns where spaces begin that come before a quote or a parenthesis. Many people do not escape spaces in names, so a
+/// title is recognized by its quotes.
+fn titles(line: &str) -> Vec<usize> {
+    let (mut found, mut spaces, mut escaped) = (Vec::new(), None, false);
+    for (at, c) in line.char_indices() {
+        if c.is_whitespace() {
+            spaces = spaces.or((!escaped).then_some(at));
+        } else if let Some(begin) = spaces.take()
+            && matches!(c, '"' | '\'' | '(')
+        {
+            found.push(begin);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    found
+}
+
+/// Returns each run of backticks with the end of the code that it begins, or with its own end.
+fn code(line: &str) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in line.match_indices('`') {
         match runs.last_mut() {
@@ -114,36 +161,37 @@ fn code(line: &str) -> HashMap<usize, usize> {
         }
     }
     let mut next: HashMap<usize, usize> = HashMap::new();
-    let ends = runs.into_iter().rev().map(|(begin, end)| {
-        let closing = next.insert(end - begin, end);
-        (begin, closing.unwrap_or(end))
-    });
-    ends.collect()
+    for (begin, end) in runs.iter_mut().rev() {
+        let closing = next.insert(*end - *begin, *end);
+        *end = closing.unwrap_or(*end);
+    }
+    runs
 }
 
 /// Parses `[[name]]` or `[[name#part|title]]`.
-fn wikilink(line: &str, at: usize) -> Option<Link> {
-    let inner = near(&line[at..]).strip_prefix("[[")?;
-    let inner = &inner[..inner.find("]]")?];
+fn wikilink(line: &str, marks: &LineMarks, at: usize) -> Option<Link> {
+    let begin = at + line[at..].starts_with("[[").then_some(2)?;
+    let end = first_from(&marks.wiki_ends, begin).filter(|end| end - at <= LINK_BYTES)?;
+    let inner = &line[begin..end];
     let (target, title) = inner.split_once('|').unwrap_or((inner, inner));
     let name = target.split('#').next().unwrap_or_default().trim();
     let target = match Name::parse(name) {
         Ok(name) => Target::Topic(name),
         Err(_) => Target::Elsewhere(name.to_owned()),
     };
-    let range = at..at + inner.len() + 4;
+    let range = at..end + 2;
     Some(Link { target, title: title.trim().to_owned(), range, wiki: true })
 }
 
 /// Parses `[title](destination "more")`.
 fn inline(line: &str, marks: &LineMarks, at: usize) -> Option<Link> {
-    let close = *marks.brackets.get(&at)?;
-    let rest = near(&line[close + 1..]).strip_prefix('(')?;
-    let start = close + 2;
-    let (destination, after) = destination(rest)?;
-    let end = start + after + end_of_title(&rest[after..])?;
+    let close = ended(&marks.brackets, at)?;
+    let open = close + 1;
+    let rest = near(&line[open..]).strip_prefix('(')?;
+    let (destination, after) = destination(rest, open + 1, marks)?;
+    let end = open + 1 + after + end_of_title(&rest[after..])?;
     Some(Link {
-        target: target(&destination),
+        target: target(&unescaped(destination)),
         title: unescaped(&line[at + 1..close]),
         range: at..end,
         wiki: false,
@@ -154,36 +202,18 @@ fn near(text: &str) -> &str {
     &text[..text.floor_char_boundary(LINK_BYTES)]
 }
 
-/// Returns the destination after `(`, and where it ends.
-fn destination(rest: &str) -> Option<(String, usize)> {
+/// Returns the destination at the beginning of `rest`, which begins at `from` in its line, and where it ends in `rest`.
+fn destination<'a>(rest: &'a str, from: usize, marks: &LineMarks) -> Option<(&'a str, usize)> {
     let text = rest.trim_start();
     let start = rest.len() - text.len();
     if let Some(inner) = text.strip_prefix('<') {
         let end = inner.find('>')?;
-        return Some((unescaped(&inner[..end]), start + end + 2));
+        return Some((&inner[..end], start + end + 2));
     }
-    let (mut depth, mut escaped, mut was_space) = (0usize, false, false);
-    for (at, c) in text.char_indices() {
-        let begins_space = c.is_whitespace() && !was_space;
-        was_space = c.is_whitespace();
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '(' => depth += 1,
-            ')' if depth > 0 => depth -= 1,
-            ')' => return Some((unescaped(&text[..at]), start + at)),
-            // Many people do not escape spaces in names, so a title is recognized by its quotes.
-            _ if begins_space && is_title(&text[at..]) => {
-                return Some((unescaped(&text[..at]), start + at));
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-fn is_title(rest: &str) -> bool {
-    rest.trim_start().starts_with(['"', '\'', '('])
+    let close = ended(&marks.parentheses, from - 1);
+    let title = first_from(&marks.titles, from + start);
+    let end = close.into_iter().chain(title).min()? - from;
+    Some((rest.get(start..end)?, end))
 }
 
 /// Returns the position after an optional title and the closing parenthesis.

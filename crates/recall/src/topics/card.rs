@@ -12,8 +12,8 @@ const PASSAGES: usize = 15;
 const PASSAGE_BYTES: usize = 280;
 /// Maximum length of bold text that counts as a title, in bytes. Longer text is an emphasized sentence.
 const TITLE_BYTES: usize = 60;
-/// Maximum number of bytes of a body that are indexed, from its beginning.
-const MOST_BODY_BYTES: usize = 64 * 1024;
+/// Maximum number of bytes of a topic's title, description or body that are indexed, from the beginning of each.
+const MOST_TEXT_BYTES: usize = 64 * 1024;
 
 /// All parts of a topic.
 pub(crate) const FIELDS: [TopicField; 5] = [
@@ -63,9 +63,9 @@ pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
         (card.title, TopicField::Name),
         (card.description, TopicField::Description),
     ] {
-        for_each_shaped_term(text, |term, _, _| terms.mark(term, bit(field), 1, 0));
+        for_each_shaped_term(beginning(text), |term, _, _| terms.mark(term, bit(field), 1, 0));
     }
-    let body = &body[..body.floor_char_boundary(MOST_BODY_BYTES)];
+    let body = beginning(body);
     let step = PASSAGE_BYTES.max(body.len() / PASSAGES + 1);
     let mut start = 0;
     for line in body.split_inclusive('\n') {
@@ -80,6 +80,10 @@ pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
         start += line.len();
     }
     terms
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MOST_TEXT_BYTES)]
 }
 
 impl TermMark {

@@ -26,6 +26,8 @@ use bethink_session_memory::document::Document;
 use bethink_session_memory::{NotesBudget, NotesDraft, Template, WrittenNotes, text_edits, update};
 use bethink_transcript::{Seq, UnixMicros};
 
+use super::parts;
+
 /// Window of the model for which notes are made, in tokens.
 const WINDOW: u64 = 200_000;
 const NOW: UnixMicros = UnixMicros(1_764_000_000_000_000);
@@ -43,14 +45,15 @@ pub(super) fn extraction(text: &str) {
 
 /// A short lesson is compared with a long topic, whose lines a person may have removed.
 pub(super) fn comparison(text: &str) {
+    let [known, refused, learned, step] = parts(text);
     let said = [RecordedStatement::new(Seq(1), "Always use tabs. Never push to main.")];
     let known = KnownTopic {
         name: name(),
-        hash: Hash::of(text.as_bytes()),
-        text: text.to_owned(),
+        hash: Hash::of(known.as_bytes()),
+        text: known.to_owned(),
         scope: Scope::Private,
     };
-    let refused = [Meaning::of(text)];
+    let refused = [Meaning::of(refused)];
     let input = ExtractionInput {
         said: &said,
         known: &[known],
@@ -60,9 +63,9 @@ pub(super) fn comparison(text: &str) {
     };
     let _ = extract(&input);
     let version = |by, text: Option<&str>| Version { by, text: text.map(str::to_owned) };
-    let _ = unwanted(&[version(By::Extraction, Some(text)), version(By::Person, None)]);
-    let longer = format!("{text}\nby hand\n");
-    let steps = [TopicStep { before: None, after: text.to_owned() }];
+    let _ = unwanted(&[version(By::Extraction, Some(learned)), version(By::Person, None)]);
+    let longer = format!("{step}\nby hand\n");
+    let steps = [TopicStep { before: None, after: step.to_owned() }];
     let _ = forget(&longer, &steps);
 }
 
@@ -76,21 +79,26 @@ pub(super) fn desk(text: &str) {
 }
 
 pub(super) fn dream(text: &str) {
-    let topic = |number: usize| DreamTopic {
+    let [index, persons, own, taught] = parts(text);
+    // Only a topic that a session taught may be rewritten.
+    let own = format!(
+        "---\nname: a\ndescription: b\nsource:\n  session: s\n  strategy: embedded\n  time: 2026-05-04T10:00:00Z\n---\n{own}"
+    );
+    let topic = |number: usize, text: String| DreamTopic {
         name: name().numbered(number),
-        text: text.to_owned(),
+        text,
         modified: NOW,
         untouched: true,
         put_back: false,
     };
     let directory = DreamDirectory {
         scope: Scope::Private,
-        index: Some(text.to_owned()),
+        index: Some(index.to_owned()),
         index_put_back: false,
-        topics: vec![topic(1)],
+        topics: vec![topic(1, persons.to_owned()), topic(2, own)],
         unread: Vec::new(),
     };
-    let taught = [TaughtTopic { name: name(), text: text.to_owned() }];
+    let taught = [TaughtTopic { name: name(), text: taught.to_owned() }];
     let _ = diff(&plan(&directory, &taught, NOW));
 }
 
@@ -105,14 +113,21 @@ pub(super) fn front_matter(text: &str) {
 }
 
 pub(super) fn index(text: &str) {
-    let name = name();
     let _ = index::lines(text);
     let _ = index::shown(text);
     let _ = index::warnings(text);
+}
+
+pub(super) fn edited_index(text: &str) {
+    let name = name();
     let _ = index::add(text, &name, "a", "b");
     let _ = index::remove(text, &name);
     let _ = index::rebuild(text, &[TopicLine { name: &name, title: "a", description: "b" }]);
-    let _ = index::merge("", text, text);
+}
+
+pub(super) fn indexes(text: &str) {
+    let [base, ours, theirs] = parts(text);
+    let _ = index::merge(base, ours, theirs);
     let texts = [text.to_owned(), text.to_owned()];
     let _ = prompt::index(&["/m".to_owned(), "/m/team".to_owned()], &texts);
     let _ = prompt::index_news(&[String::new(), String::new()], &texts);
@@ -150,12 +165,13 @@ pub(super) fn shown(text: &str) {
 }
 
 pub(super) fn topics(text: &str) {
+    let [title, description, body, question] = parts(text);
     let mut catalog = Catalog::default();
-    catalog.put(TopicId(1), &Card { name: text, title: text, description: text }, text);
+    catalog.put(TopicId(1), &Card { name: name().as_str(), title, description }, body);
     catalog.settle();
-    let query = CatalogQuery { question: text, limit: 5, ..CatalogQuery::default() };
+    let query = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
     let picks = select::select(&catalog, &query);
-    let _ = select::why(&catalog, text, TopicId(1));
+    let _ = select::why(&catalog, question, TopicId(1));
     let _ = (picks, select::ranked(&catalog, &query));
 }
 
@@ -164,8 +180,10 @@ pub(super) fn notes(text: &str) {
     let budget = NotesBudget::for_window(WINDOW);
     let last = WrittenNotes::default();
     let updated = update(&template, NotesDraft::default(), &last, Some(text), &budget);
-    let again = update(&template, NotesDraft::default(), &updated.written, Some(text), &budget);
-    let _ = budget.cut(&again.text, &template, "/notes");
+    let _ = budget.cut(&updated.text, &template, "/notes");
+}
+
+pub(super) fn edited_notes(text: &str) {
     let _ = Document::parse(text, 6);
     let _ = Template::parse(text.as_bytes());
     let _ = text_edits(text);

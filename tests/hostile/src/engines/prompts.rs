@@ -10,7 +10,7 @@ use bethink_model::{ProviderMessage, classify};
 use bethink_names::for_each_name;
 use bethink_names::words::for_each_word;
 use bethink_recall::{Question, analyze, highlights, phrase, query_terms, snippet};
-use bethink_secrets::{ScannedText, gate, scan};
+use bethink_secrets::gate;
 use bethink_sse::Decoder;
 use bethink_tokens::{json_tokens, text_tokens};
 
@@ -71,7 +71,6 @@ pub(super) fn snippets(text: &str) {
 }
 
 pub(super) fn secrets(text: &str) {
-    let _ = scan(&ScannedText { name: "notes", text });
     let _ = gate("notes", text);
 }
 

@@ -18,6 +18,8 @@ use bethink_transcript::{
 use bytes::Bytes;
 use uuid::Uuid;
 
+use super::parts;
+
 /// Size of a summary, in bytes.
 const SUMMARY_BYTES: usize = 32_000;
 /// Size of the text of a span, in bytes.
@@ -33,18 +35,9 @@ fn message(seq: u64, raw: String) -> Option<Arc<Message>> {
     Message::parse(meta, Bytes::from(raw), MessageSource::Client).ok().map(Arc::new)
 }
 
-/// Number of places in [`conversation`].
-const PLACES: usize = 7;
-
 /// A part of the text in every place: what a user says, an assistant answers and gives to a tool, and what a tool returns.
 fn conversation(text: &str) -> Vec<Arc<Message>> {
-    let size = text.len().div_ceil(PLACES);
-    let part = |at: usize| {
-        let [from, to] = [at, at + 1].map(|at| text.floor_char_boundary(at * size));
-        encode_string(&text[from..to])
-    };
-    let [asked, said, command, old, new, failed, returned]: [String; PLACES] =
-        std::array::from_fn(part);
+    let [asked, said, command, old, new, failed, returned] = parts(text).map(encode_string);
     let calls = format!(
         r#"[{{"type":"text","text":{said}}},{{"type":"tool_use","id":"t1","name":"Bash","input":{{"command":{command}}}}},{{"type":"tool_use","id":"t2","name":"Edit","input":{{"file_path":"/p/a.rs","old_string":{old},"new_string":{new}}}}}]"#
     );

@@ -18,7 +18,7 @@ pub(super) fn settings(text: &str) {
     // One agent has settings in JSON, the other in TOML.
     for agent in [InstallAgent::ClaudeCode, InstallAgent::Codex] {
         for file in files(agent, &places, &wanted).iter().take(1) {
-            let _ = file.put_in(Some(text));
+            // This puts our entries in and takes them out.
             let _ = file.state(Some(text));
         }
     }

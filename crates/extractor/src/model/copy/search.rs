@@ -5,22 +5,56 @@ use regex::{Regex, RegexBuilder};
 use super::MemoryCopy;
 use crate::model::spot::MemorySpot;
 
-/// Maximum size of a compiled pattern, in bytes: searching takes linear time, but compiling does not.
-const PATTERN_BYTES: usize = 256 * 1024;
+/// Maximum size of a pattern with wildcards, in bytes: the time of a search is that of the text times that of the pattern.
+const PATTERN_BYTES: usize = 1_000;
+/// Maximum size of a compiled pattern, in bytes.
+const COMPILED_BYTES: usize = 256 * 1024;
 const MAX_LINES: usize = 200;
+
+/// What a line must contain.
+enum Pattern<'a> {
+    Text(&'a str),
+    Expression(Regex),
+}
+
+impl<'a> Pattern<'a> {
+    /// Reads a regular expression. A text that is not a valid one, or a large one, is searched as it is.
+    fn of(pattern: &'a str) -> Result<Self, String> {
+        if regex::escape(pattern) == pattern {
+            return Ok(Self::Text(pattern));
+        }
+        check_size(pattern)?;
+        let built = RegexBuilder::new(pattern).size_limit(COMPILED_BYTES).build();
+        Ok(built.map_or(Self::Text(pattern), Self::Expression))
+    }
+
+    fn is_in(&self, line: &str) -> bool {
+        match self {
+            Self::Text(text) => line.contains(text),
+            Self::Expression(regex) => regex.is_match(line),
+        }
+    }
+}
+
+fn check_size(pattern: &str) -> Result<(), String> {
+    match pattern.len() {
+        ..=PATTERN_BYTES => Ok(()),
+        size => Err(format!(
+            "the pattern has {size} bytes; use a pattern of at most {PATTERN_BYTES} bytes"
+        )),
+    }
+}
 
 impl MemoryCopy {
     /// Lists the lines below `below` that match `pattern`, as `file:number:line`.
     pub fn grep(&self, dir: &str, pattern: &str, below: &MemorySpot) -> Result<String, String> {
-        let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
-        let pattern = built.or_else(|_| Regex::new(&regex::escape(pattern)));
-        let pattern = pattern.map_err(|_| "the pattern is too large".to_owned())?;
-        let mut found = Vec::new();
-        for (file, text) in self.files(below) {
-            let lines = text.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
-            found.extend(lines.map(|(at, line)| format!("{dir}/{file}:{}:{line}", at + 1)));
-        }
-        Ok(listing(found))
+        let pattern = Pattern::of(pattern)?;
+        let files = self.files(below);
+        let lines = files.iter().flat_map(|(file, text)| {
+            text.lines().enumerate().map(move |(at, line)| (file, at + 1, line))
+        });
+        let found = lines.filter(|(.., line)| pattern.is_in(line));
+        Ok(listing(found, |(file, number, line)| format!("{dir}/{file}:{number}:{line}")))
     }
 
     /// Lists the paths below `below` that match `pattern`, or all paths.
@@ -30,14 +64,10 @@ impl MemoryCopy {
         pattern: Option<&str>,
         below: &MemorySpot,
     ) -> Result<String, String> {
-        let pattern = pattern
-            .map(|pattern| {
-                wildcards(pattern).ok_or("the pattern is not valid: use only * and ? as wildcards")
-            })
-            .transpose()?;
+        let pattern = pattern.map(wildcards).transpose()?;
         let matches = |file: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(file));
         let found = self.files(below).into_iter().filter(|(file, _)| matches(file));
-        Ok(listing(found.map(|(file, _)| format!("{dir}/{file}")).collect()))
+        Ok(listing(found, |(file, _)| format!("{dir}/{file}")))
     }
 
     /// Returns the files below a place, relative to the directory, with their texts.
@@ -54,20 +84,19 @@ impl MemoryCopy {
     }
 }
 
-fn listing(mut found: Vec<String>) -> String {
-    if found.is_empty() {
-        return "No matches.".to_owned();
+fn listing<T>(mut found: impl Iterator<Item = T>, line: impl Fn(T) -> String) -> String {
+    let mut lines: Vec<String> = found.by_ref().take(MAX_LINES).map(line).collect();
+    match found.count() {
+        0 if lines.is_empty() => return "No matches.".to_owned(),
+        0 => {}
+        left => lines.push(format!("and {left} more")),
     }
-    let left = found.len().saturating_sub(MAX_LINES);
-    found.truncate(MAX_LINES);
-    if left > 0 {
-        found.push(format!("and {left} more"));
-    }
-    found.join("\n")
+    lines.join("\n")
 }
 
 /// Compiles wildcards: `*` matches within a part of a path, `**` over several parts.
-fn wildcards(pattern: &str) -> Option<Regex> {
+fn wildcards(pattern: &str) -> Result<Regex, String> {
+    check_size(pattern)?;
     let mut out = String::from("^");
     let mut rest = pattern;
     while let Some(c) = rest.chars().next() {
@@ -82,5 +111,6 @@ fn wildcards(pattern: &str) -> Option<Regex> {
         rest = rest.get(length..).unwrap_or_default();
     }
     out.push('$');
-    RegexBuilder::new(&out).size_limit(PATTERN_BYTES).build().ok()
+    let built = RegexBuilder::new(&out).size_limit(COMPILED_BYTES).build();
+    built.map_err(|_| "the pattern is not valid: use only * and ? as wildcards".to_owned())
 }
