@@ -27,7 +27,6 @@ pub(crate) struct ToolInput {
         alias = "file_text"
     )]
     pub(crate) new_string: Option<String>,
-<<<<<<< ours
     /// A patch of several files; something else in the calls of other tools.
     #[serde(alias = "input")]
     pub(crate) patch: Option<serde_json::Value>,
@@ -49,8 +48,6 @@ struct InputEdit {
 fn edits_or_none<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<InputEdit>, D::Error> {
     let value = serde_json::Value::deserialize(input)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
-=======
->>>>>>> theirs
 }
 
 impl ToolInput {

@@ -8,6 +8,8 @@ use bethink_transcript::{Block, Seq, ToolKind, ToolUseId};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::patch;
+
 /// A named text, and the message that shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedText {
@@ -166,13 +168,7 @@ impl FileInput {
             return vec![path];
         }
         let patch = self.patch.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let path = |line: &str| {
-            let file = line.strip_prefix("*** ")?;
-            let path =
-                file.strip_prefix("Update File: ").or_else(|| file.strip_prefix("Add File: "))?;
-            Some(path.to_owned())
-        };
-        patch.lines().filter_map(path).take(PATCHED).collect()
+        patch::files(patch).into_iter().map(|file| file.path.to_owned()).take(PATCHED).collect()
     }
 }
 

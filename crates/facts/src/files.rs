@@ -44,15 +44,6 @@ pub enum EditKind {
     Removed,
 }
 
-/// What a tool does to the file that a call names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileRole {
-    Read,
-    Search,
-    Edit,
-    Write,
-}
-
 /// Number of symbols kept per file; the oldest are dropped.
 const SYMBOLS: usize = 60;
 /// Number of notes kept per file.
@@ -77,18 +68,6 @@ pub(crate) struct PendingEdit {
     pub(crate) why: Option<RecordedStatement>,
 }
 
-impl FileRole {
-    pub fn of(tool: &str) -> Option<Self> {
-        match ToolKind::of(tool)? {
-            ToolKind::Read => Some(FileRole::Read),
-            ToolKind::Search => Some(FileRole::Search),
-            ToolKind::Edit => Some(FileRole::Edit),
-            ToolKind::Write => Some(FileRole::Write),
-            _ => None,
-        }
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileFacts {
     pub(crate) all: Vec<FileFact>,
@@ -96,7 +75,6 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
-<<<<<<< ours
     /// Records a call; returns the edits that it makes, and the indices of its files, the one to work on last.
     pub(crate) fn touch(
         &mut self,
@@ -124,44 +102,21 @@ impl FileFacts {
 
     fn touch_one(&mut self, kind: ToolKind, path: &str, seq: Seq) -> Option<usize> {
         let is_known = kind.changes_files() || matches!(kind, ToolKind::Read | ToolKind::Search);
-=======
-    /// Records a call; returns the file's index and whether the call changed it.
-    pub(crate) fn touch(
-        &mut self,
-        tool: &str,
-        input: &ToolInput,
-        seq: Seq,
-    ) -> Option<(usize, bool)> {
-        let role = FileRole::of(tool)?;
-        let path = input.file()?;
->>>>>>> theirs
         // A search in a directory is not about one file.
-        if role == FileRole::Search && !has_extension(path) {
+        if !is_known || (kind == ToolKind::Search && !has_extension(path)) {
             return None;
         }
-        let place = self.place(path, role);
+        let place = self.place(path, kind);
         let file = self.all.get_mut(place)?;
         file.last = seq;
-<<<<<<< ours
         match kind {
             ToolKind::Read => file.reads += 1,
             ToolKind::Search => file.searches += 1,
             _ => file.edits += 1,
-=======
-        match role {
-            FileRole::Read => file.reads += 1,
-            FileRole::Search => file.searches += 1,
-            FileRole::Edit | FileRole::Write => {
-                file.edits += 1;
-                file.change(input, seq);
-                return Some((place, true));
-            }
->>>>>>> theirs
         }
-        Some((place, false))
+        Some(place)
     }
 
-<<<<<<< ours
     /// Records that an edit took effect.
     pub(crate) fn edited(&mut self, edit: &PendingEdit) {
         let (place, seq) = (edit.place, edit.seq);
@@ -192,14 +147,11 @@ impl FileFacts {
     }
 
     fn place(&mut self, path: &str, kind: ToolKind) -> usize {
-=======
-    fn place(&mut self, path: &str, role: FileRole) -> usize {
->>>>>>> theirs
         if let Some(place) = self.places.get(path) {
             return *place;
         }
         let path: Arc<str> = path.into();
-        let created = role == FileRole::Write;
+        let created = kind == ToolKind::Write;
         self.all.push(FileFact { path: Arc::clone(&path), created, ..FileFact::default() });
         self.places.insert(path, self.all.len() - 1);
         self.all.len() - 1
@@ -257,7 +209,6 @@ fn has_extension(path: &str) -> bool {
 mod tests {
     use super::*;
 
-<<<<<<< ours
     fn touch(files: &mut FileFacts, tool: &str, json: &str, seq: u64) -> Option<usize> {
         files.touch(ToolKind::of(tool)?, &mut ToolInput::parse(json), Seq(seq)).0.pop()
     }
@@ -265,10 +216,6 @@ mod tests {
     fn take_effect(files: &mut FileFacts, json: &str, seq: u64) {
         let changes = ToolInput::parse(json).changes();
         files.edited(&PendingEdit { place: 0, seq: Seq(seq), changes, why: None });
-=======
-    fn touch(files: &mut FileFacts, tool: &str, json: &str, seq: u64) -> Option<(usize, bool)> {
-        files.touch(tool, &ToolInput::parse(json), Seq(seq))
->>>>>>> theirs
     }
 
     #[test]
@@ -279,13 +226,8 @@ mod tests {
         assert!(touch(&mut files, "Grep", r#"{"pattern":"x","path":"/proj/src"}"#, 3).is_none());
         assert!(touch(&mut files, "Bash", r#"{"command":"ls"}"#, 3).is_none());
         let edit = r#"{"file_path":"/proj/a.rs","old_string":"fn old() {}\nfn both() {}","new_string":"fn both() {}\nfn fresh() {}"}"#;
-<<<<<<< ours
         touch(&mut files, "Edit", edit, 4).unwrap();
         take_effect(&mut files, edit, 4);
-=======
-        let (_, is_changed) = touch(&mut files, "Edit", edit, 4).unwrap();
-        assert!(is_changed);
->>>>>>> theirs
         let file = &files.all[0];
         assert_eq!((file.reads, file.searches, file.edits, file.created), (1, 1, 1, false));
         let symbols: Vec<_> = file.symbols.iter().map(|s| (&*s.name, s.change)).collect();

@@ -166,15 +166,10 @@ impl Facts {
                     // Work goes on, so what was said before it concluded nothing.
                     self.turn_goes_on();
                     let input = block.input();
-<<<<<<< ours
                     let near = |said: &&RecordedStatement| seq.0 - said.seq.0 <= WHY_MESSAGES;
                     let why = self.assistant.last().filter(near);
                     self.tools.call(id, name, input, seq, why);
-                    self.client.call(id, name, input);
-=======
-                    self.tools.call(id, name, input, seq);
                     self.client.call(id, name, input, seq);
->>>>>>> theirs
                     let text = readable(input);
                     self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
                     let is_plan = ToolKind::of(name) == Some(ToolKind::PlanEnd);

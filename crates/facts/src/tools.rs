@@ -3,12 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-<<<<<<< ours
 use bethink_transcript::{Seq, ToolKind, ToolUseId, json};
-=======
-use bethink_transcript::text::shorten;
-use bethink_transcript::{Seq, ToolUseId, json};
->>>>>>> theirs
 
 use crate::calls::{ToolInput, describe, error_details, error_line, was_not_run};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
@@ -83,15 +78,12 @@ struct PendingCall {
     text: String,
     key: String,
     command: Option<String>,
-<<<<<<< ours
     kind: Option<ToolKind>,
     /// What an agent was started for.
     task: Option<Arc<str>>,
-    /// Indices of the files that it reads or changes.
+    /// Indices of its files.
     files: Vec<usize>,
     edits: Vec<PendingEdit>,
-=======
->>>>>>> theirs
 }
 
 /// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
@@ -125,7 +117,6 @@ impl KnownTools {
         why: Option<&RecordedStatement>,
     ) {
         self.note_use(name, json);
-<<<<<<< ours
         let mut input = ToolInput::parse(json);
         let kind = ToolKind::of(name);
         let touched = kind.map(|kind| self.files.touch(kind, &mut input, seq));
@@ -135,10 +126,6 @@ impl KnownTools {
         }
         if let Some(place) = files.last().copied() {
             let is_changed = kind.is_some_and(ToolKind::changes_files);
-=======
-        let input = ToolInput::parse(json);
-        if let Some((place, is_changed)) = self.files.touch(name, &input, seq) {
->>>>>>> theirs
             self.focus_on(place, is_changed);
         }
         if let Some(command) = &input.command {
@@ -147,13 +134,9 @@ impl KnownTools {
         let (text, key) = describe(name, &input);
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
-<<<<<<< ours
         let task = (kind == Some(ToolKind::Agent)).then(|| input.task().into());
         let call = PendingCall { text, key, command: input.command, kind, task, files, edits };
         self.waiting.insert(id.clone(), call);
-=======
-        self.waiting.insert(id.clone(), PendingCall { text, key, command: input.command });
->>>>>>> theirs
         forget_oldest(&mut self.actions, ACTIONS);
     }
 
@@ -189,7 +172,6 @@ impl KnownTools {
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
-<<<<<<< ours
         let Some(call) = self.waiting.remove(id) else { return };
         let PendingCall { text: call, key, command, kind, files, edits, .. } = call;
         for edit in &edits {
@@ -199,13 +181,8 @@ impl KnownTools {
             }
         }
         if !is_error {
-            self.confirm(kind, &files, text, seq);
+            self.read(kind, &files, text, seq);
         }
-=======
-        let Some(PendingCall { text: call, key, command }) = self.waiting.remove(id) else {
-            return;
-        };
->>>>>>> theirs
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);
             if let Some(commit) = commands::commit(command, text) {
@@ -242,18 +219,12 @@ impl KnownTools {
         forget_oldest(&mut self.failures, FAILURES);
     }
 
-    /// Records that a call of files or a search worked.
-    fn confirm(&mut self, kind: Option<ToolKind>, files: &[usize], text: &str, seq: Seq) {
-        let is_search = kind == Some(ToolKind::Search);
-        for place in files.iter().filter(|_| !is_search) {
-            if let Some(file) = self.files.all.get_mut(*place) {
-                file.confirmed = seq;
-            }
-        }
-        let read = files.first().and_then(|place| self.files.all.get(*place));
-        let read = read.filter(|_| kind == Some(ToolKind::Read)).map(|file| &file.path);
-        if read.is_some() || is_search || kind == Some(ToolKind::Shell) {
-            places::collect(&mut self.definitions, read, text, seq);
+    /// Collects the definitions that a read file, a search or a command shows.
+    fn read(&mut self, kind: Option<ToolKind>, files: &[usize], text: &str, seq: Seq) {
+        let path = files.first().and_then(|place| self.files.all.get(*place));
+        let path = path.filter(|_| kind == Some(ToolKind::Read)).map(|file| &file.path);
+        if path.is_some() || matches!(kind, Some(ToolKind::Search | ToolKind::Shell)) {
+            places::collect(&mut self.definitions, path, text, seq);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use bethink_facts::files::FileRole;
 use bethink_facts::rows::{file_name, mark};
 use bethink_facts::{Action, CommandFact, CommandPurpose, RecordedStatement, SaidKind};
 use bethink_transcript::todos::{Todo, TodoStatus};
@@ -233,16 +232,16 @@ fn done(actions: &[&Action]) -> String {
     let (mut searched, mut other) = (0_u32, 0_u32);
     for action in actions {
         let (tool, what) = action.text.split_once(" `").unwrap_or((&action.text, ""));
-        match FileRole::of(tool) {
-            Some(FileRole::Edit | FileRole::Write) => {
+        match ToolKind::of(tool) {
+            Some(ToolKind::Edit | ToolKind::Write) => {
                 changed.insert(file_name(what.trim_end_matches('`')));
             }
-            Some(FileRole::Read) => {
+            Some(ToolKind::Read) => {
                 reads += 1;
                 read.insert(what.trim_end_matches('`'));
             }
-            Some(FileRole::Search) => searched += 1,
-            None => match command_line(action) {
+            Some(ToolKind::Search) => searched += 1,
+            _ => match command_line(action) {
                 Some(line) => ran.push((line, action.failed)),
                 None => other += 1,
             },
