@@ -67,7 +67,7 @@ impl SessionService {
                 let now = self.cx.now();
                 self.keep_decisions(&mut loaded, decisions, &[record], now).await?;
                 let mut state = KeptState::parse(&loaded.session.state);
-                state.agents.agents.push(finished(&child, summary.clone()));
+                state.agents.get_or_insert_default().agents.push(finished(&child, summary.clone()));
                 self.keep_state(&mut loaded, &state).await?;
                 after
             }
@@ -192,7 +192,7 @@ mod tests {
         let found = home.sessions.session(parent).await.unwrap();
         assert_eq!(found.children, [child.0]);
         let state = KeptState::parse(&home.cx.store().session(parent).await.unwrap().state);
-        assert_eq!(state.agents.agents.len(), 1);
+        assert_eq!(state.agents.unwrap_or_default().agents.len(), 1);
         home.close().await;
     }
 
