@@ -4,7 +4,7 @@
 
 use bethink_api as api;
 use bethink_api::StateKind;
-use bethink_compactor::Restorable;
+use bethink_compactor::{Breakers, Restorable};
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId};
@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::loaded::LoadedSession;
+use crate::remembered::ProviderWindow;
 use crate::service::SessionService;
 
 /// Maximum number of todos in a list.
@@ -33,6 +34,14 @@ pub(crate) struct KeptState {
     pub(crate) hooks: api::Instructions,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) todos: Option<ClientTodos>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) window: Option<ProviderWindow>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) breakers: Breakers,
+}
+
+fn is_default(breakers: &Breakers) -> bool {
+    *breakers == Breakers::default()
 }
 
 /// A todo list that a client set.
@@ -95,7 +104,11 @@ impl SessionService {
 
     /// Stores the state. The session in memory keeps its own newest message: the store may already have one that
     /// has not been delivered yet.
-    async fn keep_state(&self, loaded: &mut LoadedSession, state: &KeptState) -> Result<()> {
+    pub(crate) async fn keep_state(
+        &self,
+        loaded: &mut LoadedSession,
+        state: &KeptState,
+    ) -> Result<()> {
         let json = serde_json::to_string(state).map_err(ServiceError::internal)?;
         let change = bethink_store::SessionChange {
             state: Some(json),

@@ -26,6 +26,8 @@ mod messages;
 mod prefix;
 mod record;
 mod recover;
+mod refill;
+mod remembered;
 mod request;
 mod service;
 #[cfg(test)]

@@ -2,4 +2,5 @@
 
 pub(crate) mod home;
 mod model;
+mod remembered;
 mod turn;
