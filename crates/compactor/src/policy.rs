@@ -1,6 +1,7 @@
 //! When to compact, and when to stop trying.
 
 use bethink_context::Thresholds;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::CompactLimits;
 
@@ -24,10 +25,12 @@ impl Trigger {
     }
 }
 
-/// Stops a session from compacting endlessly. Kept in memory with the session; a restart resets it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Stops a session from compacting endlessly. It is stored with the session, except for the turns, which history tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Breakers {
     failures: u32,
+    #[serde(skip)]
     turns_since: Option<u32>,
     refills: u32,
 }
@@ -47,6 +50,12 @@ impl Breakers {
         if let Some(turns) = &mut self.turns_since {
             *turns += 1;
         }
+    }
+
+    /// Returns the breakers of a session whose newest compaction was followed by this number of turns.
+    #[must_use]
+    pub fn after_turns(self, turns_since: Option<u32>) -> Self {
+        Self { turns_since, ..self }
     }
 
     pub fn failed(&mut self) {
@@ -70,9 +79,14 @@ impl Breakers {
                 self.failures
             ));
         }
+        self.thrashing(limits)
+    }
+
+    /// Returns how quickly the window fills up again, if compactions do not help. Then no model is paid for another summary.
+    pub fn thrashing(&self, limits: &CompactLimits) -> Option<String> {
         (self.refills >= limits.thrash_times).then(|| {
             format!(
-                "the window filled up again within {} turns of a compaction, {} times in a row; large tool results or instructions keep refilling it",
+                "the window filled up again within {} turns of a compaction, {} times in a row",
                 limits.thrash_turns, self.refills
             )
         })
@@ -89,7 +103,7 @@ pub fn decide(
     undone: bool,
 ) -> Policy {
     // Thrashing or an undo delays compaction only until the window is full: then the session could not continue
-    // otherwise, and the embedded level costs nothing.
+    // otherwise. While it is thrashing, no model is asked.
     if tokens >= thresholds.blocking && breakers.failures < limits.max_failures {
         return Policy::Compact;
     }

@@ -2,7 +2,7 @@
 
 pub use bethink_api::TokenSource;
 use bethink_tokens::Calibration;
-use bethink_transcript::{CacheMark, Origin, Seq, TokenUsage, ValidPrompt};
+use bethink_transcript::{CacheMark, Origin, PromptMessage, Seq, TokenUsage};
 
 use crate::decision::Decisions;
 use crate::history::{History, HistoryEntry};
@@ -73,8 +73,10 @@ fn said(entries: &[HistoryEntry]) -> u64 {
 /// The outline of a prompt that was handed out, to compare the next one with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptShape {
-    pub system: u64,
-    pub tools: u64,
+    /// Hashes of system and tools; `None` if they are unknown. Then they are assumed not to change.
+    pub around: Option<[u64; 2]>,
+    /// The compaction in force.
+    pub boundary: Option<String>,
     messages: Vec<Vec<(Origin, u32)>>,
 }
 
@@ -85,18 +87,28 @@ pub struct PromptDifference {
     pub first_changed: Option<usize>,
     pub system_changed: bool,
     pub tools_changed: bool,
+    /// Whether a compaction was made or undone in between.
+    pub boundary_changed: bool,
     /// Tokens of the messages before the first difference.
     pub stable_tokens: u64,
 }
 
 impl PromptShape {
-    pub fn new(prompt: &ValidPrompt, system: u64, tools: u64) -> Self {
-        let messages = prompt
-            .messages()
-            .iter()
-            .map(|m| m.blocks.iter().map(|b| (b.origin, b.tokens)).collect())
-            .collect();
-        Self { system, tools, messages }
+    pub fn new(
+        messages: &[PromptMessage],
+        around: Option<[u64; 2]>,
+        boundary: Option<String>,
+    ) -> Self {
+        let blocks = |message: &PromptMessage| -> Vec<(Origin, u32)> {
+            message.blocks.iter().map(|block| (block.origin, block.tokens)).collect()
+        };
+        Self { around, boundary, messages: messages.iter().map(blocks).collect() }
+    }
+
+    /// Makes the shape of a prompt with another compaction, whose messages are not known. No prompt begins as it does.
+    pub fn with_other_boundary(around: Option<[u64; 2]>, boundary: Option<String>) -> Self {
+        let other = Origin::Written { after: Seq::ZERO, hash: 0 };
+        Self { around, boundary, messages: vec![vec![(other, 0)]] }
     }
 
     /// Returns the last block of the newest user message, where the prompt's newest breakpoint is.
@@ -122,11 +134,20 @@ impl PromptShape {
                 break;
             }
         }
-        let system_changed = self.system != before.system;
-        let tools_changed = self.tools != before.tools;
+        let [system_changed, tools_changed] = match (self.around, before.around) {
+            (Some(new), Some(old)) => [new[0] != old[0], new[1] != old[1]],
+            _ => [false, false],
+        };
+        let boundary_changed = self.boundary != before.boundary;
         if system_changed || tools_changed {
             stable_tokens = 0;
         }
-        PromptDifference { first_changed, system_changed, tools_changed, stable_tokens }
+        PromptDifference {
+            first_changed,
+            system_changed,
+            tools_changed,
+            boundary_changed,
+            stable_tokens,
+        }
     }
 }

@@ -50,7 +50,10 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     let changed_by = difference.and_then(|d| match d {
         PromptDifference { system_changed: true, .. } => Some(PromptChange::System),
         PromptDifference { tools_changed: true, .. } => Some(PromptChange::Tools),
-        _ => d.first_changed.map(|_| changed_by(stages, state, decisions)),
+        PromptDifference { first_changed: Some(_), boundary_changed: true, .. } => {
+            Some(PromptChange::Compaction)
+        }
+        _ => d.first_changed.map(|_| changed_by(stages)),
     });
     api::ContextReport {
         tokens: size.tokens,
@@ -101,9 +104,7 @@ fn estimate_out(size: &Measure) -> api::TokenEstimate {
 }
 
 /// Returns the first stage that changed an earlier part of the prompt.
-fn changed_by(stages: &[StageReport], state: &SessionState, decisions: &Decisions) -> PromptChange {
-    let boundary = decisions.boundary.as_ref().map(|b| b.id.as_str());
-    let compacted = state.last_compaction.as_ref().is_some_and(|c| Some(c.id.as_str()) == boundary);
+fn changed_by(stages: &[StageReport]) -> PromptChange {
     let by_stage = stages.iter().find_map(|stage| match stage.stage {
         // It only changes results that no prompt has shown.
         PromptStage::ToolResultBudget => None,
@@ -112,14 +113,8 @@ fn changed_by(stages: &[StageReport], state: &SessionState, decisions: &Decision
         PromptStage::Collapse => Some(PromptChange::Collapse),
         PromptStage::Compaction => Some(PromptChange::Compaction),
     });
-    match by_stage {
-        Some(change) => change,
-        None if compacted && state.decisions.boundary != decisions.boundary => {
-            PromptChange::Compaction
-        }
-        // Parts of one message arrived after a prompt had shown the others.
-        None => PromptChange::History,
-    }
+    // Parts of one message arrived after a prompt had shown the others.
+    by_stage.unwrap_or(PromptChange::History)
 }
 
 fn notices(state: &SessionState) -> Vec<String> {

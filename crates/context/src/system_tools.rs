@@ -24,6 +24,8 @@ pub struct SystemAndTools {
     pub system: Vec<SystemBlock>,
     pub tools: String,
     pub tokens: FixedTokens,
+    /// Whether the texts are unknown.
+    is_assumed: bool,
 }
 
 /// Tokens of system and tools, by part.
@@ -41,13 +43,20 @@ impl FixedTokens {
         self.system + self.instructions + self.memory + self.tools
     }
 
-    /// Returns system and tools without texts, for callers that only need the figures.
+    /// Returns system and tools without texts, for callers that only need the figures. They are assumed to be those of the
+    /// last prompt.
     pub fn without_texts(self) -> SystemAndTools {
-        SystemAndTools { system: Vec::new(), tools: "[]".to_owned(), tokens: self }
+        let tools = "[]".to_owned();
+        SystemAndTools { system: Vec::new(), tools, tokens: self, is_assumed: true }
     }
 }
 
 impl SystemAndTools {
+    /// Returns hashes of system and tools, if they are known.
+    pub(crate) fn hashes(&self) -> Option<[u64; 2]> {
+        (!self.is_assumed).then(|| [hash(&self.system), hash(&self.tools)])
+    }
+
     /// Joins the client's parts and bethink's. bethink's texts about the project follow the client's.
     pub fn new(
         client: &[SystemPart],
@@ -69,7 +78,7 @@ impl SystemAndTools {
             memory,
             tools: if tools.len() > 2 { u64::from(json_tokens(&tools)) } else { 0 },
         };
-        Ok(Self { system, tools, tokens })
+        Ok(Self { system, tools, tokens, is_assumed: false })
     }
 
     /// Returns the text that bethink adds to the client's system prompt.
@@ -81,7 +90,7 @@ impl SystemAndTools {
 }
 
 /// A hash that distinguishes system prompts and lists of tools.
-pub(crate) fn hash(what: &(impl Hash + ?Sized)) -> u64 {
+fn hash(what: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
     hasher.finish()

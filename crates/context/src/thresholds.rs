@@ -20,6 +20,8 @@ pub const MIN_WINDOW: u64 = 8_000;
 pub const MAX_WINDOW: u64 = 100_000_000;
 /// Percentage of the effective window from which on quality degrades.
 pub const DEGRADING_PERCENT: u64 = 70;
+/// Minimum percentage of the effective window from which on a warning is given, unless a compaction is due before.
+const WARNING_PERCENT: u64 = 75;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the context window must be {MIN_WINDOW} to {MAX_WINDOW} tokens, not {0}")]
@@ -48,7 +50,10 @@ pub fn window_thresholds(
         let lowered = (effective as f64 * auto_percent / 100.0) as u64;
         auto = auto.min(lowered.max(effective / 4));
     }
-    let warning = auto.saturating_sub(scaled(WARNING_RESERVE)).max(auto / 2);
+    // In a small window, the reserves are a large part of it: a warning before quality degrades would come half empty.
+    let degraded = effective * WARNING_PERCENT / 100;
+    let least = if degraded < auto { degraded } else { auto / 2 };
+    let warning = auto.saturating_sub(scaled(WARNING_RESERVE)).max(least);
     let blocking = effective - scaled(BLOCKING_RESERVE);
     Ok(Thresholds { window, effective, warning, auto, blocking })
 }
@@ -89,6 +94,18 @@ mod tests {
         for window in [0, 1_000, MIN_WINDOW - 1, u64::MAX] {
             assert_eq!(window_thresholds(window, 0, 0.0), Err(WindowTooSmall(window)));
         }
+    }
+
+    #[test]
+    fn a_small_window_degrades_before_it_warns() {
+        for window in [MIN_WINDOW, 16_000, 32_000, 60_000, 100_000, 128_000, 200_000] {
+            let t = window_thresholds(window, 20_000, 0.0).unwrap();
+            let degrading = t.effective * DEGRADING_PERCENT / 100 + 1;
+            assert_eq!(fill_level(&t, t.effective / 2), FillLevel::Comfortable, "{window}");
+            assert_eq!(fill_level(&t, degrading), FillLevel::Degrading, "{window}: {t:?}");
+        }
+        let lowered = window_thresholds(60_000, 20_000, 50.0).unwrap();
+        assert_eq!((lowered.warning, lowered.auto), (10_000, 20_000));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::placeholder::Hints;
 use crate::report::{self, ReportInput};
 use crate::session::SessionState;
 use crate::snip;
-use crate::system_tools::{SystemAndTools, hash};
+use crate::system_tools::SystemAndTools;
 use crate::thresholds::Thresholds;
 use crate::todos::{self, TodoList};
 use crate::view::view;
@@ -125,8 +125,21 @@ pub fn turn(
         // The compaction could only count the messages; the total is known now.
         compaction.tokens_after = report.tokens;
     }
+    of_whole_prompt(&mut report);
     let StageDecisions { decisions, records, .. } = decided;
     Ok(Turn { prompt, shape, decisions, records, collapsed, report, estimated, size, todos })
+}
+
+/// Turns the figures of stages, which count what they touched, into those of the prompt before and after each stage.
+fn of_whole_prompt(report: &mut api::ContextReport) {
+    let mut after = report.tokens;
+    for stage in report.stages.iter_mut().rev() {
+        if stage.stage != api::PromptStage::Compaction {
+            let freed = stage.tokens_before.saturating_sub(stage.tokens_after);
+            (stage.tokens_before, stage.tokens_after) = (after + freed, after);
+        }
+        after = stage.tokens_before;
+    }
 }
 
 /// Returns the decisions with which the next prompt would reduce the view. A manual compaction starts from them, or its
@@ -228,7 +241,8 @@ fn make_prompt(
     let estimated = prompt.tokens() + around.tokens.total();
     let name = &state.model.name;
     let size = measure(&state.history, decisions, name, estimated, &state.learner);
-    let shape = PromptShape::new(&prompt, hash(&around.system), hash(&around.tools));
+    let boundary = decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
+    let shape = PromptShape::new(prompt.messages(), around.hashes(), boundary);
     let report = report::write(ReportInput {
         state,
         decisions,

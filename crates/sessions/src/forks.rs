@@ -1,6 +1,7 @@
 //! Forks: sessions that continue from a message of another session.
 
 use bethink_api::{self as api, SessionLifecycle};
+use bethink_compactor::Breakers;
 use bethink_service::{
     JobHandler, JobOutput, JobRunner, Result, ServiceError, if_found, job_session, new_job_id,
     next_batch,
@@ -110,6 +111,7 @@ impl SessionService {
     ) -> Result<()> {
         let mut state = KeptState::parse(&parent.state);
         state.todos.take_if(|set| set.after > at);
+        state.breakers = Breakers::default();
         let change = SessionChange {
             state: Some(serde_json::to_string(&state).map_err(ServiceError::internal)?),
             updated_at: self.cx.now(),

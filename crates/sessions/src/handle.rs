@@ -17,6 +17,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
 use crate::cache::Cache;
 use crate::loaded::LoadedSession;
+use crate::remembered::RememberedState;
 use crate::sent::LastRequest;
 
 /// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
@@ -61,7 +62,7 @@ impl EvictedSession {
         Self {
             model: loaded.state.model.name.clone(),
             thresholds: loaded.state.thresholds,
-            tokens: loaded.estimated(),
+            tokens: loaded.measured(),
             bytes,
             grown: 0,
         }
@@ -104,6 +105,7 @@ pub struct SessionHandle {
     /// The context level of the last response, for responses that cannot wait.
     level: Mutex<ContextLevel>,
     evicted: Mutex<Option<EvictedSession>>,
+    remembered: Mutex<Option<RememberedState>>,
     weight: AtomicUsize,
     pub(crate) touched: AtomicUsize,
 }
@@ -123,6 +125,7 @@ impl SessionHandle {
             state: Arc::default(),
             level: Mutex::default(),
             evicted: Mutex::default(),
+            remembered: Mutex::default(),
             weight: AtomicUsize::new(0),
             touched: AtomicUsize::new(0),
         }
@@ -174,9 +177,16 @@ impl SessionHandle {
 
     /// Drops the state; the next use loads it again.
     pub async fn unload(&self) {
-        *self.state.lock().await = None;
+        let unloaded = self.state.lock().await.take();
+        if let Some(loaded) = &unloaded {
+            *locked(&self.remembered) = Some(RememberedState::of(loaded));
+        }
         self.forget_evicted();
         self.weigh(0);
+    }
+
+    pub(crate) fn remembered(&self) -> Option<RememberedState> {
+        locked(&self.remembered).clone()
     }
 
     pub(crate) fn forget_evicted(&self) {
@@ -214,8 +224,10 @@ impl SessionHandle {
 
     /// Returns the handle without the state. Small parts stay: the level and the cache watch.
     fn without_state(&self) -> Self {
+        let mut remembered = self.remembered();
         let known = self.state.try_lock().ok().and_then(|state| {
             let loaded = state.as_ref()?;
+            remembered = Some(RememberedState::of(loaded));
             let mut evicted = EvictedSession::of(loaded, loaded.state.history.weight());
             evicted.grow(&locked(&self.inbox));
             evicted.grown = 0;
@@ -225,6 +237,7 @@ impl SessionHandle {
             cache: self.cache.clone(),
             level: Mutex::new(self.noted_level()),
             evicted: Mutex::new(known.or_else(|| locked(&self.evicted).clone())),
+            remembered: Mutex::new(remembered),
             touched: AtomicUsize::new(self.touched.load(Ordering::Relaxed)),
             ..Self::new(self.id)
         }

@@ -4,6 +4,7 @@
 
 use bethink_api as api;
 use bethink_api::StateKind;
+use bethink_compactor::Breakers;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId};
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::loaded::LoadedSession;
+use crate::remembered::ProviderWindow;
 use crate::service::SessionService;
 
 /// Maximum number of todos in a list.
@@ -39,6 +41,14 @@ pub(crate) struct KeptState {
     pub(crate) hooks: Option<api::Instructions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) todos: Option<ClientTodos>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) window: Option<ProviderWindow>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) breakers: Breakers,
+}
+
+fn is_default(breakers: &Breakers) -> bool {
+    *breakers == Breakers::default()
 }
 
 /// A todo list that a client set.

@@ -29,6 +29,8 @@ mod note_sent;
 mod prefix;
 mod record;
 mod recover;
+mod refill;
+mod remembered;
 mod request;
 mod sent;
 mod service;

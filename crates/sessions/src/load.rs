@@ -18,6 +18,7 @@ use crate::handle::{SessionGuard, SessionHandle};
 use crate::kept_state::KeptState;
 use crate::loaded::{LoadedSession, Recovering};
 use crate::record::last_compaction;
+use crate::remembered::RememberedState;
 use crate::service::{SessionEvent, SessionService};
 
 const MINUTE_MICROS: i64 = 60_000_000;
@@ -117,7 +118,8 @@ impl SessionService {
         };
         let (todos, unseen) = current.map(|c| (c.todos, c.unseen)).unwrap_or_default();
         // A compaction recorded the list of its time; one that a client set after it is newer.
-        let set = KeptState::parse(&session.state).todos.filter(|set| set.after >= made_after);
+        let mut kept = KeptState::parse(&session.state);
+        let set = kept.todos.take().filter(|set| set.after >= made_after);
         let (todos_after, todos) = set.map_or((Seq::ZERO, todos), |set| (set.after, set.items));
         let model = model_of(&session);
         let state = SessionState {
@@ -142,6 +144,8 @@ impl SessionService {
             last_compaction: row,
             spans,
             breakers: Breakers::default(),
+            window: None,
+            last_prompt: None,
             view_tokens: 0,
             grown: 0,
             last_request: handle.last_request.clone(),
@@ -161,6 +165,10 @@ impl SessionService {
         state.learner =
             Learner::replay(&state.model.name, &state.history, &state.decisions, unseen);
         state.todos.changed = !state.todos.items.is_empty();
+        let remembered = handle.remembered();
+        let remembered =
+            remembered.unwrap_or_else(|| RememberedState::after_restart(kept, &loaded));
+        remembered.restore(&mut loaded);
         for contributor in self.contributors() {
             contributor.loaded(handle, &loaded).await?;
         }

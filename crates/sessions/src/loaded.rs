@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bethink_api::RecoveryStep;
 use bethink_compactor::Breakers;
-use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState};
+use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState, measure, todos};
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
 
 use crate::cache::Cache;
 use crate::prefix::SessionPrefix;
+use crate::remembered::{LastPrompt, ProviderWindow};
 use crate::sent::LastRequest;
 
 /// Recovery steps taken for a prompt that the provider refused.
@@ -34,6 +35,9 @@ pub struct LoadedSession {
     /// Spans for which a replacement text has been written; empty if collapse is off.
     pub(crate) spans: Vec<CollapseRecord>,
     pub(crate) breakers: Breakers,
+    /// The window that the provider named, if it is smaller than the model's.
+    pub(crate) window: Option<ProviderWindow>,
+    pub(crate) last_prompt: Option<LastPrompt>,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
     /// Estimated tokens of all messages that were added since it was loaded.
@@ -106,6 +110,12 @@ impl LoadedSession {
     /// Returns the estimated tokens of the whole prompt.
     pub(crate) fn estimated(&self) -> u64 {
         self.view_tokens + self.state.fixed.total()
+    }
+
+    /// Returns the tokens of the whole prompt, as far as the provider reported them.
+    pub(crate) fn measured(&self) -> u64 {
+        let SessionState { history, decisions, model, learner, .. } = &self.state;
+        measure(history, decisions, &model.name, self.estimated(), learner).tokens
     }
 
     pub(crate) fn messages(&self) -> Vec<Arc<Message>> {

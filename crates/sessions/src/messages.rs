@@ -119,7 +119,7 @@ impl SessionService {
             self.watch_cache(handle, &evicted.model, fresh);
             self.note_level(handle, &evicted.thresholds, evicted.tokens);
         } else if let Ok(loaded) = self.up_to_date(handle, state).await {
-            self.note_level(handle, &loaded.state.thresholds, loaded.estimated());
+            self.note_level(handle, &loaded.state.thresholds, loaded.measured());
             self.stage_if_due(handle, &loaded);
             self.tell(&SessionEvent::Settled { handle, loaded: &loaded });
             let is_too_large = loaded.state.history.weight() > MAX_LOAD_BYTES;

@@ -2,5 +2,6 @@
 
 pub(crate) mod home;
 mod model;
+mod remembered;
 mod restoration;
 mod turn;

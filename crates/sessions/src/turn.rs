@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bethink_api::{self as api, PromptChange};
+use bethink_api as api;
 use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::{
@@ -20,6 +20,8 @@ use crate::compactions::CompactionRequest;
 use crate::decisions::new_decisions;
 use crate::handle::{SessionGuard, SessionHandle};
 use crate::loaded::LoadedSession;
+use crate::refill;
+use crate::remembered::LastPrompt;
 use crate::request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};
 use crate::sent::SentRequest;
 use crate::service::{SessionEvent, SessionService};
@@ -117,14 +119,21 @@ impl SessionService {
         loaded.state.learner.compare(turn.estimated, &turn.size, effective);
         let mut once_kept = once_kept;
         if asked.may_compact {
+            let thrashing = loaded
+                .breakers
+                .thrashing(&self.limits.compact)
+                .map(|often| format!("{often}; it is filled by {}", refill::causes(&turn)));
             match self.policy(handle, &loaded, turn.report.tokens) {
                 Policy::Nothing => {}
-                Policy::Held(reason) => turn.report.notices.push(reason),
+                Policy::Held(reason) => {
+                    turn.report.notices.push(thrashing.unwrap_or(reason));
+                }
                 Policy::Compact => {
                     self.keep(&mut loaded, &mut turn).await?;
                     once_kept.drain(..).for_each(|callback| callback());
                     (loaded, turn, around, once_kept) =
                         Box::pin(self.compact_in_turn(handle, loaded, turn, &asked)).await?;
+                    turn.report.notices.extend(thrashing);
                 }
             }
         }
@@ -208,7 +217,9 @@ impl SessionService {
         sent: SentRequest,
     ) -> api::ContextReport {
         let Turn { prompt, shape, report, .. } = turn;
-        loaded.cache.watch().handed_out(shape.system, shape.tools, report.changed_by);
+        let [system, tools] = shape.around.unwrap_or_default();
+        loaded.cache.watch().handed_out(system, tools, report.changed_by);
+        loaded.last_prompt = Some(LastPrompt::new(&loaded.state, &shape, self.cx.now()));
         loaded.state.shape = Some(shape);
         loaded.state.last_prompt = Some(self.cx.now());
         loaded.view_tokens = prompt.tokens();
@@ -322,13 +333,7 @@ impl SessionService {
         let write = |stretch| write_now(&loaded.state, stretch);
         let collapse = self.collapse_policy(&write, &loaded);
         let inputs = TurnInputs { collapse, ..self.inputs(&loaded, &around, Vec::new(), true) };
-        let mut report =
-            turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?.report;
-        // The next call's system and tools are unknown; the report assumes that they do not change.
-        let is_assumed =
-            |by: &PromptChange| matches!(by, PromptChange::System | PromptChange::Tools);
-        report.changed_by = report.changed_by.filter(|by| !is_assumed(by));
-        Ok(report)
+        Ok(turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?.report)
     }
 
     /// Stores the decisions with which the next prompt would reduce the view.
@@ -408,7 +413,15 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
 /// The error for a prompt that does not fit although it cannot be reduced. It names the largest parts.
 fn overflow(report: &api::ContextReport) -> ServiceError {
     let parts = &report.parts;
+    let own = parts.system
+        + parts.instructions
+        + parts.memory
+        + parts.tools
+        + parts.summary
+        + parts.tail
+        + parts.attachments;
     let mut largest = [
+        ("what the client adds to the prompt", report.tokens.saturating_sub(own)),
         ("system", parts.system),
         ("instructions", parts.instructions),
         ("memory", parts.memory),

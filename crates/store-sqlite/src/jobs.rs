@@ -56,7 +56,8 @@ const PROGRESS: &str = "
     SET done      = ?,
         total     = ?,
         unit      = ?,
-        watermark = ?
+        watermark = ?,
+        seal      = NULL
     WHERE id = ?";
 
 const FINISH: &str = "
@@ -68,7 +69,8 @@ const FINISH: &str = "
         updated_at  = ?
     WHERE id = ?
       AND state = 1
-      AND owner = ?";
+      AND owner = ?
+    RETURNING *";
 
 const RELEASE: &str = "
     UPDATE jobs
@@ -133,9 +135,9 @@ impl JobStore for SqliteStore {
             sql(FINISH).bind(state).bind(result).bind(error).bind(at).bind(id).bind(owner.clone());
         self.write(move |db| {
             Box::pin(async move {
-                match finish.run(&mut *db).await? {
-                    0 => Err(not_held(db, id, &owner).await),
-                    _ => Ok(()),
+                match finish.seal(&mut *db, "jobs").await?.is_empty() {
+                    true => Err(not_held(db, id, &owner).await),
+                    false => Ok(()),
                 }
             })
         })

@@ -7,12 +7,13 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    IndexStore, LedgerStore, ModelCall, NewDecision, SeqRange, SessionChange, SessionStore, Store,
-    StoreError, UsageFilter,
+    IndexStore, JobOutcome, JobState, JobStore, Lease, LedgerStore, ModelCall, NewDecision, NewJob,
+    SeqRange, SessionChange, SessionStore, Store, StoreError, UsageFilter,
 };
 use bethink_store_sqlite::{Damage, SqliteStore};
-use bethink_transcript::{CallId, Seq};
+use bethink_transcript::{CallId, JobId, Seq, UnixMicros};
 use common::{Home, NOW, append, found, message, session_id, whole_messages};
+use uuid::Uuid;
 
 const PAGE: u64 = 4096;
 
@@ -371,6 +372,37 @@ async fn a_changed_migration_is_damage_and_not_another_program() {
         let (store, _) = recovered(&home).await;
         assert_eq!(whole_messages(&store, session_id(1)).await, 10);
     }
+}
+
+#[tokio::test]
+async fn the_result_of_a_job_is_not_served_altered() {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    let id = JobId(Uuid::from_u128(7));
+    let new = NewJob {
+        id,
+        kind: "import".into(),
+        session: None,
+        payload: "{}".into(),
+        background: false,
+        created_at: NOW,
+    };
+    store.enqueue(new).await.unwrap();
+    let until = UnixMicros(NOW.0 + 1);
+    let lease = Lease { owner: "me".into(), now: NOW, until, background: true };
+    store.lease(lease).await.unwrap().unwrap();
+    let outcome = JobOutcome::Done("{\"session\":\"the lighthouse\"}".into());
+    store.finish(id, "me".into(), outcome, NOW).await.unwrap();
+    assert_eq!(store.job(id).await.unwrap().state, JobState::Done);
+    store.close().await.unwrap();
+    let bytes = std::fs::read(home.db()).unwrap();
+    let needle = b"the lighthouse";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    overwrite(&home, at as u64, b"the lighthousE");
+    let (store, _) = home.open().await;
+    let read = store.job(id).await;
+    assert!(matches!(&read, Err(StoreError::Damaged(why)) if why.contains("jobs")), "{read:?}");
+    assert!(store.damage().is_some());
 }
 
 #[tokio::test]

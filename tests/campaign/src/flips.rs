@@ -82,7 +82,7 @@ pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
             }
             match number % MEMORIES_EVERY {
                 0 if !stopped.memories.is_empty() => {
-                    memories.add(&stopped, FlippedFiles::Memories, &mut rng)
+                    memories.add(&stopped, FlippedFiles::Memories, &mut rng);
                 }
                 _ => database.add(&stopped, FlippedFiles::Database, &mut rng),
             }

@@ -97,7 +97,7 @@ fn bodies() -> AttackResult {
                 Ok(answer) if answer.status == 200 => stored += 1,
                 Ok(answer) if is_busy(&answer) => refused += 1,
                 other => {
-                    broken.push(format!("{BODY_MB} MB: {:?}", other.map(|answer| answer.brief())))
+                    broken.push(format!("{BODY_MB} MB: {:?}", other.map(|answer| answer.brief())));
                 }
             }
         }

@@ -389,7 +389,8 @@ proptest! {
         // An empty result gets a text in the view, which was not counted before.
         prop_assert!(short.tokens() + freed <= whole.tokens());
         prop_assert!(staged.is_empty() || freed > 0);
-        let difference = PromptShape::new(&short, 0, 0).difference(&PromptShape::new(&whole, 0, 0)).first_changed;
+        let shape = |prompt: &ValidPrompt| PromptShape::new(prompt.messages(), None, None);
+        let difference = shape(&short).difference(&shape(&whole)).first_changed;
         let told = view(&history, &decisions, ViewOptions::default()).first_edited;
         prop_assert_eq!(difference, told);
         add(&mut history, 1_000, &later);

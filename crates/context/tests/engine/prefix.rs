@@ -66,7 +66,7 @@ proptest! {
                 push(&mut history, &message);
             }
             decide(&history, &mut decisions);
-            let shape = PromptShape::new(&prompt(&history, &decisions, ViewOptions::default()), 0, 0);
+            let shape = PromptShape::new(prompt(&history, &decisions, ViewOptions::default()).messages(), None, None);
             if let Some(before) = &before {
                 let difference = shape.difference(before);
                 prop_assert_eq!(difference.first_changed, None, "{:?} at {}", steps, n);

@@ -12,8 +12,8 @@ use super::CompactionRequest;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// Maximum number of turns: one for the summary, and one after a model called a tool and was refused.
-const TURNS: u32 = 2;
+/// Maximum number of turns (specification, section 4): a model that calls a tool is not asked again.
+const TURNS: u32 = 1;
 
 /// A request for a summary, and the newest message that the summary will cover.
 pub(crate) struct ModelSummaryRequest {
@@ -45,6 +45,12 @@ impl SessionService {
     ) -> Result<Option<ModelSummaryRequest>> {
         let by_name = asked.level == Some(SummaryLevel::Full);
         if !by_name && asked.level.is_some() {
+            return Ok(None);
+        }
+        // A model would be paid for summary after summary.
+        if asked.trigger == Trigger::Auto
+            && loaded.breakers.thrashing(&self.limits.compact).is_some()
+        {
             return Ok(None);
         }
         let client = asked.client_model.clone();

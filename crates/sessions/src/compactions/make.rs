@@ -9,8 +9,7 @@ use bethink_compactor::{
     CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer, FullSummarizer,
     NotesSummarizer, Restorable, SessionNotes, Summarizer, SummaryLevel, Trigger,
 };
-use bethink_context::thresholds::MIN_WINDOW;
-use bethink_context::{Hints, Thresholds, measure, view, window_thresholds};
+use bethink_context::{Hints, Thresholds, measure, view};
 use bethink_facts::Facts;
 use bethink_model::Figures;
 use bethink_service::{ErrorKind, Result, ServiceError};
@@ -24,6 +23,7 @@ use crate::loaded::LoadedSession;
 use crate::record::{
     MeasuredCompaction, compaction_event, last_compaction, measured, without_repeats,
 };
+use crate::remembered::{ProviderWindow, smaller};
 use crate::service::{SessionEvent, SessionService};
 
 /// The inputs of each level, cheapest first; the embedded level needs none.
@@ -73,13 +73,13 @@ impl SessionService {
                     return self.commit_compaction(&mut loaded, &request, outcome, tried).await;
                 }
                 Err(CompactionFailure::Refused(reasons)) => tried.extend(reasons),
-                Err(failure) => return Err(self.failed(&mut loaded, &request, &failure)),
+                Err(failure) => return Err(self.failed(&mut loaded, &request, &failure).await),
             }
         }
         // Without a model, this shows whether a summary could be accepted before the model is paid.
         let free = Candidates { embedded: true, ..Candidates::default() };
         if let Err(failure) = self.attempt(handle, &mut loaded, &request, free).await? {
-            return Err(self.failed(&mut loaded, &request, &failure));
+            return Err(self.failed(&mut loaded, &request, &failure).await);
         }
         drop(loaded);
         let written = self.write_full(handle.id, asked, &mut tried).await;
@@ -102,7 +102,7 @@ impl SessionService {
     ) -> Result<CompactionRecord> {
         match self.attempt(handle, loaded, request, candidates).await? {
             Ok(outcome) => self.commit_compaction(loaded, request, outcome, tried).await,
-            Err(failure) => Err(self.failed(loaded, request, &failure)),
+            Err(failure) => Err(self.failed(loaded, request, &failure).await),
         }
     }
 
@@ -139,8 +139,13 @@ impl SessionService {
         loaded.breakers.succeeded(request.trigger, &self.limits.compact);
         // Keep the smaller window that the provider named, or it would refuse the next prompt again.
         if let Some(limit) = request.refused.and_then(|refused| refused.limit) {
-            loaded.state.thresholds = thresholds(&loaded.state.thresholds, request.refused, limit);
+            let known = loaded.state.thresholds;
+            loaded.state.thresholds = thresholds(&known, request.refused, limit);
+            if loaded.state.thresholds != known {
+                loaded.window = Some(ProviderWindow::new(&loaded.state, limit));
+            }
         }
+        self.keep_remembered(loaded).await?;
         loaded.state.history = loaded.state.history.without_before(outcome.boundary.kept_from);
         self.tell(&SessionEvent::Decided { session: done.session });
         loaded.state.decisions = outcome.decisions;
@@ -160,7 +165,7 @@ impl SessionService {
         Ok(done)
     }
 
-    fn failed(
+    async fn failed(
         &self,
         loaded: &mut LoadedSession,
         request: &CompactionRequest,
@@ -168,6 +173,9 @@ impl SessionService {
     ) -> ServiceError {
         if request.trigger == Trigger::Auto {
             loaded.breakers.failed();
+            if let Err(error) = self.keep_remembered(loaded).await {
+                tracing::warn!(session = %loaded.session.id, %error, "could not store the breakers");
+            }
         }
         metrics::counter!("bethink_compactions_failed_total").increment(1);
         refusal(failure)
@@ -274,9 +282,7 @@ fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thr
     let reported = refused.map(|refused| {
         refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))
     });
-    let smaller = reported.map(|limit| limit.max(MIN_WINDOW)).filter(|limit| *limit < known.window);
-    let output = known.window.saturating_sub(known.effective);
-    smaller.and_then(|window| window_thresholds(window, output, 0.0).ok()).unwrap_or(*known)
+    reported.map_or(*known, |accepts| smaller(known, accepts))
 }
 
 fn refusal(failure: &CompactionFailure) -> ServiceError {
@@ -298,6 +304,9 @@ fn refusal(failure: &CompactionFailure) -> ServiceError {
 
 #[cfg(test)]
 mod tests {
+    use bethink_context::thresholds::MIN_WINDOW;
+    use bethink_context::window_thresholds;
+
     use super::*;
 
     #[test]

@@ -218,6 +218,19 @@ async fn a_summary_without_its_sections_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_calls_a_tool_is_not_asked_again() {
+    let call = json!([{ "type": "tool_use", "id": "t", "name": "Read", "input": {} }]);
+    let answers = [Ok(call), Ok(summary("now"))];
+    let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
+    let home = open(&directory, &model).await;
+    let id = session(&home).await;
+    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    assert_eq!((done.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
+    assert!(done.attempts.iter().any(|reason| reason.starts_with("full: ")), "{:?}", done.attempts);
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_without_a_count_says_so() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
     let home = open(&directory, &model).await;

@@ -28,8 +28,11 @@ pub(super) fn settings(text: &str) {
 pub(super) fn escapes(text: &str) {
     let styled = || StyledText::new().put(Tone::Plain, text);
     let _ = styled().fitted(COLUMNS);
-    let _ = styled().wrapped(COLUMNS, 2);
     let _ = styled().width();
+}
+
+pub(super) fn lines(text: &str) {
+    let _ = StyledText::new().put(Tone::Plain, text).wrapped(COLUMNS, 2);
     let _ = bethink_terminal::wrapped(text, COLUMNS);
     let _ = bethink_terminal::paragraphs(text, COLUMNS);
     let _ = bethink_terminal::hanging(&StyledText::new(), Tone::Plain, text, COLUMNS);
