@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bethink_api::RecoveryStep;
 use bethink_compactor::Breakers;
-use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState, measure, todos};
+use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState, measure};
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
