@@ -70,9 +70,9 @@ fn a_fourth_part_of_the_engines_is_linear() {
 fn what_is_not_linear_is_found() {
     let engine = |read| TextEngine { name: "an engine", read };
     let text = HOSTILE_TEXTS.iter().find(|hostile| hostile.name == "spaces").unwrap();
-    // A tenth of the smallest text's time is quadratic.
+    // A third of the smallest text's time is quadratic.
     let mixed = |text: &str| {
-        let steps = 30 * text.len() + text.len() * text.len() / 1_280;
+        let steps = 30 * text.len() + text.len() * text.len() / 320;
         assert_eq!((0..steps).map(std::hint::black_box).fold(0, |sum, _| sum + 1), steps);
     };
     assert!(too_slow(&engine(mixed), text).is_some());
