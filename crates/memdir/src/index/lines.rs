@@ -64,7 +64,8 @@ pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
         let Some(name) = topic(line) else { continue };
         let goes_on = |next: &&IndexLine<'_>| {
             let is_text = !next.code && next.bullet.is_empty() && !next.text.trim().is_empty();
-            is_text && next.indent > line.indent
+            // An entry within another one would be removed with it.
+            is_text && next.indent > line.indent && topic(next).is_none()
         };
         let last = lines[at + 1..].iter().take_while(goes_on).last().unwrap_or(line);
         let range = line.range.start..last.range.end;

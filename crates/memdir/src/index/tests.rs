@@ -16,6 +16,13 @@ fn topics(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn an_indented_line_that_begins_with_a_link_is_an_entry_of_its_own() {
+    let text = "- [Fog](fog.md): thick\n  and wet\n [Sky](sky.md) - high\n";
+    assert_eq!(merge(text, text, text), text);
+    assert_eq!(remove(text, &Name::parse("fog").unwrap()), " [Sky](sky.md) - high\n");
+}
+
+#[test]
 fn links_in_every_form() {
     let check = |line: &str, expect: &[&str]| {
         let lines = lines(line);
