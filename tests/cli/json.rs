@@ -28,7 +28,7 @@ const RUNS: [&str; 60] = [
     "session rm FORK --yes",
     "history --session REPLAYED -n 40",
     "history --session REPLAYED -m 1",
-    "history --session REPLAYED -m 1 --lines 1..",
+    "history --session REPLAYED -m 1 --line-range 1..",
     "search monotonic clock --session REPLAYED",
     "search --rebuild --session REPLAYED",
     "notes show --session REPLAYED",

@@ -4,8 +4,8 @@ use bethink_harness::http::Request;
 use bethink_harness::{Answer, Daemon, kill_loop, prompt, say};
 use serde_json::{Value, json};
 
-/// Maximum size in bytes of a line that the daemon writes in a summary or notes.
-const LONGEST_LINE: usize = 16_000;
+/// Maximum size in bytes of a line that the daemon writes in a summary or notes: 20,000 tokens of the user's words.
+const LONGEST_LINE: usize = 60_000;
 
 /// The results of all requests for a session.
 struct Lived {

@@ -82,7 +82,7 @@ await withBrowser(async (browser) => {
     await page.getByText("The notes are up to date.").waitFor();
     await page.getByText(/Covers the session up to/).waitFor();
     await page.getByRole("link", { name: "Todos" }).click();
-    await page.getByText("Paint it").waitFor();
+    await page.getByText("Paint it", { exact: true }).waitFor();
     await api("PUT", `/v1/sessions/${given.session}/todos`, { todos: [{ id: "2", content: "Oil the hinges", status: "pending" }] });
     await page.getByText("Oil the hinges").waitFor();
     await page.getByRole("link", { name: "Report" }).click();

@@ -48,7 +48,7 @@ pub const MIN_FREED_PERCENT: u64 = 5;
 /// Percentages of the room under `auto` after a compaction; the remainder is room for work. A tail of half the size
 /// answers as many questions about a recorded session, and its prompts cost a fifth less.
 pub const TAIL_PERCENT: u64 = 20;
-pub const SUMMARY_PERCENT: u64 = 35;
+pub const SUMMARY_PERCENT: u64 = 25;
 /// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
 /// due at once.
 pub const FILLED_PERCENT: u64 = 80;

@@ -6,6 +6,8 @@ pub struct Passage<'a> {
     pub text: &'a str,
     /// Whether it is a line within fenced code.
     pub is_code: bool,
+    /// Whether it only names what follows: a heading, or a line in bold.
+    pub is_heading: bool,
 }
 
 /// Splits a text into passages, without list marks and empty lines.
@@ -18,14 +20,16 @@ pub fn passages(text: &str) -> Vec<Passage<'_>> {
             is_code = !is_code;
             continue;
         }
+        let is_heading = !is_code && (line.starts_with('#') || line.ends_with("**"));
         let line = if is_code { line } else { unmarked(line) };
+        let is_heading = is_heading && !line.ends_with(['.', '!', '?']);
         if !line.chars().any(char::is_alphanumeric) {
             continue;
         }
         if is_code || line.starts_with('|') {
-            found.push(Passage { text: line, is_code });
+            found.push(Passage { text: line, is_code, is_heading });
         } else {
-            found.extend(sentences(line).map(|text| Passage { text, is_code }));
+            found.extend(sentences(line).map(|text| Passage { text, is_code, is_heading }));
         }
     }
     found

@@ -101,6 +101,11 @@ impl KnownTools {
         &self.files.all
     }
 
+    /// Returns the message with the newest edit that took effect; zero if there is none.
+    pub fn newest_edit(&self) -> Seq {
+        self.files().iter().map(|file| file.last_edit).max().unwrap_or_default()
+    }
+
     pub fn most_used(&self) -> Vec<(&str, &ToolUse)> {
         let mut used: Vec<_> = self.used.iter().map(|(name, tool)| (&**name, tool)).collect();
         used.sort_by_key(|(name, tool)| (std::cmp::Reverse(tool.calls), *name));

@@ -129,7 +129,7 @@ pub(crate) struct HistoryArgs {
     #[arg(long, value_name = "A..B", requires = "message", conflicts_with = "lines")]
     pub(crate) bytes: Option<String>,
     /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
-    #[arg(long, value_name = "A..B", requires = "message")]
+    #[arg(long = "line-range", value_name = "A..B", requires = "message")]
     pub(crate) lines: Option<String>,
     /// Show only this tool call of the message, or its result, by the ID of the call
     #[arg(long, value_name = "ID", requires = "message")]

@@ -47,7 +47,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
         if !is_known {
             let age = facts.through.0.saturating_sub(seen.seq.0);
             let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
-            let text = format!("line {}: {}", seen.line, shorten(&seen.text, LINE_BYTES));
+            let text = format!("seen in line {}: {}", seen.line, shorten(&seen.text, LINE_BYTES));
             groups[place].passages.push(PassageCandidate {
                 text,
                 worth: SEEN * fresh,
@@ -58,6 +58,8 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
     groups
 }
 
+/// Factor for the lines of the newest edit, which the work is on.
+const NEWEST: f32 = 2.0;
 /// Value of a definition that was only read.
 const SEEN: f32 = 0.3;
 
@@ -68,7 +70,8 @@ fn group(request: &SummaryRequest<'_>, facts: &Facts, file: &FileFact, root: &st
     let passages = file.written().iter().filter(|line| request.is_hidden(line.seq)).map(|line| {
         let age = facts.through.0.saturating_sub(line.seq.0);
         let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
-        let worth = fresh * line.worth(path) * if is_test { 0.5 } else { 1.0 };
+        let newest = if line.seq == request.facts.tools.newest_edit() { NEWEST } else { 1.0 };
+        let worth = newest * fresh * line.worth(path) * if is_test { 0.5 } else { 1.0 };
         PassageCandidate { text: shorten(&line.text, LINE_BYTES), worth, is_chosen: false }
     });
     let notes = file.notes.iter().filter(|note| request.is_hidden(note.seq)).map(|note| {

@@ -199,7 +199,9 @@ const ACTIONS: usize = 3;
 fn untested(page: &mut SummaryPage, facts: &Facts, tested: Option<Seq>) {
     const FILES: usize = 6;
     let files = facts.tools.files().iter();
-    let files = files.filter(|file| file.last_edit > tested.unwrap_or(Seq::ZERO));
+    let is_prose = |file: &FileFact| file.path.ends_with(".md") || file.path.ends_with(".txt");
+    let files =
+        files.filter(|file| file.last_edit > tested.unwrap_or(Seq::ZERO) && !is_prose(file));
     let mut files: Vec<&str> = files.map(FileFact::name).collect();
     let more = files.len().saturating_sub(FILES);
     files.truncate(FILES);
@@ -232,15 +234,14 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
         (None, _) => {}
     }
     if let Some(said) = answered {
-        let steps = announced(&said.text);
-        let is_done = said.ends_turn && said.seq == facts.through;
-        match (&steps, is_done) {
-            (Some(step), _) => {
-                page.line_or_part(&format!("- Step announced last: {} {step}", mark(said.seq)))
+        let is_begun = facts.tools.actions.last().is_some_and(|action| action.seq >= said.seq);
+        let what = if is_begun { "Step under way" } else { "Step announced last" };
+        match announced(&said.text) {
+            Some(step) => page.line_or_part(&format!("- {what}: {} {step}", mark(said.seq))),
+            None => {
+                said.ends_turn
+                    && page.line("- The last turn ended with its answer; wait for the user.")
             }
-            (None, true) => page
-                .line("- The last turn ended with its answer; wait for what the user says next."),
-            (None, false) => false,
         };
     }
     match asked {

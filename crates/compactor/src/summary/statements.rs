@@ -116,7 +116,7 @@ fn value(passage: Passage<'_>) -> f32 {
     if is_announcement(text) {
         return 0.15;
     }
-    if text.ends_with(':') {
+    if text.ends_with(':') || passage.is_heading {
         return 0.3;
     }
     if text.ends_with('?') {

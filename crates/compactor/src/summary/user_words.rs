@@ -95,7 +95,7 @@ mod tests {
         let long = "long ".repeat(40);
         let note = "(1 long or older user messages between [2] and [2] are not shown whole; \
             `bethink history --message NUMBER` shows one)";
-        check(400, &["first", &long, "third"], &format!("[3] third\n[1] first\n{note}\n"));
+        check(220, &["first", &long, "third"], &format!("[3] third\n[1] first\n{note}\n"));
     }
 
     #[test]

@@ -66,8 +66,7 @@ fn a_span_in_short() {
     - [10] Renamed: it is `tide_of` everywhere, and PortalBuoy reads it too.
     Files:
     Paths are below /proj/src/.
-    - gauge.rs (edited, read, last [4]):
-      fn tide_at(t: Time) {}
+    - gauge.rs (edited, read, last [4])
     Commands and calls:
     - `cargo test -p gauge` failed in [6]: error[E0425]: cannot find value `epoch`
     Errors:
