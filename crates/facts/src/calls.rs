@@ -3,7 +3,7 @@
 use bethink_transcript::text::{beginning, shorten};
 use serde::{Deserialize, Deserializer};
 
-use crate::files::TextChange;
+use crate::written::TextChange;
 
 /// The common members of a tool's input, under the names that different tools use.
 #[derive(Debug, Default, Deserialize)]

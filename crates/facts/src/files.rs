@@ -9,7 +9,7 @@ use crate::calls::ToolInput;
 use crate::patch;
 use crate::said::RecordedStatement;
 use crate::symbols::defined;
-use crate::written::{WrittenLine, WrittenLines};
+use crate::written::{TextChange, WrittenLine, WrittenLines};
 
 /// What happened to one file.
 #[derive(Clone, Debug, Default)]
@@ -48,14 +48,6 @@ pub enum EditKind {
 const SYMBOLS: usize = 60;
 /// Number of notes kept per file.
 const NOTES: usize = 20;
-
-/// A text that an edit put in the place of another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TextChange {
-    /// `None` if the new text is the whole file.
-    pub(crate) old: Option<String>,
-    pub(crate) new: String,
-}
 
 /// An edit whose result has not arrived.
 #[derive(Clone, Debug)]
@@ -142,7 +134,7 @@ impl FileFacts {
         let known = self.all.iter().any(|file| file.notes.last().is_some_and(|n| n.seq == why.seq));
         if let Some(file) = self.all.get_mut(place).filter(|_| !known) {
             file.notes.push(why.clone());
-            crate::tools::forget_oldest(&mut file.notes, NOTES);
+            crate::recent::forget_oldest(&mut file.notes, NOTES);
         }
     }
 

@@ -14,6 +14,7 @@ pub mod need;
 mod patch;
 mod places;
 pub mod prose;
+mod recent;
 pub mod rows;
 pub mod said;
 pub mod symbols;
@@ -40,6 +41,7 @@ pub use tools::{Action, KnownTools, ToolFailure};
 pub use written::WrittenLine;
 
 use names::Voice;
+use recent::forget_oldest;
 
 /// Everything that is known about a session up to one message.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +134,7 @@ impl Facts {
         let report =
             RecordedStatement { question: Some(task), ..RecordedStatement::new(seq, &text) };
         self.reports.push(report);
-        tools::forget_oldest(&mut self.reports, REPORTS);
+        forget_oldest(&mut self.reports, REPORTS);
     }
 
     /// `whole` is the text that contains `said`.
@@ -202,7 +204,7 @@ impl Facts {
 
     fn settle(&mut self, found: Vec<StatedDecision>) {
         self.decisions.extend(found);
-        tools::forget_oldest(&mut self.decisions, DECISIONS);
+        forget_oldest(&mut self.decisions, DECISIONS);
     }
 
     /// Takes over the list that a client set when `after` was the newest message. A later call of the agent replaces it.

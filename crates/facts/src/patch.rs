@@ -1,6 +1,6 @@
 //! Patches of several files, in the format of Codex's `apply_patch`.
 
-use crate::files::TextChange;
+use crate::written::TextChange;
 
 /// Maximum number of lines read; a longer patch is data.
 const LINES: usize = 10_000;

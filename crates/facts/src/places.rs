@@ -44,7 +44,7 @@ pub(crate) fn collect(
     // The newest result says where a definition is now.
     all.retain(|old| !fresh.iter().any(|new| new.text == old.text && new.path == old.path));
     all.extend(fresh);
-    crate::tools::forget_oldest(all, DEFINITIONS);
+    crate::recent::forget_oldest(all, DEFINITIONS);
 }
 
 /// Reads `  123→text`, as tools number the lines of a file.

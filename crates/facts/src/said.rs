@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bethink_transcript::text::{self, shorten};
 use bethink_transcript::{Seq, typed};
 
 use crate::prose::passages;
@@ -121,13 +122,11 @@ fn handed_over(words: &str) -> String {
     const SECTION_BYTES: usize = 900;
     // A draft with the same headings may precede the summary.
     let account = words.find("\nSummary:").and_then(|at| words.get(at..)).unwrap_or(words);
-    let sections: Vec<String> = WANTED
-        .iter()
-        .filter_map(|wanted| section(account, wanted))
-        .map(|text| crate::rows::one_line(text, SECTION_BYTES))
-        .collect();
+    let in_short = |text: &str| shorten(&text::one_line(text), SECTION_BYTES);
+    let sections: Vec<String> =
+        WANTED.iter().filter_map(|wanted| section(account, wanted)).map(&in_short).collect();
     match sections.is_empty() {
-        true => crate::rows::one_line(words, SECTION_BYTES),
+        true => in_short(words),
         false => sections.join(" | "),
     }
 }

@@ -9,6 +9,7 @@ use crate::calls::{ToolInput, describe, error_details, error_line, was_not_run};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
 use crate::files::{FileFact, FileFacts, PendingEdit};
 use crate::places::{self, SeenDefinition};
+use crate::recent::forget_oldest;
 use crate::said::RecordedStatement;
 
 /// A failure, and what was done about it.
@@ -247,11 +248,4 @@ impl KnownTools {
 fn is_list_tool(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.starts_with("todo") || name.starts_with("task") && name.len() > "task".len()
-}
-
-/// Drops the oldest items once there are more than twice as many as `newest`.
-pub(crate) fn forget_oldest<T>(all: &mut Vec<T>, newest: usize) {
-    if all.len() > 2 * newest {
-        all.drain(..newest);
-    }
 }

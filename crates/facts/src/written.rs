@@ -6,6 +6,14 @@ use bethink_transcript::text::beginning;
 
 use crate::symbols::defined_by;
 
+/// A text that an edit put in the place of another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TextChange {
+    /// `None` if the new text is the whole file.
+    pub(crate) old: Option<String>,
+    pub(crate) new: String,
+}
+
 /// A line that an edit wrote, without its indentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenLine {

@@ -6,12 +6,11 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use bethink_agent::{Ended, Finished};
+use bethink_api::Purpose;
 use bethink_model::{ErrorClass, ModelError};
 use bethink_service::locked;
 use bethink_transcript::SessionId;
 use tokio::time::Instant;
-
-use crate::purpose::Purpose;
 
 /// How many errands in a row must fail before the provider is paused (specification, section 4: three).
 const FAILURES: u32 = 3;

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::last_prompt::ProviderWindow;
 use crate::loaded::LoadedSession;
-use crate::remembered::ProviderWindow;
 use crate::service::SessionService;
 
 /// Maximum number of todos in a list.
@@ -66,6 +66,17 @@ impl KeptState {
 }
 
 impl SessionService {
+    /// Stores breakers and window if they changed, for a restart.
+    pub(crate) async fn keep_remembered(&self, loaded: &mut LoadedSession) -> Result<()> {
+        let mut kept = KeptState::parse(&loaded.session.state);
+        let breakers = loaded.breakers.clone().after_turns(None);
+        if kept.breakers == breakers && kept.window == loaded.window {
+            return Ok(());
+        }
+        (kept.breakers, kept.window) = (breakers, loaded.window.clone());
+        self.keep_state(loaded, &kept).await
+    }
+
     pub async fn put_state(&self, id: SessionId, kind: StateKind, body: Bytes) -> Result<Bytes> {
         if body.len() > MAX_STATE_BYTES {
             let detail = format!("state of one kind may have at most {MAX_STATE_BYTES} bytes");

@@ -21,6 +21,7 @@ mod facts;
 mod forks;
 mod handle;
 mod kept_state;
+mod last_prompt;
 mod limits;
 mod load;
 mod loaded;

@@ -166,8 +166,9 @@ impl SessionService {
             Learner::replay(&state.model.name, &state.history, &state.decisions, unseen);
         state.todos.changed = !state.todos.items.is_empty();
         let remembered = handle.remembered();
-        let remembered =
-            remembered.unwrap_or_else(|| RememberedState::after_restart(kept, &loaded));
+        let remembered = remembered.unwrap_or_else(|| {
+            RememberedState::after_restart(&kept.breakers, kept.window, &loaded)
+        });
         remembered.restore(&mut loaded);
         for contributor in self.contributors() {
             contributor.loaded(handle, &loaded).await?;

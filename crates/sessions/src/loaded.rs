@@ -11,8 +11,8 @@ use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
 
 use crate::cache::Cache;
+use crate::last_prompt::{LastPrompt, ProviderWindow};
 use crate::prefix::SessionPrefix;
-use crate::remembered::{LastPrompt, ProviderWindow};
 use crate::sent::LastRequest;
 
 /// Recovery steps taken for a prompt that the provider refused.

@@ -19,11 +19,11 @@ use uuid::Uuid;
 use super::CompactionRequest;
 use super::full::ModelSummary;
 use crate::handle::SessionHandle;
+use crate::last_prompt::{ProviderWindow, smaller};
 use crate::loaded::LoadedSession;
 use crate::record::{
     MeasuredCompaction, compaction_event, last_compaction, measured, without_repeats,
 };
-use crate::remembered::{ProviderWindow, smaller};
 use crate::service::{SessionEvent, SessionService};
 
 /// The inputs of each level, cheapest first; the embedded level needs none.
