@@ -21,7 +21,7 @@ pub mod symbols;
 mod tools;
 mod written;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bethink_transcript::text::beginning;
@@ -108,12 +108,12 @@ impl Facts {
                     let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
                     match said::by_user(seq, &text, before) {
                         Some(said) => self.user_said(said, &text),
-                        None => self.names.observe(&text, seq, Voice::Seen, self.tools.focus),
+                        None => self.names.observe(&text, seq, Voice::Seen),
                     }
                 }
                 BlockKind::ToolResult { tool_use_id, is_error } => {
                     let text = block.text();
-                    self.names.observe(&text, seq, Voice::Seen, self.tools.focus);
+                    self.names.observe(&text, seq, Voice::Seen);
                     if let Some(task) = self.tools.agent_task(tool_use_id) {
                         self.report(seq, &text, task);
                     }
@@ -141,7 +141,7 @@ impl Facts {
     fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };
-        self.names.observe(whole, said.seq, voice, self.tools.focus);
+        self.names.observe(whole, said.seq, voice);
         if handover {
             let text = beginning(whole.trim(), HANDOVER_BYTES);
             self.handover = Some(RecordedStatement::new(said.seq, text));
@@ -158,7 +158,7 @@ impl Facts {
             match &block.kind {
                 BlockKind::Text => {
                     let text = block.text();
-                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
+                    self.names.observe(&text, seq, Voice::Spoken);
                     self.settle(decisions::in_text(seq, &text, false));
                     if text.trim().len() > 2 && !said::is_filler(text.trim()) {
                         self.assistant_said(seq, beginning(text.trim(), ASSISTANT_BYTES));
@@ -173,7 +173,7 @@ impl Facts {
                     self.tools.call(id, name, input, seq, why);
                     self.client.call(id, name, input, seq);
                     let text = readable(input);
-                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
+                    self.names.observe(&text, seq, Voice::Spoken);
                     let is_plan = ToolKind::of(name) == Some(ToolKind::PlanEnd);
                     if is_plan && !text.trim().is_empty() {
                         let plan = without_middle(text.trim(), PLAN_BYTES);
@@ -277,15 +277,5 @@ impl Facts {
             + self.names.len() * 128
             + self.tools.files().len() * 400
             + self.client.weight()
-    }
-
-    /// Groups names by the index of the file they belong to; `None` for names without a file.
-    pub fn names_by_file<'a>(&'a self, chosen: &[&'a str]) -> HashMap<Option<usize>, Vec<&'a str>> {
-        let mut groups: HashMap<Option<usize>, Vec<&str>> = HashMap::new();
-        for name in chosen {
-            let focus = self.names.get(name).and_then(|n| n.focus);
-            groups.entry(focus).or_default().push(name);
-        }
-        groups
     }
 }

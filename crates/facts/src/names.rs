@@ -1,4 +1,4 @@
-//! Names in use: how often, how recently, by whom, and during work on which file.
+//! Names in use: how often, how recently and by whom.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -42,8 +42,6 @@ pub struct NameUse {
     pub first: Seq,
     pub last: Seq,
     pub last_spoken: Seq,
-    /// Index of the file that was being worked on when it was last used.
-    pub focus: Option<usize>,
     /// The name with its directory, if the name by itself would be a plain word.
     shown: Option<Box<str>>,
     slow: f32,
@@ -51,7 +49,7 @@ pub struct NameUse {
 }
 
 impl NameUse {
-    fn record(&mut self, seq: Seq, voice: Voice, focus: Option<usize>) {
+    fn record(&mut self, seq: Seq, voice: Voice) {
         let passed = seq.0.saturating_sub(self.last.0);
         let weight = if voice == Voice::Seen { 1.0 } else { 3.0 };
         self.slow = self.slow * decay(passed, SLOW_HALF_LIFE) + weight;
@@ -62,7 +60,6 @@ impl NameUse {
             self.spoken += 1;
             self.last_spoken = seq;
             self.by_user |= voice == Voice::User;
-            self.focus = focus.or(self.focus);
         }
     }
 
@@ -90,7 +87,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub(crate) fn observe(&mut self, text: &str, seq: Seq, voice: Voice, focus: Option<usize>) {
+    pub(crate) fn observe(&mut self, text: &str, seq: Seq, voice: Voice) {
         let mut fresh = 0;
         let read = if voice == Voice::Seen { without_data(text) } else { Cow::Borrowed(text) };
         for_each_name(&read, |whole| {
@@ -99,7 +96,7 @@ impl Names {
                 return;
             }
             if let Some(known) = self.uses.get_mut(name) {
-                return known.record(seq, voice, focus);
+                return known.record(seq, voice);
             }
             fresh += 1;
             if voice == Voice::Seen && fresh > NAMES_PER_TEXT {
@@ -107,8 +104,8 @@ impl Names {
             }
             let is_word = is_plain(name) && whole.len() > name.len();
             let shown = is_word.then(|| last_two_parts(whole).into());
-            let mut used = NameUse { first: seq, last: seq, focus, shown, ..NameUse::default() };
-            used.record(seq, voice, focus);
+            let mut used = NameUse { first: seq, last: seq, shown, ..NameUse::default() };
+            used.record(seq, voice);
             self.uses.insert(name.into(), used);
         });
         if self.uses.len() > 2 * MAX_NAMES {

@@ -68,8 +68,6 @@ pub struct KnownTools {
     pub definitions: Vec<SeenDefinition>,
     /// The branch that git named last.
     pub branch: Option<(Seq, Box<str>)>,
-    /// Index of the file that is being worked on.
-    pub focus: Option<usize>,
     /// Commits that git reported, oldest first: `[main 1a2b3c4] store: one log`.
     pub commits: Vec<(Seq, Box<str>)>,
 }
@@ -130,10 +128,7 @@ impl KnownTools {
         if let Some(first) = edits.first_mut() {
             first.why = why.cloned();
         }
-        if let Some(place) = files.last().copied() {
-            let is_changed = kind.is_some_and(ToolKind::changes_files);
-            self.focus_on(place, is_changed);
-        }
+        edits.iter().for_each(|edit| self.may_fix(edit.place));
         if let Some(command) = &input.command {
             commands::called(&mut self.commands, command, seq);
         }
@@ -159,10 +154,9 @@ impl KnownTools {
         }
     }
 
-    /// Makes the file at `place` the one being worked on.
-    fn focus_on(&mut self, place: usize, changed: bool) {
-        self.focus = Some(place);
-        let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
+    /// Records that the file at `place` was edited after the newest failures.
+    fn may_fix(&mut self, place: usize) {
+        let Some(file) = self.files.all.get(place) else { return };
         for failure in self.failures.iter_mut().rev().take(OPEN_FAILURES) {
             let open =
                 failure.of_command && failure.fixed.is_none() && failure.tests_passed.is_none();
