@@ -5,6 +5,7 @@
 //! facts instead of reading messages themselves.
 
 mod calls;
+pub mod choice;
 mod client_state;
 pub mod commands;
 pub mod decisions;

@@ -1,5 +1,7 @@
 //! Text in statements: sentences, list items, rows of tables, lines of code.
 
+use std::borrow::Cow;
+
 /// A part of a text that can be quoted by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage<'a> {
@@ -24,6 +26,10 @@ pub fn passages(text: &str) -> Vec<Passage<'_>> {
         let line = if is_code { line } else { unmarked(line) };
         let is_heading = is_heading && !line.ends_with(['.', '!', '?']);
         if !line.chars().any(char::is_alphanumeric) {
+            // The row above is the head of a table: it only names the columns.
+            if line.starts_with("|-") || line.starts_with("| -") || line.starts_with("|:") {
+                found.pop_if(|before: &mut Passage<'_>| before.text.starts_with('|'));
+            }
             continue;
         }
         if is_code || line.starts_with('|') {
@@ -35,6 +41,26 @@ pub fn passages(text: &str) -> Vec<Passage<'_>> {
     found
 }
 
+/// Returns a passage without bold marks, and a row of a table as a sentence: `name: second cell; third cell`.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let row = text.strip_prefix('|');
+    if row.is_none() && !text.contains("**") {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("**", "");
+    if row.is_none() {
+        return Cow::Owned(text);
+    }
+    let mut cells = text.split(" | ").map(|cell| cell.trim_matches(['|', ' ']));
+    let first = cells.next().unwrap_or_default();
+    let others: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+    let joint = if others.is_empty() { "" } else { ": " };
+    Cow::Owned(format!("{first}{joint}{}", others.join("; ")))
+}
+
+/// Maximum size of a label before a sentence, such as `A.`, in bytes.
+const LABEL_BYTES: usize = 3;
+
 /// Splits a line after each full stop, question mark or exclamation mark that a space follows.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
@@ -44,8 +70,12 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let ends = rest.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
-        let mut ends =
-            ends.filter(|end| rest[*end..].starts_with(' ') && !is_abbreviated(&rest[..*end]));
+        let mut ends = ends.filter(|end| {
+            let sentence = &rest[..*end];
+            rest[*end..].starts_with(' ')
+                && sentence.len() > LABEL_BYTES
+                && !is_abbreviated(sentence)
+        });
         let end = ends.next().unwrap_or(rest.len());
         let (sentence, after) = rest.split_at(end);
         rest = after;
@@ -66,6 +96,11 @@ fn unmarked(line: &str) -> &str {
             true => rest.trim_start(),
             false => line,
         });
+    let number = line.bytes().take_while(u8::is_ascii_digit).count();
+    let line = match line[number..].strip_prefix(['.', ')']) {
+        Some(rest) if (1..=2).contains(&number) && rest.starts_with(' ') => rest.trim_start(),
+        _ => line,
+    };
     let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
     bold.filter(|rest| !rest.contains("**")).unwrap_or(line)
 }
@@ -86,8 +121,18 @@ mod tests {
             "## Cause\n\n- **the lease**\n- `store.rs` v1.2\n---",
             &["Cause", "the lease", "`store.rs` v1.2"],
         );
-        check("| a | b. c |\n|---|---|", &["| a | b. c |"]);
+        check("| a | b |\n|---|---|\n| c | d. e |", &["| c | d. e |"]);
+        check("1. **One**\n12) Two. 3 more.\nA. Three.", &["One", "Two.", "3 more.", "A. Three."]);
         check("", &[]);
+    }
+
+    #[test]
+    fn a_passage_is_shown_without_marks() {
+        let check = |text, expect| assert_eq!(plain(text), expect, "{text}");
+        check("| **A. Now** | cheap |  | but late |", "A. Now: cheap; but late");
+        check("| one |", "one");
+        check("**Cause**: the lease", "Cause: the lease");
+        check("`a | b`", "`a | b`");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bethink_transcript::text::{self, shorten};
+use bethink_transcript::text::{self, shorten, shorten_at_word};
 use bethink_transcript::{Seq, typed};
 
+use crate::choice;
 use crate::prose::passages;
 
 /// The kind of a user statement.
@@ -54,8 +55,8 @@ impl RecordedStatement {
 const USER_BYTES: usize = 200_000;
 /// Maximum size of a reply that cannot be understood without its question, in bytes.
 const REPLY_BYTES: usize = 160;
-/// Maximum size of a kept question, in bytes.
-const QUESTION_BYTES: usize = 240;
+/// Maximum length of a kept question or option, in characters.
+const QUESTION_CHARS: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
 /// Precedes the words with which a person rejected a tool call.
@@ -84,7 +85,7 @@ pub(crate) fn by_user(
     }
     let mut said = RecordedStatement::new(seq, &without_middle(words, USER_BYTES)).of(kind);
     if words.len() <= REPLY_BYTES {
-        said.question = before.and_then(|said| question(&said.text));
+        said.question = before.and_then(|offer| question(&offer.text, words));
         if said.question.is_some() && said.kind == SaidKind::Ask && !words.ends_with('?') {
             said.kind = SaidKind::Answer;
         }
@@ -193,15 +194,24 @@ fn is_correction(text: &str) -> bool {
             || wishes && start.contains(" instead"))
 }
 
-/// Returns the last question at the end of a text.
-fn question(text: &str) -> Option<Arc<str>> {
+/// Returns the last question at the end of a text, with the option that the reply chose.
+fn question(text: &str, reply: &str) -> Option<Arc<str>> {
     /// Number of passages at the end in which a question still waits for an answer.
     const LAST: usize = 6;
     let passages = passages(text);
     let mut last =
         passages.iter().rev().take(LAST).filter(|p| !p.is_code && !p.text.starts_with('|'));
     let question = last.find(|passage| passage.text.trim_end_matches('*').ends_with('?'))?.text;
-    (question.len() > 8).then(|| bethink_transcript::text::shorten(question, QUESTION_BYTES).into())
+    if question.len() <= 8 {
+        return None;
+    }
+    let question = shorten_at_word(question, QUESTION_CHARS);
+    Some(match choice::chosen(text, reply) {
+        Some(option) => {
+            format!("{question} Chosen: {}", shorten_at_word(&option, QUESTION_CHARS)).into()
+        }
+        None => question.into(),
+    })
 }
 
 /// Returns the text, or only its beginning and end if it is longer than `bytes`.
@@ -256,7 +266,8 @@ mod tests {
     fn a_short_reply_keeps_its_question() {
         let asked = "Two ways:\n1. a file\n2. a table\n\nWhich do you prefer?";
         let (kind, _, question) = said("2", Some(asked)).unwrap();
-        assert_eq!((kind, question.as_deref()), (SaidKind::Answer, Some("Which do you prefer?")));
+        assert_eq!(kind, SaidKind::Answer);
+        assert_eq!(question.as_deref(), Some("Which do you prefer? Chosen: 2. a table"));
         assert_eq!(said("2", Some("Done.")).unwrap().2, None);
         assert_eq!(said(&"long ".repeat(60), Some(asked)).unwrap().2, None);
     }

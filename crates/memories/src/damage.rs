@@ -75,7 +75,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::time::{SystemTime, UNIX_EPOCH};
 
     use bethink_config::Settings;
@@ -93,11 +93,30 @@ mod tests {
         fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
     }
 
-    async fn put(memories: &MemoryService, project: &str) -> std::path::PathBuf {
+    async fn put(memories: &MemoryService, project: &str) -> PathBuf {
         let (scope, text) = (Scope::Private, TEXT.to_owned());
         let written =
             memories.put_memory(project, scope, "fog", text, Expected::Anything).await.unwrap();
         written.path.into()
+    }
+
+    /// Whether a change of the file also changes its time, as an edit does.
+    enum FileTime {
+        Kept,
+        Changed,
+    }
+
+    /// Starts a service whose only memory became [`FLIPPED`] while it was stopped.
+    async fn restarted(home: &tempfile::TempDir, time: FileTime) -> (MemoryService, PathBuf) {
+        let first = start(Settings::at(home.path()), None).await;
+        let file = put(&first, "/project").await;
+        first.cx.stop().await;
+        let time = match time {
+            FileTime::Kept => fs::metadata(&file).unwrap().modified().unwrap(),
+            FileTime::Changed => UNIX_EPOCH,
+        };
+        save(&file, FLIPPED, time);
+        (start(Settings::at(home.path()), None).await, file)
     }
 
     async fn read(memories: &MemoryService, project: &str) -> String {
@@ -107,12 +126,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_bit_that_fell_over_is_told_until_the_file_is_saved() {
         let home = tempfile::tempdir().unwrap();
-        let first = start(Settings::at(home.path()), None).await;
-        let file = put(&first, "/project").await;
-        first.cx.stop().await;
-        let time = fs::metadata(&file).unwrap().modified().unwrap();
-        save(&file, FLIPPED, time);
-        let second = start(Settings::at(home.path()), None).await;
+        let (second, file) = restarted(&home, FileTime::Kept).await;
         assert_eq!(second.damage(), None, "nothing was read yet");
         assert_eq!(read(&second, "/project").await, FLIPPED);
         let told = second.damage().unwrap();
@@ -125,12 +139,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn every_file_is_looked_at_when_a_directory_is_first_read() {
         let home = tempfile::tempdir().unwrap();
-        let first = start(Settings::at(home.path()), None).await;
-        let file = put(&first, "/project").await;
-        first.cx.stop().await;
-        let time = fs::metadata(&file).unwrap().modified().unwrap();
-        save(&file, FLIPPED, time);
-        let second = start(Settings::at(home.path()), None).await;
+        let (second, _) = restarted(&home, FileTime::Kept).await;
         let project = second.project("/project").await.unwrap();
         let directory = project.directory(Scope::Private);
         second.snapshot(directory).await.unwrap();
@@ -142,11 +151,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_edit_of_a_person_is_no_damage() {
         let home = tempfile::tempdir().unwrap();
-        let first = start(Settings::at(home.path()), None).await;
-        let file = put(&first, "/project").await;
-        first.cx.stop().await;
-        save(&file, FLIPPED, UNIX_EPOCH);
-        let second = start(Settings::at(home.path()), None).await;
+        let (second, _) = restarted(&home, FileTime::Changed).await;
         assert_eq!(read(&second, "/project").await, FLIPPED);
         assert_eq!(second.damage(), None);
         second.cx.stop().await;

@@ -22,26 +22,7 @@ pub struct CarriedView {
 #[serde(rename_all = "snake_case")]
 enum CarriedEntry {
     Decision { kind: String, data: String, made_after: Seq, created_at: UnixMicros },
-    Compaction(CarriedCompaction),
-}
-
-/// A compaction without its session.
-#[derive(Debug, Serialize, Deserialize)]
-struct CarriedCompaction {
-    id: String,
-    trigger: String,
-    level: String,
-    first_seq: Seq,
-    last_seq: Seq,
-    kept_from: Seq,
-    made_after: Seq,
-    tokens_before: u64,
-    tokens_after: u64,
-    summary: String,
-    summary_tokens: u64,
-    fidelity: f64,
-    detail: String,
-    created_at: UnixMicros,
+    Compaction(CompactionRecord),
 }
 
 impl CarriedView {
@@ -59,8 +40,7 @@ impl CarriedView {
             CarriedEntry::Compaction(row) => {
                 let through = row.made_after;
                 let ends = [row.first_seq, row.last_seq, Seq(row.kept_from.0.saturating_sub(1))];
-                let is_named = Uuid::try_parse(&row.id).is_ok();
-                is_named && through.0 <= self.messages && ends.iter().all(|end| *end <= through)
+                through.0 <= self.messages && ends.iter().all(|end| *end <= through)
             }
             CarriedEntry::Decision { kind, data, made_after, created_at } => {
                 let record = DecisionRecord {
@@ -93,7 +73,7 @@ impl SessionService {
                 // Both are in the order in which they were made; undone ones have no row here.
                 let row = rows.next_if(|row| record.data.contains(&row.id.to_string()));
                 let row = row.filter(|row| row.level != "recorded");
-                entries.extend(row.map(|row| CarriedEntry::Compaction(carried(row))));
+                entries.extend(row.map(CarriedEntry::Compaction));
             } else if is_carried(&record.kind) {
                 let DecisionRecord { kind, data, made_after, created_at, .. } = record;
                 entries.push(CarriedEntry::Decision { kind, data, made_after, created_at });
@@ -117,9 +97,9 @@ impl SessionService {
         for entry in view.entries {
             match entry {
                 CarriedEntry::Compaction(row) => {
-                    let old = row.id.clone();
-                    let row = row_of(id, row);
-                    ids.push((old, row.id.to_string()));
+                    let new = CompactionId(Uuid::now_v7());
+                    ids.push((row.id.to_string(), new.to_string()));
+                    let row = CompactionRecord { id: new, session: id, undone_at: None, ..row };
                     self.add_compaction(row).await?;
                 }
                 CarriedEntry::Decision { kind, data, made_after, created_at } => {
@@ -132,45 +112,5 @@ impl SessionService {
             }
         }
         Ok(())
-    }
-}
-
-fn carried(row: CompactionRecord) -> CarriedCompaction {
-    CarriedCompaction {
-        id: row.id.to_string(),
-        trigger: row.trigger,
-        level: row.level,
-        first_seq: row.first_seq,
-        last_seq: row.last_seq,
-        kept_from: row.kept_from,
-        made_after: row.made_after,
-        tokens_before: row.tokens_before,
-        tokens_after: row.tokens_after,
-        summary: row.summary,
-        summary_tokens: row.summary_tokens,
-        fidelity: row.fidelity,
-        detail: row.detail,
-        created_at: row.created_at,
-    }
-}
-
-fn row_of(session: SessionId, row: CarriedCompaction) -> CompactionRecord {
-    CompactionRecord {
-        id: CompactionId(Uuid::now_v7()),
-        session,
-        trigger: row.trigger,
-        level: row.level,
-        first_seq: row.first_seq,
-        last_seq: row.last_seq,
-        kept_from: row.kept_from,
-        made_after: row.made_after,
-        tokens_before: row.tokens_before,
-        tokens_after: row.tokens_after,
-        summary: row.summary,
-        summary_tokens: row.summary_tokens,
-        fidelity: row.fidelity,
-        detail: row.detail,
-        created_at: row.created_at,
-        undone_at: None,
     }
 }

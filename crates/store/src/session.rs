@@ -1,5 +1,6 @@
 use bethink_api::CollapseState;
 use bethink_transcript::{CollapseId, CompactionId, Seq, SessionId, UnixMicros};
+use serde::{Deserialize, Serialize};
 
 use crate::error::StoreFuture;
 use crate::message::{Append, AppendResult, Receipt, SeqRange, StoredMessage};
@@ -183,7 +184,7 @@ pub struct NewDecision {
     pub created_at: UnixMicros,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompactionRecord {
     pub id: CompactionId,
     pub session: SessionId,

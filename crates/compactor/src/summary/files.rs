@@ -1,29 +1,30 @@
 //! What each edited file says now: the lines that the session's edits wrote.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use bethink_facts::prose::passages;
 use bethink_facts::rows::{common_root, done_to, mark, one_line};
 use bethink_facts::symbols::defined_by;
-use bethink_facts::{Facts, FileFact, names};
+use bethink_facts::{FileFact, names};
+use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
 
 use crate::ladder::SummaryRequest;
 
-use super::select::{PassageCandidate, PassageGroup};
+use super::select::{PassageCandidate, PassageGroup, freshness};
 
 const LINE_BYTES: usize = 200;
-const HALF_LIFE: f32 = 120.0;
-const OLD: f32 = 0.4;
 
 pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
     let facts = request.facts;
     let root = common_root(facts.tools.files());
+    let newest = facts.tools.newest_edit();
     let mut paths: Vec<&str> = Vec::new();
     let mut groups: Vec<PassageGroup> = Vec::new();
     for file in facts.tools.files().iter().filter(|file| file.edits > 0) {
         paths.push(&file.path);
-        groups.push(group(request, facts, file, &root));
+        groups.push(group(request, file, newest, &root));
     }
     // Of what was only read, a reader needs what was spoken of.
     let is_used = |text: &str| {
@@ -32,7 +33,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
     };
     let seen = facts.tools.definitions.iter().filter(|seen| request.is_hidden(seen.seq));
     for seen in seen.filter(|seen| is_used(&seen.text)) {
-        let place = paths.iter().position(|path| path.ends_with(&*seen.path));
+        let place = paths.iter().position(|path| Path::new(path).ends_with(&*seen.path));
         let place = place.unwrap_or_else(|| {
             paths.push(&seen.path);
             let path = seen.path.strip_prefix(&*root).unwrap_or(&seen.path);
@@ -45,14 +46,9 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
         });
         let is_known = groups[place].passages.iter().any(|p| *p.text == *seen.text);
         if !is_known {
-            let age = facts.through.0.saturating_sub(seen.seq.0);
-            let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
             let text = format!("seen in line {}: {}", seen.line, shorten(&seen.text, LINE_BYTES));
-            groups[place].passages.push(PassageCandidate {
-                text,
-                worth: SEEN * fresh,
-                is_chosen: false,
-            });
+            let worth = SEEN * freshness(facts, seen.seq);
+            groups[place].passages.push(PassageCandidate { text, worth, is_chosen: false });
         }
     }
     groups
@@ -63,25 +59,29 @@ const NEWEST: f32 = 2.0;
 /// Value of a definition that was only read.
 const SEEN: f32 = 0.3;
 
-fn group(request: &SummaryRequest<'_>, facts: &Facts, file: &FileFact, root: &str) -> PassageGroup {
+fn group(
+    request: &SummaryRequest<'_>,
+    file: &FileFact,
+    newest_edit: Seq,
+    root: &str,
+) -> PassageGroup {
+    let facts = request.facts;
     let path = file.path.strip_prefix(root).unwrap_or(&file.path);
     let head = format!("- {path} ({}, last {})", done_to(file), mark(file.last));
     let is_test = path.to_lowercase().contains("test");
     let passages = file.written().iter().filter(|line| request.is_hidden(line.seq)).map(|line| {
-        let age = facts.through.0.saturating_sub(line.seq.0);
-        let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
-        let newest = if line.seq == request.facts.tools.newest_edit() { NEWEST } else { 1.0 };
-        let worth = newest * fresh * line.worth(path) * if is_test { 0.5 } else { 1.0 };
+        let newest = if line.seq == newest_edit { NEWEST } else { 1.0 };
+        let kind = if is_test { TEST } else { 1.0 };
+        let worth = newest * freshness(facts, line.seq) * line.worth(path) * kind;
         PassageCandidate { text: shorten(&line.text, LINE_BYTES), worth, is_chosen: false }
     });
     let notes = file.notes.iter().filter(|note| request.is_hidden(note.seq)).map(|note| {
-        let age = facts.through.0.saturating_sub(note.seq.0);
-        let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
         let text = format!("{} {}", mark(note.seq), one_line(last_passage(&note.text), LINE_BYTES));
         let mut named = HashSet::new();
         names::names_in(&text, &mut named);
         let worth = if named.is_empty() { VAGUE_NOTE } else { NOTE };
-        PassageCandidate { text, worth: worth * fresh, is_chosen: false }
+        let worth = worth * freshness(facts, note.seq);
+        PassageCandidate { text, worth, is_chosen: false }
     });
     PassageGroup {
         head,
@@ -91,6 +91,8 @@ fn group(request: &SummaryRequest<'_>, facts: &Facts, file: &FileFact, root: &st
     }
 }
 
+/// Factor for the lines of a test.
+const TEST: f32 = 0.5;
 /// Value of what was said before an edit.
 const NOTE: f32 = 0.9;
 /// The same if it names nothing.

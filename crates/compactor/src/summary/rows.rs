@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use bethink_facts::prose::passages;
+use bethink_facts::prose::{passages, plain};
 use bethink_facts::rows::{action, command, common_root, failure, mark, one_line, said};
 use bethink_facts::{CommandPurpose, Facts, FileFact, RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
@@ -156,7 +156,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     if let Some(last) = facts.assistant.last() {
         let room = page.left() * if request.kept_from.is_some() { 25 } else { 40 } / 100;
-        let words = one_line(&last.text, room);
+        let words = one_line(&plain(&last.text), room);
         page.line_or_part(&format!("- Last said: {} {words}", mark(last.seq)));
     }
     let newest = |purpose: CommandPurpose| {

@@ -23,6 +23,17 @@ const SPREAD: f32 = 6.0;
 /// Weight of a term that is a word, by how rare it is among the candidates; a name adds its need.
 const NAME: f32 = 1.0;
 
+/// Number of messages after which the value of a passage is halved.
+const HALF_LIFE: f32 = 120.0;
+/// Minimum share of its value that an old passage keeps.
+const OLD: f32 = 0.4;
+
+/// Returns the share of its value that a passage of this message has kept, from [`OLD`] to 1.
+pub(super) fn freshness(facts: &Facts, seq: Seq) -> f32 {
+    let age = facts.through.0.saturating_sub(seq.0);
+    OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE)
+}
+
 /// Passages that are shown together: from one message, or of one file.
 #[derive(Debug, Default)]
 pub(super) struct PassageGroup {

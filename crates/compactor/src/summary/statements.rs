@@ -1,24 +1,22 @@
 //! What was said: conclusions, decisions with their reasons, reports of agents, an earlier session's summary.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use bethink_facts::prose::{Passage, passages};
+use bethink_facts::choice;
+use bethink_facts::prose::{Passage, passages, plain};
 use bethink_facts::rows::mark;
-use bethink_facts::{Facts, RecordedStatement, names};
+use bethink_facts::{Facts, RecordedStatement};
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
 
 use crate::ladder::SummaryRequest;
 
-use super::select::{PassageCandidate, PassageGroup};
+use super::select::{PassageCandidate, PassageGroup, freshness};
 use super::user_words::is_own;
 
 /// Maximum size of a quoted passage, in bytes.
 const PASSAGE_BYTES: usize = 420;
-/// Number of messages after which the value of a statement is halved.
-const HALF_LIFE: f32 = 120.0;
-/// Least share of its value that an old statement keeps.
-const OLD: f32 = 0.4;
 
 /// Values of passages by who said them.
 const CONCLUSION: f32 = 1.0;
@@ -42,7 +40,10 @@ pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<
             push(&part, format!("- {} (earlier session, {name}) ", mark(handover.seq)), EARLIER);
         }
     }
-    for said in &facts.assistant {
+    for (at, said) in facts.assistant.iter().enumerate() {
+        let next = facts.assistant.get(at + 1).map(|next| next.seq);
+        let offer = RecordedStatement { text: decided(facts, said, next).into(), ..said.clone() };
+        let said = &offer;
         let worth = if said.ends_turn { CONCLUSION } else { ON_THE_WAY };
         push(said, format!("- {} ", mark(said.seq)), worth);
     }
@@ -57,6 +58,16 @@ pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<
     }
     groups.sort_by_key(|group| group.seq);
     groups
+}
+
+/// Returns a statement of the assistant, without options that the user did not choose before its `next` one.
+fn decided<'a>(facts: &Facts, said: &'a RecordedStatement, next: Option<Seq>) -> Cow<'a, str> {
+    let after = facts.user.partition_point(|user| user.seq <= said.seq);
+    let reply = facts.user.get(after).filter(|user| next.is_none_or(|next| user.seq < next));
+    match reply {
+        Some(reply) => choice::without_others(&said.text, &reply.text),
+        None => Cow::Borrowed(&said.text),
+    }
 }
 
 /// Splits an earlier session's summary at its numbered headings, without its draft and the instructions around it.
@@ -96,11 +107,10 @@ fn heading(line: &str) -> Option<&str> {
 }
 
 fn group(facts: &Facts, said: &RecordedStatement, head: String, worth: f32) -> PassageGroup {
-    let age = facts.through.0.saturating_sub(said.seq.0);
-    let fresh = OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE);
+    let worth = worth * freshness(facts, said.seq);
     let passages = passages(&said.text).into_iter().map(|passage| PassageCandidate {
-        text: shorten(passage.text, PASSAGE_BYTES),
-        worth: worth * fresh * value(passage),
+        text: shorten(&plain(passage.text), PASSAGE_BYTES),
+        worth: worth * value(passage),
         is_chosen: false,
     });
     PassageGroup { head, seq: said.seq, is_edited: false, passages: passages.collect() }
@@ -130,8 +140,9 @@ const REASONS: &str = "because |so that |instead of |rather than |root cause|tur
 
 /// Whether a statement only announces a step, such as "Now let me read the file".
 pub(super) fn is_announcement(text: &str) -> bool {
-    const OPENINGS: &str =
-        "Let me|Now let|Now I|I'll |I will |First, |Next, |No response|Perfect|Great|Good";
+    const OPENINGS: &str = "Let me|Let's |Now let|Now I|Now add|Now check|Now create|Now fix|Now implement|Now run|Now test|Now update|\
+         Now verify|Now write|I'll |I will |I need to |I can see |I see |I understand |I should |First, |Next, |\
+         No response|Perfect|Great|Good";
     text.len() < 160 && OPENINGS.split('|').any(|opening| text.starts_with(opening))
 }
 
