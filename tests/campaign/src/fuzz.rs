@@ -57,9 +57,11 @@ enum Step {
 pub fn run(target: &FuzzTarget, limit: AttackLimit, seed: u64) -> FuzzTally {
     let corpus = Corpus::of(target.name);
     let (steps, received) = channel();
-    let check = target.check;
+    let (check, slow) = (target.check, SLOW * target.slowness);
     // A thread that hangs can't be ended. It is left behind, and the program ends without it.
-    std::thread::spawn(move || work(check, &corpus.examples, limit, seed, &steps));
+    std::thread::spawn(move || {
+        work(|input| tried(check, slow, input), &corpus.examples, limit, seed, &steps)
+    });
     let (mut tally, mut current) = (FuzzTally::default(), Vec::new());
     loop {
         match received.recv_timeout(HANG) {
@@ -75,7 +77,7 @@ pub fn run(target: &FuzzTarget, limit: AttackLimit, seed: u64) -> FuzzTally {
 }
 
 fn work(
-    check: fn(&[u8]),
+    attempt: impl Fn(&[u8]) -> Tried,
     examples: &[Vec<u8>],
     limit: AttackLimit,
     seed: u64,
@@ -87,19 +89,19 @@ fn work(
         if !limit.allows(done) || steps.send(Step::Begins(input.clone())).is_err() {
             return;
         }
-        if steps.send(Step::Ended(tried(check, &input))).is_err() {
+        if steps.send(Step::Ended(attempt(&input))).is_err() {
             return;
         }
     }
 }
 
-fn tried(check: fn(&[u8]), input: &[u8]) -> Tried {
+fn tried(check: fn(&[u8]), slow: Duration, input: &[u8]) -> Tried {
     let start = processor_time();
     let outcome = catch_unwind(AssertUnwindSafe(|| check(input)));
     let took = processor_time().saturating_sub(start);
     let wrong = match outcome {
         Err(payload) => Some(format!("panic: {}", message(payload.as_ref()))),
-        Ok(()) if took > SLOW => Some(format!("{} ms", took.as_millis())),
+        Ok(()) if took > slow => Some(format!("{} ms", took.as_millis())),
         Ok(()) => None,
     };
     Tried { bytes: input.len(), took, wrong }
@@ -143,10 +145,9 @@ mod tests {
 
     #[test]
     fn a_panic_is_found_and_saved() {
-        let target = FuzzTarget {
-            name: "test",
-            check: |input| assert!(!input.contains(&b'!'), "an exclamation mark"),
-        };
+        let target = FuzzTarget::new("test", |input| {
+            assert!(!input.contains(&b'!'), "an exclamation mark");
+        });
         let tally = run(&target, AttackLimit::new(Duration::from_secs(2), u64::MAX), 1);
         let first = tally.findings.first().expect("a finding");
         assert!(first.contains("an exclamation mark"), "{first}");
@@ -156,8 +157,7 @@ mod tests {
 
     #[test]
     fn slow_code_is_found() {
-        let target =
-            FuzzTarget { name: "test", check: |_| while processor_time() < SLOW + SLOW {} };
+        let target = FuzzTarget::new("test", |_| while processor_time() < SLOW + SLOW {});
         assert!(
             !run(&target, AttackLimit::new(Duration::from_millis(300), u64::MAX), 1)
                 .findings

@@ -18,18 +18,27 @@ pub struct FuzzTarget {
     pub name: &'static str,
     /// Panics if something is wrong.
     pub check: fn(&[u8]),
+    /// How many times as long as the limit an input may take.
+    pub slowness: u32,
+}
+
+impl FuzzTarget {
+    pub(super) const fn new(name: &'static str, check: fn(&[u8])) -> Self {
+        Self { name, check, slowness: 1 }
+    }
 }
 
 pub const ALL: [FuzzTarget; 9] = [
-    FuzzTarget { name: "session-file", check: session_file },
-    FuzzTarget { name: "sse", check: sse },
-    FuzzTarget { name: "front-matter", check: front_matter },
-    FuzzTarget { name: "json-spans", check: json_spans },
-    FuzzTarget { name: "markdown", check: markdown },
-    FuzzTarget { name: "git-objects", check: git_objects::check },
-    FuzzTarget { name: "git-output", check: git_output::check },
-    FuzzTarget { name: "hook-input", check: hook_input },
-    FuzzTarget { name: "settings-files", check: settings_files::check },
+    FuzzTarget::new("session-file", session_file),
+    FuzzTarget::new("sse", sse),
+    FuzzTarget::new("front-matter", front_matter),
+    FuzzTarget::new("json-spans", json_spans),
+    FuzzTarget::new("markdown", markdown),
+    FuzzTarget::new("git-objects", git_objects::check),
+    FuzzTarget::new("git-output", git_output::check),
+    FuzzTarget::new("hook-input", hook_input),
+    // Each input is edited about a hundred times: several entries in the files of all agents, thrice.
+    FuzzTarget { name: "settings-files", check: settings_files::check, slowness: 4 },
 ];
 
 /// The lines of a file together are the file, and it does not matter in what pieces it arrives.
