@@ -282,6 +282,23 @@ impl ClientState {
         }
     }
 
+    /// Reads a text that a client put into the conversation as an instruction, such as the environment with the tools and
+    /// agents that are available.
+    pub(crate) fn instruction(&mut self, text: &str, seq: Seq) {
+        let begins = |part: &str| ANNOUNCEMENTS.iter().any(|(words, _)| part.starts_with(words));
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let mut ends = rest.match_indices("\n\n").map(|(at, gap)| at + gap.len());
+            let end = ends.find(|end| begins(&rest[*end..])).unwrap_or(rest.len());
+            let (part, after) = rest.split_at(end);
+            rest = after;
+            match begins(part) {
+                true => self.reminder(part.trim(), seq),
+                false => self.announce("instructions", part.trim(), seq),
+            }
+        }
+    }
+
     fn reminder(&mut self, text: &str, seq: Seq) {
         let begins = |with: &[&str]| with.iter().any(|beginning| text.starts_with(beginning));
         if begins(&PLAN_MODE_ON) {
@@ -295,14 +312,16 @@ impl ClientState {
         let announced = ANNOUNCEMENTS.iter().find(|(beginning, _)| text.starts_with(beginning));
         let Some((_, name)) = announced else { return };
         // bethink's own texts are read again.
-        let list = match *name {
-            HOOK if text.contains("bethink") => return,
-            HOOK => &mut self.hooks,
-            _ => &mut self.announced,
-        };
+        if *name != HOOK || !text.contains("bethink") {
+            self.announce(name, text, seq);
+        }
+    }
+
+    fn announce(&mut self, name: &str, text: &str, seq: Seq) {
+        let list = if name == HOOK { &mut self.hooks } else { &mut self.announced };
         if list.iter().all(|known| known.text != text) {
             let text = beginning(text, TEXT_BYTES).to_owned();
-            keep(list, NamedText { seq, name: (*name).to_owned(), text });
+            keep(list, NamedText { seq, name: name.to_owned(), text });
         }
     }
 

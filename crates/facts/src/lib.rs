@@ -105,6 +105,11 @@ impl Facts {
             match &block.kind {
                 BlockKind::Text => {
                     let text = block.text();
+                    if message.is_instruction {
+                        self.client.instruction(&text, seq);
+                        self.names.observe(&text, seq, Voice::Seen);
+                        continue;
+                    }
                     self.client.user_text(&text, seq);
                     let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
                     match said::by_user(seq, &text, before) {

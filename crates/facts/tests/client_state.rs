@@ -215,3 +215,14 @@ fn a_patch_of_several_files_counts_for_each() {
     let files: Vec<_> = files.iter().map(|f| (&*f.path, f.last.0, f.is_confirmed)).collect();
     assert_eq!(files, [("src/c.rs", 3, false), ("src/a.rs", 1, true), ("src/b.rs", 1, true)]);
 }
+
+#[test]
+fn an_instruction_in_the_conversation_is_no_word_of_the_user() {
+    let text = "# Environment\n - Primary working directory: /p\n\nThe following deferred tools are now available via ToolSearch:\nA\nB\n\n\
+        Available agent types for the Agent tool:\n- Explore";
+    let facts = read(&[json!({ "role": "user", "said_as": "system", "content": text })]);
+    assert!(facts.user.is_empty(), "{:?}", facts.user);
+    let found: Vec<_> =
+        facts.client.announced.iter().map(|a| (a.name.as_str(), a.text.lines().count())).collect();
+    assert_eq!(found, [("instructions", 2), ("deferred tools", 3), ("agent types", 2)]);
+}

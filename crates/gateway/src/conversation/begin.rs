@@ -158,6 +158,6 @@ impl ReadRequest {
 
 /// Makes a title from the first text that a person typed.
 fn title(messages: &[Message]) -> Option<String> {
-    let users = messages.iter().filter(|message| message.role == Role::User);
+    let users = messages.iter().filter(|m| m.role == Role::User && !m.is_instruction);
     users.flat_map(|message| &message.blocks).find_map(|block| typed::title(&block.text()))
 }

@@ -17,19 +17,22 @@ const PATTERNS: [(&str, &[char]); 6] = [
     ("working in the directory: ", &['\n', '<']),
 ];
 
-/// How much of the first message is searched, in bytes.
+/// Number of messages that are searched: Claude Code states its environment in the second.
+const FIRST_MESSAGES: usize = 2;
+/// How much of each is searched, in bytes.
 const FIRST_BYTES: usize = 64 * 1024;
 const MAX_DIR: usize = 4_096;
 
 /// Returns the absolute directory that the client states, which may not exist.
-pub(super) fn stated_dir(system: &str, first: Option<&Bytes>) -> Option<String> {
-    stated_in(system).or_else(|| {
-        let first = first?;
-        let head = first.get(..first.len().min(FIRST_BYTES))?;
-        // The text is JSON, where line endings are escaped.
-        let text = String::from_utf8_lossy(head).replace("\\n", "\n");
-        stated_in(&text).map(|dir| json::decode_string(&format!("\"{dir}\"")).into_owned())
-    })
+pub(super) fn stated_dir(system: &str, messages: &[Bytes]) -> Option<String> {
+    stated_in(system).or_else(|| messages.iter().take(FIRST_MESSAGES).find_map(stated_in_json))
+}
+
+fn stated_in_json(message: &Bytes) -> Option<String> {
+    let head = message.get(..message.len().min(FIRST_BYTES))?;
+    // Line endings are escaped.
+    let text = String::from_utf8_lossy(head).replace("\\n", "\n");
+    stated_in(&text).map(|dir| json::decode_string(&format!("\"{dir}\"")).into_owned())
 }
 
 fn stated_in(text: &str) -> Option<String> {
@@ -69,12 +72,12 @@ mod tests {
             ("Working directory: relative/path", None),
             ("You are helpful.", None),
         ] {
-            assert_eq!(stated_dir(text, None).as_deref(), expect, "{text}");
+            assert_eq!(stated_dir(text, &[]).as_deref(), expect, "{text}");
         }
         let first = Bytes::from_static(
             br#"{"role":"user","content":[{"type":"text","text":"<environment_context>\n  <cwd>/home/p/x</cwd>\n"}]}"#,
         );
-        assert_eq!(stated_dir("", Some(&first)).as_deref(), Some("/home/p/x"));
+        assert_eq!(stated_dir("", &[Bytes::from("{}"), first]).as_deref(), Some("/home/p/x"));
     }
 
     #[tokio::test]

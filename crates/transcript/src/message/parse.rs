@@ -23,6 +23,7 @@ pub struct MessageObject<'a> {
     assistant_message_id: Option<&'a str>,
     model: Option<&'a str>,
     usage: Option<&'a str>,
+    said_as: Option<&'a str>,
     content: Option<Result<Vec<Block>, ParseError>>,
     raw: Bytes,
 }
@@ -42,10 +43,18 @@ impl<'a> MessageObject<'a> {
     pub fn read(body: &'a Bytes, at: &mut Cursor<'a>) -> Result<Self, BadJson> {
         at.peek();
         let start = at.at;
-        let mut values = [None; 6];
+        let mut values = [None; 7];
         let mut content = None;
-        let names =
-            ["id", "created_at", "role", "assistant_message_id", "model", "usage", "content"];
+        let names = [
+            "id",
+            "created_at",
+            "role",
+            "assistant_message_id",
+            "model",
+            "usage",
+            "said_as",
+            "content",
+        ];
         let is_plain = at.object(names, |at, nth| {
             match values.get_mut(nth) {
                 Some(value) => *value = Some(text_of(at.skip()?)).filter(|text| *text != "null"),
@@ -56,9 +65,9 @@ impl<'a> MessageObject<'a> {
         if !is_plain {
             return Err(at.wrong());
         }
-        let [id, created_at, role, assistant_message_id, model, usage] = values;
+        let [id, created_at, role, assistant_message_id, model, usage, said_as] = values;
         let raw = body.slice(start..at.at);
-        Ok(Self { id, created_at, role, assistant_message_id, model, usage, content, raw })
+        Ok(Self { id, created_at, role, assistant_message_id, model, usage, said_as, content, raw })
     }
 
     /// The message, or the first thing that is wrong with it.
@@ -87,6 +96,7 @@ impl<'a> MessageObject<'a> {
             assistant_message_id,
             model: model.map(|model| model.into_owned().into_boxed_str()),
             usage,
+            is_instruction: role == Role::User && self.said_as.is_some(),
             blocks: blocks.into_boxed_slice(),
             raw: self.raw,
         })
