@@ -4,6 +4,7 @@
 //! source can be checked.
 
 pub mod asked;
+pub mod candidates;
 pub mod draft;
 pub mod gates;
 pub mod plain;
@@ -22,6 +23,7 @@ use bethink_transcript::Seq;
 use crate::same::Meaning;
 use teach::{TaughtSentence, Teachings, taught_by};
 
+pub use candidates::{Candidate, MAX_CANDIDATES};
 pub use draft::STRATEGY;
 pub use gates::No;
 
@@ -46,8 +48,6 @@ pub struct ExtractionInput<'a> {
     /// Statements that a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
-    /// The current time in RFC 3339 format.
-    pub time: &'a str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub enum DropReason {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extraction {
     pub writes: Vec<WrittenTopic>,
+    /// Statements that a person or the agent may keep, the best first; at most [`MAX_CANDIDATES`].
+    pub candidates: Vec<Candidate>,
     pub dropped: Vec<(Seq, String, DropReason)>,
     /// The user's requests to forget something.
     pub forget: Vec<(Seq, String)>,
@@ -94,6 +96,7 @@ pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     for taught in &taught {
         extractor.take(taught);
     }
+    extractor.out.candidates = extractor.candidates();
     extractor.out.forget = forget.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
     extractor.out
 }
@@ -125,7 +128,7 @@ impl<'a> Extractor<'a> {
             session: self.lookup.session.to_owned(),
             messages: vec![taught.seq.0.to_string()],
             strategy: STRATEGY.to_owned(),
-            time: self.lookup.time.to_owned(),
+            time: draft::time(taught.at),
         };
         let continued = self.continued(taught, &meaning, &source);
         let (name, over, text) = continued.unwrap_or_else(|| self.fresh(taught, &source));
@@ -136,17 +139,47 @@ impl<'a> Extractor<'a> {
         self.out.writes.push(WrittenTopic { name, over, text, sentence, seq, rule });
     }
 
-    fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
-        // An explicit request is accepted even if a person removed the statement before: the user changed their mind.
-        if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
-            return Some(DropReason::Refused);
+    /// Returns the best candidates that are neither known nor refused.
+    fn candidates(&self) -> Vec<Candidate> {
+        let mut kept = Vec::new();
+        let mut meanings: Vec<Meaning> = Vec::new();
+        for candidate in candidates::found_in(self.lookup.said) {
+            let meaning = Meaning::of(&candidate.sentence);
+            if kept.len() == MAX_CANDIDATES {
+                break;
+            }
+            if self.is_refused(&meaning)
+                || self.is_known(&meaning)
+                || meanings.iter().any(|other| meaning.same(other))
+            {
+                continue;
+            }
+            meanings.push(meaning);
+            kept.push(candidate);
         }
+        kept
+    }
+
+    fn is_refused(&self, meaning: &Meaning) -> bool {
+        self.lookup.refused.iter().any(|refused| meaning.same(refused))
+    }
+
+    /// Whether a topic or this extraction already says it.
+    fn is_known(&self, meaning: &Meaning) -> bool {
         let says_it = |known: &KnownTopic| {
             let topic = header::read(&known.text);
             let described = topic.header.description.unwrap_or_default();
             meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
         };
-        if self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it) {
+        self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it)
+    }
+
+    fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
+        // An explicit request is accepted even if a person removed the statement before: the user changed their mind.
+        if !taught.asked && self.is_refused(meaning) {
+            return Some(DropReason::Refused);
+        }
+        if self.is_known(meaning) {
             return Some(DropReason::Known);
         }
         (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)

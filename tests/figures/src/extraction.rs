@@ -22,7 +22,6 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
             known: &[],
             refused: &[],
             session: "recorded",
-            time: "2026-01-01T00:00:00Z",
         });
         statements += said.len();
         written += found.writes.len();

@@ -2,7 +2,7 @@
 
 use bethink_memdir::header::{self, Header, HeaderChange, Unchangeable};
 use bethink_memdir::{Name, Source};
-use bethink_transcript::text;
+use bethink_transcript::{UnixMicros, text};
 
 use super::plain::plain;
 use super::teach::TaughtSentence;
@@ -71,6 +71,11 @@ pub fn description(sentence: &str) -> String {
 fn quoted(sentence: &str) -> String {
     let lines: Vec<String> = sentence.lines().map(|line| format!("> {}", line.trim())).collect();
     lines.join("\n")
+}
+
+/// Formats a time as RFC 3339.
+pub fn time(at: UnixMicros) -> String {
+    jiff::Timestamp::from_microsecond(at.0).map_or_else(|_| String::new(), |time| time.to_string())
 }
 
 /// Returns the day of an RFC 3339 time.

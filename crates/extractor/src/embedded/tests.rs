@@ -9,12 +9,13 @@ use super::*;
 mod sentences;
 mod wrappers;
 
-const TIME: &str = "2026-11-22T10:00:00Z";
+/// 2026-11-22T10:00:00Z.
+const TIME: UnixMicros = UnixMicros(1_795_341_600_000_000);
 
 fn message(seq: u64, role: &str, content: &Value) -> Message {
     let raw = json!({ "role": role, "content": content }).to_string();
     let id = MessageId::new(&format!("m{seq}")).unwrap();
-    let meta = MessageMeta { seq: Seq(seq), id, created_at: UnixMicros(0) };
+    let meta = MessageMeta { seq: Seq(seq), id, created_at: TIME };
     Message::parse(meta, raw.into_bytes().into(), MessageSource::Client).unwrap()
 }
 
@@ -32,7 +33,7 @@ fn lookup<'a>(
     known: &'a [KnownTopic],
     refused: &'a [Meaning],
 ) -> ExtractionInput<'a> {
-    ExtractionInput { said, known, refused, session: "s1", time: TIME }
+    ExtractionInput { said, known, refused, session: "s1" }
 }
 
 fn known(name: &Name, text: &str, scope: Scope) -> KnownTopic {
