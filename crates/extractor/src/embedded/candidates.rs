@@ -17,10 +17,16 @@ use crate::same::Meaning;
 
 /// Maximum number of candidates of one extraction, and of a session.
 pub const MAX_CANDIDATES: usize = 5;
-/// Minimum score of a candidate.
-const MIN_SCORE: i32 = 3;
+/// Minimum score of a sentence of a candidate.
+const MIN_SCORE: i32 = 1;
 /// Maximum size of a candidate of several sentences, in bytes.
 const MAX_BYTES: usize = 600;
+/// Number of the best candidates that are compared with each other.
+const COMPARED: usize = 200;
+/// What is added to the score of a statement that rules something out.
+const CORRECTION: i32 = 2;
+/// What is added to the score if the same was said in another message.
+const REPEATED: i32 = 3;
 /// Maximum number of sentences in a message: a longer one was pasted.
 const MAX_SENTENCES: usize = 30;
 
@@ -64,10 +70,30 @@ const SOURCE: &str = include_str!("candidates.toml");
 
 /// Returns all candidates of these statements, the best first.
 pub fn found_in(said: &[RecordedStatement]) -> Vec<Candidate> {
-    let own = said.iter().filter(|said| said.kind != SaidKind::Handover);
+    let own = said.iter().filter(|said| said.kind != SaidKind::Handover && !said.is_interruption());
     let mut found: Vec<Candidate> = own.flat_map(of_statement).collect();
-    found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
+    sort(&mut found);
+    reward_repetition(&mut found);
+    sort(&mut found);
     found
+}
+
+fn sort(found: &mut [Candidate]) {
+    found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
+}
+
+/// What a person says again matters more. Only the best ones are compared, each with each.
+fn reward_repetition(found: &mut [Candidate]) {
+    let compared = found.len().min(COMPARED);
+    let best = &mut found[..compared];
+    let meanings: Vec<Meaning> = best.iter().map(|found| Meaning::of(&found.sentence)).collect();
+    let seqs: Vec<Seq> = best.iter().map(|found| found.seq).collect();
+    for (at, candidate) in best.iter_mut().enumerate() {
+        let mut others = seqs.iter().zip(&meanings).filter(|(seq, _)| **seq != candidate.seq);
+        if others.any(|(_, other)| meanings[at].about(other)) {
+            candidate.score += REPEATED;
+        }
+    }
 }
 
 /// A sentence with its score.
@@ -78,7 +104,8 @@ struct Scored<'a> {
 }
 
 fn of_statement(said: &RecordedStatement) -> Vec<Candidate> {
-    let sentences = sentences(&said.text);
+    let text = after_quotation(&said.text);
+    let sentences = sentences(text);
     if sentences.len() > MAX_SENTENCES {
         return Vec::new();
     }
@@ -99,6 +126,13 @@ fn of_statement(said: &RecordedStatement) -> Vec<Candidate> {
     found
 }
 
+/// Returns what follows a quoted comment, if the person marked their own words with an arrow.
+fn after_quotation(text: &str) -> &str {
+    let arrow = |mark: &str| text.find(mark).map(|at| at + mark.len());
+    let own = ["\n-> ", "\n=> ", "\n→ "].into_iter().filter_map(arrow).min();
+    own.and_then(|at| text.get(at..)).unwrap_or(text)
+}
+
 /// Returns the end of the sentences from `start` on that make one candidate.
 fn run(text: &str, scored: &[Scored<'_>], start: usize) -> usize {
     let offset = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
@@ -110,7 +144,7 @@ fn run(text: &str, scored: &[Scored<'_>], start: usize) -> usize {
         let between = text.get(until..place).unwrap_or_default();
         let follows =
             between.chars().all(|c| c.is_whitespace() || "-*•.)".contains(c) || c.is_numeric());
-        if place + next.sentence.text.len() - from > MAX_BYTES || !follows {
+        if end > start && (place + next.sentence.text.len() - from > MAX_BYTES || !follows) {
             break;
         }
         until = place + next.sentence.text.len();
@@ -149,18 +183,25 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
         CUES.cues.iter().filter(|cue| cue.when.match_any(&plain) && !cue.but.match_any(&plain));
     let mut score = 0;
     let mut best: Option<&Cue> = None;
+    let mut doubt = 0;
     for cue in matching {
-        score += cue.points;
+        score += cue.points.max(0);
+        doubt = doubt.min(cue.points);
         if best.is_none_or(|best| cue.points > best.points) {
             best = Some(cue);
         }
     }
-    let words = Meaning::of(sentence.text).words.len();
-    if words < 3 {
-        score -= 2;
+    score += doubt;
+    match Meaning::of(sentence.text).words.len() {
+        0..3 => score -= 2,
+        3 => score -= 1,
+        _ => {}
+    }
+    if sentence.opens() {
+        score -= 3;
     }
     if said.kind == SaidKind::Correction {
-        score += 1;
+        score += CORRECTION;
     }
     // Code names bind a sentence to one place of the code.
     let names = sentence.text.split_whitespace().filter(|word| is_code_name(word)).count();
@@ -174,4 +215,127 @@ fn is_code_name(word: &str) -> bool {
     let inner_upper =
         word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     inner_upper || word.contains('_') || word.ends_with("()")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(texts: &[&str]) -> Vec<RecordedStatement> {
+        let all = (1..).zip(texts);
+        all.map(|(seq, text)| RecordedStatement::new(Seq(seq), text)).collect()
+    }
+
+    fn found(texts: &[&str]) -> Vec<(&'static str, String)> {
+        let found = found_in(&said(texts)).into_iter();
+        found.map(|candidate| (candidate.rule, candidate.sentence)).collect()
+    }
+
+    #[test]
+    fn every_row_is_a_cue() {
+        let cues: Cues = toml::from_str(SOURCE).unwrap();
+        assert_eq!(cues.cues.len(), SOURCE.matches("\n[[cues]]\n").count());
+        let mut names: Vec<_> = cues.cues.iter().map(|cue| &cue.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), cues.cues.len());
+    }
+
+    #[test]
+    fn what_may_matter_later_is_a_candidate() {
+        let mut wrong = Vec::new();
+        let mut check = |text: &str, rule: &'static str| {
+            let found = found(&[text]);
+            if found != [(rule, text.to_owned())] {
+                wrong.push(format!("{text} → {found:?}, not {rule}"));
+            }
+        };
+        check("ensure the importer logs each row that it skips", "ensure");
+        check("let's drop the old endpoint", "rejected");
+        check("I think a cache is too complex for a tool like ours", "too much");
+        check("keep the raw files, otherwise nobody can repeat the analysis", "reason");
+        check("the upload is not supposed to retry after a timeout", "by design");
+        check("the report should list the skipped rows at the end", "should be");
+        check("I'd like the handlers to return typed errors", "wish");
+        check("the offline mode comes in a later release, a follow-up", "scope");
+        check("there is already a helper for dates in the shared module", "what there is");
+        check("the nightly import keeps failing on empty files", "recurrence");
+        check("you often forget to look for an existing helper first", "observed of the agent");
+        check("what I would do is compare the totals with the ledger", "of the person");
+        check("answer each reviewer directly in their thread", "manner");
+        check("group them by day, not by week", "contrast");
+        check("those mocks are misleading and hard to maintain", "quality");
+        check("when someone renames a tag the old cache survives", "how it is");
+        check("the fixtures are kept in tests/data/small", "place");
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn the_work_of_the_moment_is_none() {
+        for text in [
+            "yes",
+            "let's do it",
+            "can you fix the failing tests",
+            "what does the parser do with empty files?",
+            "is the cache used anywhere?",
+            "show me the list again",
+            "hang on a sec, I will look",
+            "[Request interrupted by user]",
+            "implement the following plan:",
+            "> the importer should never retry",
+            "```\nthe importer should never retry\n```",
+            "the key is sk-live-4fT9aQ2mZx81Lr5Kc0WbN7, make sure we never log it",
+        ] {
+            assert!(found(&[text]).is_empty(), "{text}");
+        }
+        // What a rule teaches is written, and needs no person.
+        assert!(found(&["From now on, make sure you use pnpm."]).is_empty());
+    }
+
+    #[test]
+    fn sentences_in_a_row_are_one_candidate() {
+        let text =
+            "ok. The importer should never retry. Otherwise the vendor blocks us. Show me the log.";
+        let found = found_in(&said(&[text]));
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            one.sentence,
+            "The importer should never retry. Otherwise the vendor blocks us."
+        );
+        assert_eq!(one.before.as_deref(), Some("ok."));
+        let text =
+            "Reviews are slow because of the size.\n```\ncode\n```\nThe drafts should stay small.";
+        assert_eq!(found_in(&said(&[text])).len(), 2);
+    }
+
+    #[test]
+    fn a_candidate_says_what_it_answers() {
+        let claim = "I also added the commit to the metadata.";
+        let statement = RecordedStatement {
+            claim: Some(claim.into()),
+            ..RecordedStatement::new(Seq(3), "no, remove it, the risk is too big")
+        };
+        assert_eq!(found_in(&[statement])[0].before.as_deref(), Some(claim));
+    }
+
+    #[test]
+    fn a_comment_that_is_quoted_before_an_arrow_is_not_the_persons() {
+        let text =
+            "The cache should never be shared, it is a risk.\n\n-> it should be shared, on purpose";
+        assert_eq!(found(&[text]), [("by design", "it should be shared, on purpose".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_said_again_counts_more() {
+        let texts = [
+            "the totals of the invoice should match the ledger",
+            "the importer should write a report",
+            "please check that the totals of the invoice match the ledger again, they should",
+        ];
+        let found = found_in(&said(&texts));
+        assert_eq!(found.iter().map(|found| found.seq.0).min_by_key(|seq| *seq), Some(1));
+        assert!(
+            found.iter().position(|f| f.seq == Seq(1)) < found.iter().position(|f| f.seq == Seq(2))
+        );
+    }
 }
