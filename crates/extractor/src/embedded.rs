@@ -7,6 +7,7 @@ pub mod asked;
 pub mod candidates;
 pub mod draft;
 pub mod gates;
+mod matter;
 pub mod plain;
 pub mod prose;
 pub mod table;
@@ -18,9 +19,10 @@ use std::collections::HashSet;
 
 use bethink_facts::RecordedStatement;
 use bethink_memdir::{Hash, Name, Scope, Source, header};
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, UnixMicros};
 
 use crate::same::Meaning;
+use matter::settled_by;
 use teach::{TaughtSentence, Teachings, taught_by};
 
 pub use candidates::{Candidate, MAX_CANDIDATES};
@@ -70,6 +72,8 @@ pub enum DropReason {
     Known,
     /// A person removed or refused it.
     Refused,
+    /// Something else was said later on the same matter.
+    Replaced,
     /// The maximum number of topics was written.
     TooMany,
     Gate(No),
@@ -130,7 +134,9 @@ impl<'a> Extractor<'a> {
             strategy: STRATEGY.to_owned(),
             time: draft::time(taught.at),
         };
-        let continued = self.continued(taught, &meaning, &source);
+        self.drop_replaced(taught);
+        let replaced = self.replaced(taught, &source);
+        let continued = replaced.or_else(|| self.continued(taught, &meaning, &source));
         let (name, over, text) = continued.unwrap_or_else(|| self.fresh(taught, &source));
         self.names.insert(name.folded());
         self.new.push(meaning);
@@ -182,7 +188,43 @@ impl<'a> Extractor<'a> {
         if self.is_known(meaning) {
             return Some(DropReason::Known);
         }
+        if self.settled(taught).is_some_and(|known| said_at(known) > Some(taught.at)) {
+            return Some(DropReason::Replaced);
+        }
         (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)
+    }
+
+    /// Returns the topic that an extraction wrote about what the statement settles, too.
+    fn settled(&self, taught: &TaughtSentence<'_>) -> Option<&'a KnownTopic> {
+        let matter = settled_by(taught.sentence)?;
+        self.lookup.known.iter().find(|known| {
+            let head = header::read(&known.text).header;
+            known.scope == Scope::Private
+                && head.source.is_some_and(|source| source.strategy == STRATEGY)
+                && head.description.is_some_and(|said| settled_by(&said).as_ref() == Some(&matter))
+        })
+    }
+
+    /// Drops what this extraction found before on the matter that the statement settles.
+    fn drop_replaced(&mut self, taught: &TaughtSentence<'_>) {
+        let Some(matter) = settled_by(taught.sentence) else { return };
+        let is_on_it = |write: &WrittenTopic| settled_by(&write.sentence).as_ref() == Some(&matter);
+        let (old, kept) = std::mem::take(&mut self.out.writes).into_iter().partition(is_on_it);
+        self.out.writes = kept;
+        for WrittenTopic { name, sentence, seq, over, .. } in old {
+            if over.is_none() {
+                self.names.remove(&name.folded());
+            }
+            self.new.retain(|new| *new != Meaning::of(&sentence));
+            self.out.dropped.push((seq, sentence, DropReason::Replaced));
+        }
+    }
+
+    /// Replaces the statement of a topic on what this one settles, too.
+    fn replaced(&self, taught: &TaughtSentence<'_>, source: &Source) -> Option<WrittenText> {
+        let known = self.settled(taught)?;
+        let text = draft::replaced(&known.text, taught, &known.name, source);
+        Some((known.name.clone(), Some(known.hash), text))
     }
 
     /// Adds the statement to a topic on the same subject, if an extraction wrote one.
@@ -216,4 +258,10 @@ impl<'a> Extractor<'a> {
         let text = draft::topic(taught, &name, source);
         (name, None, text)
     }
+}
+
+/// Returns when the newest statement of a topic was said.
+fn said_at(known: &KnownTopic) -> Option<UnixMicros> {
+    let source = header::read(&known.text).header.source?;
+    draft::parse_time(&source.time)
 }

@@ -239,6 +239,7 @@ fn reason(why: DropReason) -> &'static str {
     match why {
         DropReason::Known => "already known",
         DropReason::Refused => "a person removed it before",
+        DropReason::Replaced => "the user said something else later",
         DropReason::TooMany => "too many statements at once",
         DropReason::Gate(No::Secret) => "it contains a secret",
         DropReason::Gate(No::Hidden) => "it contains invisible characters",
