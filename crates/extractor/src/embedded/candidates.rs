@@ -2,17 +2,19 @@
 //!
 //! They are never part of a prompt: a person, the agent, or the same statement in a second session decides.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use bethink_facts::{RecordedStatement, SaidKind};
 use bethink_memdir::MemoryKind;
 use bethink_transcript::{Seq, UnixMicros};
+use regex::{RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 use super::gates;
 use super::plain::plain;
 use super::prose::{Sentence, sentences};
-use super::table::{Patterns, rule_for};
+use super::table::rule_for;
 use crate::same::Meaning;
 
 /// Maximum number of candidates of one extraction, and of a session.
@@ -23,6 +25,8 @@ const MIN_SCORE: i32 = 1;
 const MAX_BYTES: usize = 600;
 /// Number of the best candidates that are compared with each other.
 const COMPARED: usize = 200;
+/// What is subtracted from the score of a sentence that only announces what follows.
+const OPENING: i32 = 3;
 /// What is added to the score of a statement that rules something out.
 const CORRECTION: i32 = 2;
 /// What is added to the score if the same was said in another message.
@@ -49,7 +53,7 @@ pub struct Candidate {
 
 /// The content of `candidates.toml`, which explains each row.
 #[derive(Debug, Default, Deserialize)]
-struct Cues {
+struct CueTable {
     cues: Vec<Cue>,
 }
 
@@ -58,15 +62,68 @@ struct Cue {
     name: String,
     kind: MemoryKind,
     points: i32,
-    when: Patterns,
+    when: Vec<String>,
     #[serde(default)]
-    but: Patterns,
+    but: Vec<String>,
 }
 
+/// The cues, and all their patterns as one set: a sentence is read once, not once per pattern.
+#[derive(Debug, Default)]
+struct Cues {
+    cues: Vec<Cue>,
+    patterns: RegexSet,
+    /// For each pattern the number of its cue, and whether the pattern must match.
+    owners: Vec<(usize, bool)>,
+}
+
+/// Maximum size of the cache of the set's automaton states, in bytes.
+const CACHE_BYTES: usize = 1 << 20;
+
 /// Parsed at first use. The file is compiled into the program and a test parses it, so this always succeeds.
-static CUES: LazyLock<Cues> = LazyLock::new(|| toml::from_str(SOURCE).unwrap_or_default());
+static CUES: LazyLock<Cues> = LazyLock::new(|| Cues::read(SOURCE).unwrap_or_default());
 
 const SOURCE: &str = include_str!("candidates.toml");
+
+impl Cues {
+    fn read(source: &str) -> Option<Self> {
+        let CueTable { cues } = toml::from_str(source).ok()?;
+        let (mut owners, mut texts) = (Vec::new(), Vec::new());
+        for (at, cue) in cues.iter().enumerate() {
+            let when = cue.when.iter().map(|text| (text, true));
+            for (text, is_wanted) in when.chain(cue.but.iter().map(|text| (text, false))) {
+                owners.push((at, is_wanted));
+                texts.push(as_ascii(text));
+            }
+        }
+        let patterns = RegexSetBuilder::new(texts).dfa_size_limit(CACHE_BYTES).build().ok()?;
+        Some(Self { cues, patterns, owners })
+    }
+
+    /// Returns the cues that match a normalized sentence.
+    fn matching(&'static self, plain: &str) -> impl Iterator<Item = &'static Cue> {
+        let (mut wanted, mut unwanted) = (BTreeSet::new(), BTreeSet::new());
+        for pattern in self.patterns.matches(plain) {
+            match self.owners.get(pattern) {
+                Some((cue, true)) => wanted.insert(*cue),
+                Some((cue, false)) => unwanted.insert(*cue),
+                None => false,
+            };
+        }
+        wanted
+            .into_iter()
+            .filter(move |cue| !unwanted.contains(cue))
+            .filter_map(|cue| self.cues.get(cue))
+    }
+}
+
+/// Lets the classes of a pattern mean ASCII, which is faster; the cues are English.
+fn as_ascii(pattern: &str) -> String {
+    pattern
+        .replace(r"\b", r"(?-u:\b)")
+        .replace(r"\d", "[0-9]")
+        .replace("[\\w", "[a-z0-9_")
+        .replace(r"\w", "[a-z0-9_]")
+}
 
 /// Returns all candidates of these statements, the best first.
 pub fn found_in(said: &[RecordedStatement]) -> Vec<Candidate> {
@@ -172,19 +229,10 @@ fn candidate(said: &RecordedStatement, before: Option<&str>, run: &[Scored<'_>])
 }
 
 fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
-    let none = Scored { sentence, cue: None, score: 0 };
     let plain = plain(sentence.text);
-    if rule_for(&plain).is_some() && gates::unless_asked(&plain).is_none()
-        || gates::never(sentence.text, &plain).is_some()
-    {
-        return none;
-    }
-    let matching =
-        CUES.cues.iter().filter(|cue| cue.when.match_any(&plain) && !cue.but.match_any(&plain));
-    let mut score = 0;
+    let (mut score, mut doubt) = (0, 0);
     let mut best: Option<&Cue> = None;
-    let mut doubt = 0;
-    for cue in matching {
+    for cue in CUES.matching(&plain) {
         score += cue.points.max(0);
         doubt = doubt.min(cue.points);
         if best.is_none_or(|best| cue.points > best.points) {
@@ -192,13 +240,8 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
         }
     }
     score += doubt;
-    match Meaning::of(sentence.text).words.len() {
-        0..3 => score -= 2,
-        3 => score -= 1,
-        _ => {}
-    }
     if sentence.opens() {
-        score -= 3;
+        score -= OPENING;
     }
     if said.kind == SaidKind::Correction {
         score += CORRECTION;
@@ -206,7 +249,22 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
     // Code names bind a sentence to one place of the code.
     let names = sentence.text.split_whitespace().filter(|word| is_code_name(word)).count();
     score -= i32::try_from(names.saturating_sub(1)).unwrap_or_default().min(3);
+    if score >= MIN_SCORE {
+        score -= match Meaning::of(sentence.text).words.len() {
+            0..3 => 2,
+            3 => 1,
+            _ => 0,
+        };
+    }
+    if score >= MIN_SCORE && (is_taught(&plain) || gates::never(sentence.text, &plain).is_some()) {
+        score = 0;
+    }
     Scored { sentence, cue: best, score }
+}
+
+/// Whether a rule writes the sentence to memory, which then needs no decision.
+fn is_taught(plain: &str) -> bool {
+    rule_for(plain).is_some() && gates::unless_asked(plain).is_none()
 }
 
 /// Whether a word is a symbol, such as `getUser`, `get_user` or `get()`.
@@ -233,7 +291,7 @@ mod tests {
 
     #[test]
     fn every_row_is_a_cue() {
-        let cues: Cues = toml::from_str(SOURCE).unwrap();
+        let cues = Cues::read(SOURCE).unwrap();
         assert_eq!(cues.cues.len(), SOURCE.matches("\n[[cues]]\n").count());
         let mut names: Vec<_> = cues.cues.iter().map(|cue| &cue.name).collect();
         names.sort_unstable();

@@ -19,7 +19,11 @@ pub fn name(sentence: &str) -> Name {
     let plain = without_request(&plain).replace("n't", "nt");
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     // A name without the negation would say the opposite.
-    let says = |word: &&str| is_denial(word) || (word.len() > 1 && !is_common(word));
+    let mut is_after_without = false;
+    let says = |word: &&str| {
+        let is_denied = std::mem::replace(&mut is_after_without, *word == "without");
+        is_denied || is_denial(word) || (word.len() > 1 && !is_common(word))
+    };
     let content: Vec<&str> = words.filter(says).take(NAME_WORDS).collect();
     Name::suggest(&if content.is_empty() { plain.clone() } else { content.join(" ") })
 }
@@ -161,6 +165,7 @@ mod tests {
             assert_eq!(name(sentence).as_str(), expect, "{sentence}");
         };
         check("never push to main", "never-push-main");
+        check("Never push to main without asking.", "never-push-main-without-asking");
         check("don't add emojis to commit messages", "dont-add-emojis-commit-messages");
         check("we no longer use npm here, we use bun", "no-longer-use-npm-use-bun");
         check("Please remember: sign every commit.", "sign-commit");

@@ -57,6 +57,7 @@ mod tests {
         check("we release from the stable branch", "we release from main", true);
         check("we release from the stable branch", "merge into main with a squash", false);
         check("use tabs", "use spaces", true);
+        check("keep tabs in generated files", "keep spaces in generated files", false);
         check("use pnpm", "never use yarn", false);
         check("sign every commit", "sign every tag", false);
     }
