@@ -42,6 +42,14 @@ pub(super) fn extraction(text: &str) {
     let _ = extract(&input);
 }
 
+/// Each line is a statement of its own.
+pub(super) fn statements(text: &str) {
+    let said: Vec<RecordedStatement> =
+        (1..).zip(text.lines()).map(|(seq, line)| RecordedStatement::new(Seq(seq), line)).collect();
+    let input = ExtractionInput { said: &said, known: &[], refused: &[], session: "s" };
+    let _ = extract(&input);
+}
+
 /// A short lesson is compared with a long topic, whose lines a person may have removed.
 pub(super) fn comparison(text: &str) {
     let [known, refused, learned, step] = parts(text);
