@@ -322,6 +322,8 @@ mod tests {
         check("what I would do is compare the totals with the ledger", "of the person");
         check("answer each reviewer directly in their thread", "manner");
         check("group them by day, not by week", "contrast");
+        check("please don't touch the vendored code", "hands off");
+        check("we tried a queue for this in spring and dropped it", "experience");
         check("those mocks are misleading and hard to maintain", "quality");
         check("when someone renames a tag the old cache survives", "how it is");
         check("the fixtures are kept in tests/data/small", "place");
@@ -338,6 +340,8 @@ mod tests {
             "is the cache used anywhere?",
             "show me the list again",
             "hang on a sec, I will look",
+            "let me check that on my machine first",
+            "I get a TypeError when I click on save",
             "[Request interrupted by user]",
             "implement the following plan:",
             "> the importer should never retry",
