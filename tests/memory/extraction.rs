@@ -57,6 +57,38 @@ fn a_session_teaches_and_the_next_one_is_reminded() {
 }
 
 #[test]
+fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
+    let desk = Desk::new();
+    let line = |role: &str, uuid: &str, content: Value| {
+        json!({
+            "type": role,
+            "uuid": uuid,
+            "cwd": desk.project(),
+            "sessionId": "5b6a0f0e-0000-4000-8000-000000000001",
+            "timestamp": "2026-03-02T10:00:00.123456Z",
+            "message": { "role": role, "content": content },
+        })
+        .to_string()
+    };
+    let refusal = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n\
+        never push to main without asking me";
+    let call = json!([{ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } }]);
+    let result = json!([{ "type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": refusal }]);
+    let lines = [
+        line("user", "u1", json!(TAUGHT)),
+        line("assistant", "a1", call),
+        line("user", "u2", result),
+    ];
+    let file = desk.daemon.home.path().join("recorded.jsonl");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    desk.daemon.client().post("/v1/import", &json!({ "path": file })).ok();
+    let text = desk.learns(NAME);
+    assert!(text.contains("said so on 2026-03-02") && text.contains("10:00:00.123456Z"), "{text}");
+    // The recording ends in the turn in which the person refused a call.
+    assert!(desk.learns("never-push-main-without-asking").contains("never push to main"));
+}
+
+#[test]
 fn what_is_deleted_is_not_learnt_again_and_what_is_forgotten_can_be_restored() {
     let desk = Desk::new();
     let (first, second) = (desk.session(), desk.session());
@@ -70,7 +102,7 @@ fn what_is_deleted_is_not_learnt_again_and_what_is_forgotten_can_be_restored() {
     assert_eq!(desk.names(), [""; 0]);
 
     desk.teach(&second, "Never push to main without asking.");
-    let name = "push-main-without";
+    let name = "never-push-main-without-asking";
     desk.learns(name);
     let shown = desk.forget(&second, true);
     assert_eq!(

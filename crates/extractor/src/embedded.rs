@@ -4,8 +4,10 @@
 //! source can be checked.
 
 pub mod asked;
+pub mod candidates;
 pub mod draft;
 pub mod gates;
+mod matter;
 pub mod plain;
 pub mod prose;
 pub mod table;
@@ -17,11 +19,13 @@ use std::collections::HashSet;
 
 use bethink_facts::RecordedStatement;
 use bethink_memdir::{Hash, Name, Scope, Source, header};
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, UnixMicros};
 
 use crate::same::Meaning;
+use matter::settled_by;
 use teach::{TaughtSentence, Teachings, taught_by};
 
+pub use candidates::{Candidate, MAX_CANDIDATES};
 pub use draft::STRATEGY;
 pub use gates::No;
 
@@ -46,8 +50,6 @@ pub struct ExtractionInput<'a> {
     /// Statements that a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
-    /// The current time in RFC 3339 format.
-    pub time: &'a str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +72,8 @@ pub enum DropReason {
     Known,
     /// A person removed or refused it.
     Refused,
+    /// Something else was said later on the same matter.
+    Replaced,
     /// The maximum number of topics was written.
     TooMany,
     Gate(No),
@@ -79,6 +83,8 @@ pub enum DropReason {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extraction {
     pub writes: Vec<WrittenTopic>,
+    /// Statements that a person or the agent may keep, the best first; at most [`MAX_CANDIDATES`].
+    pub candidates: Vec<Candidate>,
     pub dropped: Vec<(Seq, String, DropReason)>,
     /// The user's requests to forget something.
     pub forget: Vec<(Seq, String)>,
@@ -94,6 +100,7 @@ pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     for taught in &taught {
         extractor.take(taught);
     }
+    extractor.out.candidates = extractor.candidates();
     extractor.out.forget = forget.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
     extractor.out
 }
@@ -125,9 +132,11 @@ impl<'a> Extractor<'a> {
             session: self.lookup.session.to_owned(),
             messages: vec![taught.seq.0.to_string()],
             strategy: STRATEGY.to_owned(),
-            time: self.lookup.time.to_owned(),
+            time: draft::time(taught.at),
         };
-        let continued = self.continued(taught, &meaning, &source);
+        self.drop_replaced(taught);
+        let replaced = self.replaced(taught, &source);
+        let continued = replaced.or_else(|| self.continued(taught, &meaning, &source));
         let (name, over, text) = continued.unwrap_or_else(|| self.fresh(taught, &source));
         self.names.insert(name.folded());
         self.new.push(meaning);
@@ -136,20 +145,86 @@ impl<'a> Extractor<'a> {
         self.out.writes.push(WrittenTopic { name, over, text, sentence, seq, rule });
     }
 
-    fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
-        // An explicit request is accepted even if a person removed the statement before: the user changed their mind.
-        if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
-            return Some(DropReason::Refused);
+    /// Returns the best candidates that are neither known nor refused.
+    fn candidates(&self) -> Vec<Candidate> {
+        let mut kept = Vec::new();
+        let mut meanings: Vec<Meaning> = Vec::new();
+        for candidate in candidates::found_in(self.lookup.said) {
+            let meaning = Meaning::of(&candidate.sentence);
+            if kept.len() == MAX_CANDIDATES {
+                break;
+            }
+            if self.is_refused(&meaning)
+                || self.is_known(&meaning)
+                || meanings.iter().any(|other| meaning.same(other))
+            {
+                continue;
+            }
+            meanings.push(meaning);
+            kept.push(candidate);
         }
+        kept
+    }
+
+    fn is_refused(&self, meaning: &Meaning) -> bool {
+        self.lookup.refused.iter().any(|refused| meaning.same(refused))
+    }
+
+    /// Whether a topic or this extraction already says it.
+    fn is_known(&self, meaning: &Meaning) -> bool {
         let says_it = |known: &KnownTopic| {
             let topic = header::read(&known.text);
             let described = topic.header.description.unwrap_or_default();
             meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
         };
-        if self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it) {
+        self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it)
+    }
+
+    fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
+        // An explicit request is accepted even if a person removed the statement before: the user changed their mind.
+        if !taught.asked && self.is_refused(meaning) {
+            return Some(DropReason::Refused);
+        }
+        if self.is_known(meaning) {
             return Some(DropReason::Known);
         }
+        if self.settled(taught).is_some_and(|known| said_at(known) > Some(taught.at)) {
+            return Some(DropReason::Replaced);
+        }
         (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)
+    }
+
+    /// Returns the topic that an extraction wrote about what the statement settles, too.
+    fn settled(&self, taught: &TaughtSentence<'_>) -> Option<&'a KnownTopic> {
+        let matter = settled_by(taught.sentence)?;
+        self.lookup.known.iter().find(|known| {
+            let head = header::read(&known.text).header;
+            known.scope == Scope::Private
+                && head.source.is_some_and(|source| source.strategy == STRATEGY)
+                && head.description.is_some_and(|said| settled_by(&said).as_ref() == Some(&matter))
+        })
+    }
+
+    /// Drops what this extraction found before on the matter that the statement settles.
+    fn drop_replaced(&mut self, taught: &TaughtSentence<'_>) {
+        let Some(matter) = settled_by(taught.sentence) else { return };
+        let is_on_it = |write: &WrittenTopic| settled_by(&write.sentence).as_ref() == Some(&matter);
+        let (old, kept) = std::mem::take(&mut self.out.writes).into_iter().partition(is_on_it);
+        self.out.writes = kept;
+        for WrittenTopic { name, sentence, seq, over, .. } in old {
+            if over.is_none() {
+                self.names.remove(&name.folded());
+            }
+            self.new.retain(|new| *new != Meaning::of(&sentence));
+            self.out.dropped.push((seq, sentence, DropReason::Replaced));
+        }
+    }
+
+    /// Replaces the statement of a topic on what this one settles, too.
+    fn replaced(&self, taught: &TaughtSentence<'_>, source: &Source) -> Option<WrittenText> {
+        let known = self.settled(taught)?;
+        let text = draft::replaced(&known.text, taught, &known.name, source);
+        Some((known.name.clone(), Some(known.hash), text))
     }
 
     /// Adds the statement to a topic on the same subject, if an extraction wrote one.
@@ -183,4 +258,10 @@ impl<'a> Extractor<'a> {
         let text = draft::topic(taught, &name, source);
         (name, None, text)
     }
+}
+
+/// Returns when the newest statement of a topic was said.
+fn said_at(known: &KnownTopic) -> Option<UnixMicros> {
+    let source = header::read(&known.text).header.source?;
+    draft::parse_time(&source.time)
 }

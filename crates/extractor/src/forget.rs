@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use bethink_memdir::header;
 
+use crate::embedded::draft::is_frame;
+
 /// A change of a topic by the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicStep {
@@ -48,7 +50,8 @@ pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     }
 }
 
-/// Returns the lines of the body that the session added and that still exist.
+/// Returns the lines of the body that the session added and that still exist, without the lines that explain a statement:
+/// those of two sessions are equal.
 fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
     let mut brought: HashSet<&str> = HashSet::new();
     for step in steps {
@@ -62,22 +65,23 @@ fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
 }
 
 fn body_lines(text: &str) -> Vec<&str> {
-    header::read(text).body.lines().filter(|line| !line.trim().is_empty()).collect()
+    let lines = header::read(text).body.lines();
+    lines.filter(|line| !line.trim().is_empty() && !is_frame(line)).collect()
 }
 
-/// Removes lines from the body, and the blank lines that remain after them.
+/// Removes lines from the body, the lines that explain them, and the blank lines that remain after them.
 fn without(now: &str, lines: &[String]) -> String {
     let gone: HashSet<&str> = lines.iter().map(String::as_str).collect();
     let body = header::read(now).body;
     let head = now.get(..now.len() - body.len()).unwrap_or_default();
     let mut out = String::from(head);
-    let mut was_empty = true;
+    let (mut was_empty, mut is_after_gone) = (true, false);
     for line in body.split_inclusive('\n') {
         let plain = line.trim_end_matches(['\n', '\r']);
         let is_empty = plain.trim().is_empty();
-        if gone.contains(plain)
-            || (is_empty && was_empty && !out.is_empty() && out.len() > head.len())
-        {
+        let is_gone = gone.contains(plain) || (is_after_gone && is_frame(plain));
+        is_after_gone = is_gone || (is_after_gone && is_empty);
+        if is_gone || (is_empty && was_empty && !out.is_empty() && out.len() > head.len()) {
             continue;
         }
         out.push_str(line);
@@ -140,5 +144,20 @@ mod tests {
         assert_eq!(forget(&now, &steps), ForgetOutcome::Removed { lines: vec!["two".to_owned()] });
         assert_eq!(forget(&topic("all new\n"), &steps), ForgetOutcome::Nothing);
         assert_eq!(forget(&topic("x\n"), &[]), ForgetOutcome::Nothing);
+    }
+
+    #[test]
+    fn what_explains_another_sessions_statement_stays() {
+        let frame = "The user said so on 2026-05-04. How to apply: follow it.";
+        let first = format!("> one\n\n{frame}\n");
+        let both = format!("{first}\n> two\n\n{frame}\n");
+        let ForgetOutcome::Cut { text, lines, .. } = forget(&topic(&both), &[step(None, &first)])
+        else {
+            panic!("{both}")
+        };
+        assert_eq!(
+            (text, &lines[..]),
+            (topic(&format!("> two\n\n{frame}\n")), &["> one".to_owned()][..])
+        );
     }
 }

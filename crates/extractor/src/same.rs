@@ -82,6 +82,11 @@ fn terms(text: &str) -> impl Iterator<Item = String> {
     terms.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
+/// Whether a word denies; apostrophes may be missing.
+pub(crate) fn is_denial(word: &str) -> bool {
+    DENIALS.contains(word) || DENIALS.iter().any(|denial| denial.replace(['\'', '’'], "") == word)
+}
+
 /// Whether a word occurs in statements of any subject.
 pub(crate) fn is_common(word: &str) -> bool {
     terms(word).all(|term| IN_EVERY.contains(&term))

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bethink_memdir::header;
 
+use crate::embedded::draft::is_frame;
 use crate::same::Meaning;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +77,6 @@ pub fn statements(text: &str) -> Vec<String> {
 
 fn plain(line: &str) -> &str {
     line.trim().trim_start_matches(['>', '-', '*', '#', ' '])
-}
-
-/// Whether the line only explains a statement.
-fn is_frame(line: &str) -> bool {
-    line.starts_with("The user said so on ") || line.starts_with("How to apply:")
 }
 
 #[cfg(test)]

@@ -22,7 +22,9 @@ pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &s
     let mut failed: HashSet<ToolUseId> = HashSet::new();
     for block in messages.into_iter().flat_map(|message| &message.blocks) {
         match &block.kind {
-            BlockKind::ToolUse { id, .. } if may_write(block.input(), dir) => {
+            BlockKind::ToolUse { id, name }
+                if may_write(block.input(), dir) || is_memory_tool(name, block.input()) =>
+            {
                 calls.insert(id.clone());
             }
             BlockKind::ToolResult { tool_use_id, is_error: true } => {
@@ -34,14 +36,40 @@ pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &s
     calls.difference(&failed).next().is_some()
 }
 
-/// Whether a call's arguments contain a file in `dir` and a text to write to it.
+/// Commands of Anthropic's memory tool that change a file.
+const MEMORY_COMMANDS: [&str; 5] = ["create", "str_replace", "insert", "delete", "rename"];
+
+/// Whether a call writes memory through a tool for it: bethink's `remember`, or a tool called `memory`. A client puts the
+/// server's name before the tool's.
+fn is_memory_tool(name: &str, input: &str) -> bool {
+    let own = name.rsplit("__").next().unwrap_or(name);
+    let own = own.strip_prefix("bethink_").unwrap_or(own);
+    match own {
+        "remember" => true,
+        "memory" => serde_json::from_str::<Map<String, Value>>(input).is_ok_and(|arguments| {
+            let command = arguments.get("command").and_then(Value::as_str);
+            command.is_some_and(|command| MEMORY_COMMANDS.contains(&command))
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a path is in the directory in which Claude Code keeps its own memory of a project.
+fn is_auto_memory(path: &str) -> bool {
+    let inner = path.split_once("/.claude/projects/").map(|(_, inner)| inner);
+    inner.and_then(|inner| inner.split('/').nth(1)) == Some("memory")
+}
+
+/// Whether a call's arguments contain a file in `dir`, or in Claude Code's own memory, and a text to write to it.
 pub fn may_write(input: &str, dir: &str) -> bool {
-    if !input.contains(dir) {
+    if !input.contains(dir) && !input.contains("/.claude/projects/") {
         return false;
     }
     let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(input) else { return false };
     let text = |name: &&str| arguments.get(*name).and_then(Value::as_str);
-    let is_inside = |path: &str| path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+    let is_inside = |path: &str| {
+        path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/')) || is_auto_memory(path)
+    };
     let names_file = PATH.iter().filter_map(text).any(is_inside);
     let has_text = TEXT.split(' ').any(|name| arguments.contains_key(name));
     let command = COMMAND
@@ -76,6 +104,29 @@ mod tests {
         check(&json!({ "command": "cat /m/a.md" }), false);
         check(&json!({ "command": "echo x > /tmp/y" }), false);
         assert!(!may_write("/m", "/m"));
+    }
+
+    #[test]
+    fn a_tool_for_memory_writes_memory() {
+        let check = |name: &str, input: &Value, expect: bool| {
+            assert_eq!(is_memory_tool(name, &input.to_string()), expect, "{name} {input}");
+        };
+        check("mcp__bethink__remember", &json!({ "text": "x" }), true);
+        check("remember", &json!({ "text": "x" }), true);
+        check("memory", &json!({ "command": "create", "path": "/memories/a.md" }), true);
+        check("mcp__bethink__memory", &json!({ "command": "insert" }), true);
+        check("memory", &json!({ "command": "view", "path": "/memories" }), false);
+        check("mcp__bethink__recall", &json!({ "query": "x" }), false);
+        check("Write", &json!({ "file_path": "/x" }), false);
+    }
+
+    #[test]
+    fn claude_codes_own_memory_counts() {
+        let path = "/home/a/.claude/projects/-home-a-repo/memory/topic.md";
+        check(&json!({ "file_path": path, "content": "x" }), true);
+        check(&json!({ "file_path": path }), false);
+        let log = "/home/a/.claude/projects/-home-a-repo/session.jsonl";
+        check(&json!({ "file_path": log, "content": "x" }), false);
     }
 
     #[test]

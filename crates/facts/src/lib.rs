@@ -100,7 +100,7 @@ impl Facts {
     }
 
     fn observe_user(&mut self, message: &Message) {
-        let seq = message.seq;
+        let (seq, at) = (message.seq, message.created_at);
         for block in &message.blocks {
             match &block.kind {
                 BlockKind::Text => {
@@ -111,9 +111,8 @@ impl Facts {
                         continue;
                     }
                     self.client.user_text(&text, seq);
-                    let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
-                    match said::by_user(seq, &text, before) {
-                        Some(said) => self.user_said(said, &text),
+                    match said::by_user(seq, &text, self.said_before(seq)) {
+                        Some(said) => self.user_said(RecordedStatement { at, ..said }, &text),
                         None => self.names.observe(&text, seq, Voice::Seen),
                     }
                 }
@@ -125,14 +124,19 @@ impl Facts {
                     }
                     self.tools.result(tool_use_id, *is_error, &text, seq);
                     self.client.result(tool_use_id, *is_error, block, seq);
-                    if let Some(said) = said::in_result(seq, &text) {
+                    if let Some(said) = said::in_result(seq, &text, self.said_before(seq)) {
                         let words = said.text.clone();
-                        self.user_said(said, &words);
+                        self.user_said(RecordedStatement { at, ..said }, &words);
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Returns what the assistant said just before a message.
+    fn said_before(&self, seq: Seq) -> Option<&RecordedStatement> {
+        self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2)
     }
 
     fn report(&mut self, seq: Seq, text: &str, task: Arc<str>) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bethink_transcript::text::{self, shorten, shorten_at_word};
-use bethink_transcript::{Seq, typed};
+use bethink_transcript::{Seq, UnixMicros, typed};
 
 use crate::choice;
 use crate::prose::passages;
@@ -29,8 +29,12 @@ pub struct RecordedStatement {
     pub seq: Seq,
     pub text: Arc<str>,
     pub kind: SaidKind,
+    /// When it was said.
+    pub at: UnixMicros,
     /// The question that this answers.
     pub question: Option<Arc<str>>,
+    /// The last sentence of the assistant before it.
+    pub claim: Option<Arc<str>>,
     /// Whether the assistant ended a turn with it.
     pub ends_turn: bool,
 }
@@ -84,6 +88,7 @@ pub(crate) fn by_user(
         return Some(RecordedStatement::new(seq, &handed_over(words)).of(kind));
     }
     let mut said = RecordedStatement::new(seq, &without_middle(words, USER_BYTES)).of(kind);
+    said.claim = before.and_then(|said| claim(&said.text));
     if words.len() <= REPLY_BYTES {
         said.question = before.and_then(|offer| question(&offer.text, words));
         if said.question.is_some() && said.kind == SaidKind::Ask && !words.ends_with('?') {
@@ -94,8 +99,15 @@ pub(crate) fn by_user(
 }
 
 /// Returns the user's words in a tool result: why they rejected the call, or what they chose.
-pub(crate) fn in_result(seq: Seq, text: &str) -> Option<RecordedStatement> {
-    let said = |words| RecordedStatement::new(seq, &without_middle(words, USER_BYTES));
+pub(crate) fn in_result(
+    seq: Seq,
+    text: &str,
+    before: Option<&RecordedStatement>,
+) -> Option<RecordedStatement> {
+    let said = |words| RecordedStatement {
+        claim: before.and_then(|said| claim(&said.text)),
+        ..RecordedStatement::new(seq, &without_middle(words, USER_BYTES))
+    };
     if text.starts_with("The user doesn't want to proceed")
         && let Some((_, words)) = text.split_once(REFUSED)
     {
@@ -214,6 +226,13 @@ fn question(text: &str, reply: &str) -> Option<Arc<str>> {
     })
 }
 
+/// Returns the last sentence of a text, without code and tables.
+fn claim(text: &str) -> Option<Arc<str>> {
+    let passages = passages(text);
+    let mut last = passages.iter().rev().filter(|p| !p.is_code && !p.text.starts_with('|'));
+    last.next().map(|passage| shorten(passage.text, QUESTION_BYTES).into())
+}
+
 /// Returns the text, or only its beginning and end if it is longer than `bytes`.
 pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
@@ -273,6 +292,14 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_keeps_what_the_assistant_said_last() {
+        let before = RecordedStatement::new(Seq(1), "I did it. I also added a cache.\n```\nx\n```");
+        let said = by_user(Seq(2), "no, remove it again", Some(&before)).unwrap();
+        assert_eq!(said.claim.as_deref(), Some("I also added a cache."));
+        assert_eq!(by_user(Seq(2), "remove it", None).unwrap().claim, None);
+    }
+
+    #[test]
     fn corrections_differ_from_requests() {
         let check =
             |text: &str, kind: SaidKind| assert_eq!(said(text, None).unwrap().0, kind, "{text}");
@@ -307,11 +334,11 @@ mod tests {
     #[test]
     fn the_user_speaks_in_rejections_and_answers() {
         let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse the helper";
-        let found = in_result(Seq(3), refused).unwrap();
+        let found = in_result(Seq(3), refused, None).unwrap();
         assert_eq!((found.kind, &*found.text), (SaidKind::Correction, "use the helper"));
         let answered = "User has answered your questions: \"Where?\"=\"Apart\". You can now continue with the user's answers in mind.";
-        assert_eq!(&*in_result(Seq(3), answered).unwrap().text, "\"Where?\"=\"Apart\"");
-        assert_eq!(in_result(Seq(3), "ok"), None);
-        assert_eq!(in_result(Seq(3), &"x".repeat(10_000)), None);
+        assert_eq!(&*in_result(Seq(3), answered, None).unwrap().text, "\"Where?\"=\"Apart\"");
+        assert_eq!(in_result(Seq(3), "ok", None), None);
+        assert_eq!(in_result(Seq(3), &"x".repeat(10_000), None), None);
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::loaded::LoadedSession;
-use crate::service::SessionService;
+use crate::service::{SessionEvent, SessionService};
 
 /// The part of a stored compaction that is not in separate columns.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -97,6 +97,11 @@ impl SessionService {
             created_at: self.cx.now(),
             undone_at: None,
         })
+    }
+
+    /// Tells the listeners that a file was imported as this session.
+    pub fn announce_import(&self, session: SessionId) {
+        self.tell(&SessionEvent::Imported { session });
     }
 
     /// Stores a compaction that the client made: prompts show the messages from `kept_from` on after its summary. It was made

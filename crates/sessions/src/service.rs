@@ -53,6 +53,10 @@ pub enum SessionEvent<'a> {
     Deleted {
         session: SessionId,
     },
+    /// A file was imported as this session.
+    Imported {
+        session: SessionId,
+    },
 }
 
 /// The future that a port returns.

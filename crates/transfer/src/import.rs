@@ -301,7 +301,9 @@ impl TransferService {
                 None => Ok(()),
             }
         };
-        try_join3(settled, compacted, self.search.index_later(&sessions)).await.map(drop)
+        try_join3(settled, compacted, self.search.index_later(&sessions)).await?;
+        self.sessions.announce_import(session);
+        Ok(())
     }
 
     async fn remove_leftovers(&self, session: SessionId) -> Result<()> {

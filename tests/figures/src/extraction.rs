@@ -1,5 +1,5 @@
-//! Reports what the embedded extraction would write after recorded sessions. Every memory is a row for a person to
-//! read. The program checks that each one occurs literally in the user's message.
+//! Reports what the embedded extraction would write after recorded sessions. Every memory and every candidate is a row for
+//! a person to read. The program checks that each one occurs literally in the user's message.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::recording;
 use crate::table::{Goal, Row};
 
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
-    let (mut statements, mut written, mut traced) = (0, 0, 0);
+    let (mut statements, mut written, mut candidates, mut traced) = (0, 0, 0, 0);
     let mut rows = Vec::new();
     for file in files {
         let said = statements_of(file);
@@ -22,18 +22,23 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
             known: &[],
             refused: &[],
             session: "recorded",
-            time: "2026-01-01T00:00:00Z",
         });
         statements += said.len();
         written += found.writes.len();
-        traced += found.writes.iter().filter(|w| stands(&said, w.seq, &w.sentence)).count();
+        candidates += found.candidates.len();
+        let own = found.writes.iter().map(|w| (w.seq, &w.sentence));
+        let own = own.chain(found.candidates.iter().map(|c| (c.seq, &c.sentence)));
+        traced += own.filter(|(seq, sentence)| stands(&said, *seq, sentence)).count();
         rows.extend(shown(file, &found));
     }
-    let share = if written == 0 { 1.0 } else { traced as f64 / written as f64 };
+    let found = written + candidates;
+    let share = if found == 0 { 1.0 } else { traced as f64 / found as f64 };
     rows.extend([
         Row::new("statements of users looked at", statements as f64, "", Goal::None),
         Row::new("memories from them, embedded", written as f64, "", Goal::None)
             .detail("the rows above, to be judged by reading"),
+        Row::new("candidates from them", candidates as f64, "", Goal::None)
+            .detail("at most five a session, the best first"),
         Row::new("of them in the user's own words", share, "", Goal::AtLeast(1.0)),
     ]);
     rows
@@ -66,8 +71,11 @@ fn shown(file: &Path, found: &Extraction) -> Vec<Row> {
     let written = found.writes.iter();
     let written = written
         .map(|w| row(format!("memory {} ({}) of message: {}", w.name, w.rule, w.sentence), w.seq));
+    let candidates = found.candidates.iter().map(|c| {
+        row(format!("candidate, {} points ({}) of message: {}", c.score, c.rule, c.sentence), c.seq)
+    });
     let dropped = found.dropped.iter();
     let dropped = dropped
         .map(|(seq, text, why)| row(format!("not written, {why:?}, of message: {text}"), *seq));
-    written.chain(dropped).collect()
+    written.chain(candidates).chain(dropped).collect()
 }

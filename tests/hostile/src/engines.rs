@@ -35,6 +35,7 @@ pub const ENGINES: &[TextEngine] = &[
     of("days: dates", prompts::dates),
     of("dream: plan", memory::dream),
     of("extractor: rules", memory::extraction),
+    of("extractor: many statements", memory::statements),
     of("extractor: comparison with topics", memory::comparison),
     of("extractor: a model's calls", memory::desk),
     of("facts: messages", sessions::facts),

@@ -2,11 +2,11 @@
 
 use bethink_memdir::header::{self, Header, HeaderChange, Unchangeable};
 use bethink_memdir::{Name, Source};
-use bethink_transcript::text;
+use bethink_transcript::{UnixMicros, text};
 
 use super::plain::plain;
 use super::teach::TaughtSentence;
-use crate::same::is_common;
+use crate::same::{is_common, is_denial};
 
 /// The strategy's name in its topics.
 pub const STRATEGY: &str = "embedded";
@@ -16,10 +16,55 @@ const DESCRIPTION_CHARS: usize = 120;
 
 pub fn name(sentence: &str) -> Name {
     let plain = plain(sentence);
+    let plain = without_request(&plain).replace("n't", "nt");
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let content: Vec<&str> =
-        words.filter(|word| word.len() > 1 && !is_common(word)).take(NAME_WORDS).collect();
+    // A name without the negation would say the opposite.
+    let mut is_after_without = false;
+    let says = |word: &&str| {
+        let is_denied = std::mem::replace(&mut is_after_without, *word == "without");
+        is_denied || is_denial(word) || (word.len() > 1 && !is_common(word))
+    };
+    let content: Vec<&str> = words.filter(says).take(NAME_WORDS).collect();
     Name::suggest(&if content.is_empty() { plain.clone() } else { content.join(" ") })
+}
+
+/// Returns a statement without the words that only ask to remember it.
+pub fn without_request(sentence: &str) -> &str {
+    const REQUESTS: [&str; 11] = [
+        "remember",
+        "memorize",
+        "memorise",
+        "keep in mind",
+        "for future reference",
+        "for the future",
+        "for later",
+        "note down",
+        "note to self",
+        "don't forget",
+        "do not forget",
+    ];
+    let first = without_start(sentence, &["please", "ok", "okay", "also", "and", "so"]);
+    let Some(rest) = without_word(first, &REQUESTS) else { return sentence };
+    let rest = without_start(rest, &["for the future", "for later", "this", "that"]);
+    if rest.chars().any(char::is_alphanumeric) { rest } else { sentence }
+}
+
+/// Removes these words from the beginning, as often as they occur, and the marks after them.
+fn without_start<'a>(text: &'a str, words: &[&str]) -> &'a str {
+    let mut rest = text.trim_start();
+    while let Some(shorter) = without_word(rest, words) {
+        rest = shorter;
+    }
+    rest
+}
+
+fn without_word<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
+    words.iter().find_map(|word| {
+        let start = text.get(..word.len())?;
+        let rest = &text[word.len()..];
+        let is_word = start.eq_ignore_ascii_case(word) && !rest.starts_with(char::is_alphanumeric);
+        is_word.then(|| rest.trim_start_matches([' ', ',', ':', '-', '.']))
+    })
 }
 
 pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
@@ -34,6 +79,22 @@ pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> Strin
     let day = day(&source.time);
     let (said, how) = (quoted(taught.sentence), taught.lesson.apply());
     header::write(&head, &format!("{said}\n\nThe user said so on {day}. How to apply: {how}\n"))
+}
+
+/// Writes a topic whose statement this one replaces. Lines of a person stay below it.
+pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
+    let old = header::read(known);
+    let new = topic(taught, name, source).trim_end().to_owned();
+    let earlier = old.header.description.map(|said| {
+        let day = old.header.source.map(|source| format!(" on {}", day(&source.time)));
+        format!(" Until then, this was right, as said{}: {said}", day.unwrap_or_default())
+    });
+    let is_kept = |line: &&str| !line.starts_with('>') && !is_frame(line);
+    let own: Vec<&str> = old.body.lines().filter(is_kept).collect();
+    let own = own.join("\n");
+    let own = own.trim();
+    let own = if own.is_empty() { String::new() } else { format!("\n{own}\n") };
+    format!("{new}{}\n{own}", earlier.unwrap_or_default())
 }
 
 /// Adds a newer statement to an existing topic. No text of the topic is removed.
@@ -63,9 +124,9 @@ pub fn continued(
     Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
 }
 
-/// Shortens a sentence to one line.
+/// Shortens a sentence to one line, without the words that ask to remember it.
 pub fn description(sentence: &str) -> String {
-    text::shorten_at_word(&text::one_line(sentence), DESCRIPTION_CHARS)
+    text::shorten_at_word(&text::one_line(without_request(sentence)), DESCRIPTION_CHARS)
 }
 
 fn quoted(sentence: &str) -> String {
@@ -73,7 +134,53 @@ fn quoted(sentence: &str) -> String {
     lines.join("\n")
 }
 
+/// Whether a line of a topic only explains the statement before it.
+pub fn is_frame(line: &str) -> bool {
+    line.starts_with("The user said so on ") || line.starts_with("How to apply:")
+}
+
+/// Formats a time as RFC 3339.
+pub fn time(at: UnixMicros) -> String {
+    jiff::Timestamp::from_microsecond(at.0).map_or_else(|_| String::new(), |time| time.to_string())
+}
+
+/// Parses a time in RFC 3339 format.
+pub fn parse_time(time: &str) -> Option<UnixMicros> {
+    let time: jiff::Timestamp = time.parse().ok()?;
+    Some(UnixMicros(time.as_microsecond()))
+}
+
 /// Returns the day of an RFC 3339 time.
 fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_keeps_the_negation() {
+        let check = |sentence: &str, expect: &str| {
+            assert_eq!(name(sentence).as_str(), expect, "{sentence}");
+        };
+        check("never push to main", "never-push-main");
+        check("Never push to main without asking.", "never-push-main-without-asking");
+        check("don't add emojis to commit messages", "dont-add-emojis-commit-messages");
+        check("we no longer use npm here, we use bun", "no-longer-use-npm-use-bun");
+        check("Please remember: sign every commit.", "sign-commit");
+        check("I'm a data scientist", "data-scientist");
+        check("from now on, use pnpm for installs", "use-pnpm-installs");
+    }
+
+    #[test]
+    fn a_description_leaves_out_the_request() {
+        let check = |sentence: &str, expect: &str| assert_eq!(description(sentence), expect);
+        check("please remember: the vendor closes at five", "the vendor closes at five");
+        check("Remember that the importer runs twice.", "the importer runs twice.");
+        check("Remember: don't push to main", "don't push to main");
+        check("Keep in mind for the future that it is slow", "it is slow");
+        check("Never push to main.", "Never push to main.");
+        check("remember", "remember");
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use bethink_memdir::MemoryKind;
-use regex::{RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 /// Maximum size of the cache of a pattern's automaton states, in bytes. The library's default of 2 MiB per pattern and
@@ -27,6 +27,21 @@ pub(super) struct Table {
     pub(super) filler_phrases: Vec<String>,
     apply: BTreeMap<Lesson, String>,
     rules: Vec<TeachRule>,
+    pub(super) matters: Vec<MatterPattern>,
+}
+
+/// A matter on which only one statement can be right at a time.
+#[derive(Debug, Deserialize)]
+pub(super) struct MatterPattern {
+    pub(super) name: String,
+    #[serde(deserialize_with = "pattern")]
+    pub(super) when: Regex,
+}
+
+fn pattern<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let built = RegexBuilder::new(&text).dfa_size_limit(CACHE_BYTES).build();
+    built.map_err(serde::de::Error::custom)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -144,6 +159,7 @@ mod tests {
     fn every_row_is_a_rule() {
         let table = read(SOURCE).unwrap();
         assert_eq!(table.rules.len(), SOURCE.matches("\n[[rules]]\n").count());
+        assert_eq!(table.matters.len(), SOURCE.matches("\n[[matters]]\n").count());
         assert_eq!(table.apply.len(), Lesson::Asked as usize + 1);
         let mut names: Vec<_> = table.rules.iter().map(|rule| &rule.name).collect();
         names.sort_unstable();

@@ -1,7 +1,7 @@
 //! Finds the lessons in the user's statements: sentences that teach something, and requests about other sentences.
 
 use bethink_facts::{RecordedStatement, SaidKind};
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, UnixMicros};
 
 use super::asked::{MemoryRequestKind, memory_request};
 use super::gates::{self, No};
@@ -16,6 +16,8 @@ const MAX_SENTENCES: usize = 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaughtSentence<'a> {
     pub seq: Seq,
+    /// When it was said.
+    pub at: UnixMicros,
     /// The exact text in the message.
     pub sentence: &'a str,
     pub lesson: Lesson,
@@ -143,8 +145,8 @@ impl<'a> StatementReader<'_, 'a> {
     }
 
     fn push(&mut self, sentence: Sentence<'a>, lesson: Lesson, rule: &'static str, asked: bool) {
-        let taught =
-            TaughtSentence { seq: self.said.seq, sentence: sentence.text, lesson, rule, asked };
+        let RecordedStatement { seq, at, .. } = *self.said;
+        let taught = TaughtSentence { seq, at, sentence: sentence.text, lesson, rule, asked };
         // "Remember that" may follow a sentence that was already accepted.
         let double = |known: &&mut TaughtSentence<'_>| {
             known.seq == taught.seq && known.sentence == taught.sentence

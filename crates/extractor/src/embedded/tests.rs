@@ -9,12 +9,13 @@ use super::*;
 mod sentences;
 mod wrappers;
 
-const TIME: &str = "2026-11-22T10:00:00Z";
+/// 2026-11-22T10:00:00Z.
+const TIME: UnixMicros = UnixMicros(1_795_341_600_000_000);
 
 fn message(seq: u64, role: &str, content: &Value) -> Message {
     let raw = json!({ "role": role, "content": content }).to_string();
     let id = MessageId::new(&format!("m{seq}")).unwrap();
-    let meta = MessageMeta { seq: Seq(seq), id, created_at: UnixMicros(0) };
+    let meta = MessageMeta { seq: Seq(seq), id, created_at: TIME };
     Message::parse(meta, raw.into_bytes().into(), MessageSource::Client).unwrap()
 }
 
@@ -32,7 +33,7 @@ fn lookup<'a>(
     known: &'a [KnownTopic],
     refused: &'a [Meaning],
 ) -> ExtractionInput<'a> {
-    ExtractionInput { said, known, refused, session: "s1", time: TIME }
+    ExtractionInput { said, known, refused, session: "s1" }
 }
 
 fn known(name: &Name, text: &str, scope: Scope) -> KnownTopic {
@@ -164,6 +165,50 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
         let out = extract(&lookup(&second, &topics, &[]));
         assert_eq!((out.writes[0].over, out.writes[0].name == written.name), (None, false));
     }
+}
+
+/// A statement that was said so many seconds after [`TIME`].
+fn said_after(seconds: i64, text: &str) -> RecordedStatement {
+    let at = UnixMicros(TIME.0 + seconds * 1_000_000);
+    RecordedStatement { at, ..RecordedStatement::new(Seq(1), text) }
+}
+
+#[test]
+fn a_later_word_on_one_matter_replaces_the_earlier() {
+    let british = [said_after(0, "please use the british spelling")];
+    let written = extract(&lookup(&british, &[], &[])).writes.remove(0);
+    let by_hand = format!("{}\nA line of a person.\n", written.text);
+    let topics = [known(&written.name, &by_hand, Scope::Private)];
+    let american = [said_after(1, "From now on use American English.")];
+    let out = extract(&lookup(&american, &topics, &[]));
+    let [newer] = &out.writes[..] else { panic!("{out:?}") };
+    assert_eq!((&newer.name, newer.over), (&written.name, Some(topics[0].hash)));
+    assert!(
+        !newer.text.contains("> please use the british")
+            && newer.text.contains("A line of a person.")
+    );
+    let head = header::read(&newer.text).header;
+    assert_eq!(head.description.as_deref(), Some("From now on use American English."));
+    // The earlier one may hold again, because the topic no longer says it.
+    let topics = [known(&newer.name, &newer.text, Scope::Private)];
+    let back = [said_after(2, "please use the british spelling")];
+    assert_eq!(extract(&lookup(&back, &topics, &[])).writes.len(), 1);
+    // What was said before is not learned after it, for example from an import.
+    let earlier = [said_after(-9, "Use Australian English from now on.")];
+    let out = extract(&lookup(&earlier, &topics, &[]));
+    assert_eq!((out.writes.len(), out.dropped[0].2), (0, DropReason::Replaced));
+}
+
+#[test]
+fn the_last_word_of_one_session_is_right() {
+    let both = said(&[
+        ("user", json!("We use pnpm in this repo.")),
+        ("user", json!("We use bun in this repo.")),
+    ]);
+    let out = extract(&lookup(&both, &[], &[]));
+    let [written] = &out.writes[..] else { panic!("{out:?}") };
+    assert_eq!(written.sentence, "We use bun in this repo.");
+    assert_eq!(out.dropped[0].2, DropReason::Replaced);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Plans an extraction by rules, from the user's own sentences.
 
+use bethink_extractor::embedded::candidates::found_in;
 use bethink_extractor::embedded::teach::taught_by;
 use bethink_extractor::embedded::{Extraction, ExtractionInput, extract};
 use bethink_facts::RecordedStatement;
-use bethink_service::{Result, at_low_priority, rfc3339};
+use bethink_service::{Result, at_low_priority};
 use bethink_store::PlannedWrite;
 use bethink_transcript::SessionId;
 
@@ -20,8 +21,10 @@ impl MemoryService {
     ) -> Result<Extraction> {
         let (said, is_idle) = at_low_priority(move || {
             let found = taught_by(&said);
-            let is_idle =
-                found.taught.is_empty() && found.forget.is_empty() && found.declined.is_empty();
+            let is_idle = found.taught.is_empty()
+                && found.forget.is_empty()
+                && found.declined.is_empty()
+                && found_in(&said).is_empty();
             (said, is_idle)
         })
         .await?;
@@ -30,17 +33,10 @@ impl MemoryService {
         }
         let known = self.known_topics(project).await?;
         let refused = self.unwanted(project, &known).await?;
-        let time = rfc3339(self.cx.now());
         let session = id.to_string();
         let learn = move || {
             let (known, refused) = (&known, &refused);
-            extract(&ExtractionInput {
-                said: &said,
-                known,
-                refused,
-                session: &session,
-                time: &time,
-            })
+            extract(&ExtractionInput { said: &said, known, refused, session: &session })
         };
         at_low_priority(learn).await
     }

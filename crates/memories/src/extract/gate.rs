@@ -37,7 +37,18 @@ impl MemoryService {
         if self.cx.settings().memory.extraction == "off" || asked() {
             return;
         }
-        let (memories, id) = (self.clone(), handle.id);
+        self.enqueue_extraction(handle.id);
+    }
+
+    /// Enqueues an extraction from a session that was imported.
+    pub(crate) fn ask_for_extraction_of_import(&self, session: SessionId) {
+        if self.cx.settings().memory.extraction != "off" {
+            self.enqueue_extraction(session);
+        }
+    }
+
+    fn enqueue_extraction(&self, id: SessionId) {
+        let memories = self.clone();
         self.cx.spawn(async move {
             let payload = json!({ "session": id.0 });
             let asked = memories.cx.jobs().enqueue_background(EXTRACT, Some(id), &payload).await;

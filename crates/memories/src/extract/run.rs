@@ -148,9 +148,12 @@ impl MemoryService {
         if statements.said.is_empty() {
             return Ok(plan);
         }
-        let learned = self.learn_by_model(session, project, statements, prefix);
-        if let Some(learned) = Box::pin(learned).await? {
-            return Ok(learned);
+        // Importing a folder must not cost a model call for each file.
+        if !statements.imported {
+            let learned = self.learn_by_model(session, project, statements, prefix);
+            if let Some(learned) = Box::pin(learned).await? {
+                return Ok(learned);
+            }
         }
         let found = self.learn_by_rules(project, session.id, statements.said.clone()).await?;
         plan.writes = writes(&found);
@@ -239,6 +242,7 @@ fn reason(why: DropReason) -> &'static str {
     match why {
         DropReason::Known => "already known",
         DropReason::Refused => "a person removed it before",
+        DropReason::Replaced => "the user said something else later",
         DropReason::TooMany => "too many statements at once",
         DropReason::Gate(No::Secret) => "it contains a secret",
         DropReason::Gate(No::Hidden) => "it contains invisible characters",

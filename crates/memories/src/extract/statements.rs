@@ -20,11 +20,13 @@ pub(super) struct NewStatements {
     pub(super) through: Seq,
     /// Number of statements that were skipped, because the agent wrote memory itself in their turn.
     pub(super) by_agent: usize,
+    /// Whether all statements come from an imported file.
+    pub(super) imported: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Since {
-    /// Messages since the last extraction, without copied ones.
+    /// Messages since the last extraction; in a fork, those after the copied ones.
     #[default]
     Mark,
     /// All messages, at a person's request.
@@ -49,21 +51,24 @@ impl MemoryService {
         };
         // Messages from a growing transcript are new, although they come from a file.
         let is_live = self.cx.store().has_transcript(session.id).await?;
-        let mut listener = TurnListener { dir, start, since, ..TurnListener::default() };
+        let mut listener = TurnListener { dir, start, ..TurnListener::default() };
+        let mut recorded = false;
         let mut after = Seq(start.0.saturating_sub(BEFORE));
         loop {
             let batch = self.cx.store().messages(session.id, next_batch(after)).await?;
             let Some(last) = batch.last() else { break };
             after = last.seq;
             for stored in batch {
-                let recorded = stored.recorded && !is_live;
-                listener.hear(parse_stored(stored)?, recorded);
+                recorded = stored.recorded && !is_live;
+                listener.hear(parse_stored(stored)?);
             }
         }
-        if is_open && after > start && !listener.own.is_empty() {
+        // The last turn of a file will not go on.
+        if (is_open || recorded) && after > start && !listener.own.is_empty() {
             listener.settle(after);
         }
         let mut new = listener.new;
+        new.imported = recorded;
         new.first = new.said.first().map_or(Seq::ZERO, |said| said.seq);
         Ok(new)
     }
@@ -74,7 +79,6 @@ impl MemoryService {
 struct TurnListener<'a> {
     dir: &'a str,
     start: Seq,
-    since: Since,
     facts: Facts,
     /// Messages of the current turn.
     turn: Vec<Message>,
@@ -86,13 +90,12 @@ struct TurnListener<'a> {
 }
 
 impl TurnListener<'_> {
-    fn hear(&mut self, message: Message, recorded: bool) {
+    fn hear(&mut self, message: Message) {
         if begins_turn(&message) {
             self.turn.clear();
         }
         self.facts.observe(&message);
-        let is_wanted = message.seq > self.start && (!recorded || self.since == Since::Beginning);
-        if is_wanted {
+        if message.seq > self.start {
             let said = self.facts.user.iter().skip(self.settled);
             self.own.extend(said.filter(|said| said.kind != SaidKind::Handover).cloned());
         }

@@ -135,7 +135,7 @@ async fn where_the_agent_wrote_itself_nothing_is_extracted() {
     say(&memories, id, &[json!(TAUGHT), call, result, json!("I wrote it down.")]).await;
     say(&memories, id, &[json!("Never push to main without asking."), json!("Right.")]).await;
     let done = extract(&memories, id).await;
-    assert_eq!((names(&done), done.by_agent), (vec!["push-main-without"], 1));
+    assert_eq!((names(&done), done.by_agent), (vec!["never-push-main-without-asking"], 1));
     memories.cx.stop().await;
 }
 
@@ -208,7 +208,7 @@ async fn a_plan_that_was_broken_off_is_finished_without_doubles() {
     assert_eq!((done.memories.len(), done.statements), (0, 0), "it was planned before");
     let page = memories.memories("/project", None, None, None).await.unwrap();
     let found: Vec<&str> = page.memories.iter().map(|memory| memory.name.as_str()).collect();
-    assert_eq!(found, ["push-main-without", "use-pnpm-installs"]);
+    assert_eq!(found, ["never-push-main-without-asking", "use-pnpm-installs"]);
     for memory in &page.memories {
         let text = read(&memories, &memory.name).await;
         let planned = whole.writes.iter().find(|write| write.name == memory.name).unwrap();

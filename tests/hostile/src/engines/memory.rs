@@ -38,8 +38,15 @@ fn name() -> Name {
 
 pub(super) fn extraction(text: &str) {
     let said = [RecordedStatement::new(Seq(1), text)];
-    let input =
-        ExtractionInput { said: &said, known: &[], refused: &[], session: "s", time: "2026-11-22" };
+    let input = ExtractionInput { said: &said, known: &[], refused: &[], session: "s" };
+    let _ = extract(&input);
+}
+
+/// Each line is a statement of its own.
+pub(super) fn statements(text: &str) {
+    let said: Vec<RecordedStatement> =
+        (1..).zip(text.lines()).map(|(seq, line)| RecordedStatement::new(Seq(seq), line)).collect();
+    let input = ExtractionInput { said: &said, known: &[], refused: &[], session: "s" };
     let _ = extract(&input);
 }
 
@@ -54,13 +61,7 @@ pub(super) fn comparison(text: &str) {
         scope: Scope::Private,
     };
     let refused = [Meaning::of(refused)];
-    let input = ExtractionInput {
-        said: &said,
-        known: &[known],
-        refused: &refused,
-        session: "s",
-        time: "2026-11-22",
-    };
+    let input = ExtractionInput { said: &said, known: &[known], refused: &refused, session: "s" };
     let _ = extract(&input);
     let version = |by, text: Option<&str>| Version { by, text: text.map(str::to_owned) };
     let _ = unwanted(&[version(By::Extraction, Some(learned)), version(By::Person, None)]);

@@ -54,6 +54,11 @@ fn feedback() {
             "you should never edit generated files",
             "when you write tests, always cover the error path",
             "make sure to always rebase rather than merge",
+            "let's make sure we use the typed ids everywhere",
+            "Please ensure that all timestamps are in UTC throughout.",
+            "let's avoid code duplication",
+            "this is now the third time that the build breaks on a missing fixture",
+            "that's the 4th bug around time zones",
         ],
     );
 }
@@ -110,6 +115,10 @@ fn the_project() {
             "ask Jonas before you change anything in the schema",
             "staging runs on eu-west-1",
             "our production database is at Hetzner",
+            "we're using structured logging everywhere",
+            "we are moving from Jenkins to Buildkite",
+            "We're now using pnpm instead of npm.",
+            "The demo is tomorrow.",
         ],
     );
 }
@@ -124,6 +133,8 @@ fn references() {
             "design spec: https://wiki.acme.test/spec",
             "Bugs are tracked in Linear, in the project INGEST.",
             "the designs live in Figma",
+            "create a linear issue in Project: Harbour",
+            "please file bugs in the project Anchor",
             "The runbook is here: https://wiki.acme.test/runbook.",
         ],
     );
@@ -222,6 +233,15 @@ fn requests_of_the_moment_teach_nothing() {
         "I prefer this one",
         "stop the server",
         "make sure the tests pass",
+        "make sure we log it",
+        "can you make sure it is used everywhere?",
+        "let's avoid duplication in this function",
+        "let's avoid that for now",
+        "create an issue for this",
+        "add a task to this board",
+        "we're using the wrong branch here",
+        "we are moving from line 3 to line 8",
+        "is this the third time it fails?",
         "translate the page to German",
         "write a function that answers in German",
         "from now on we are in the dark, so print the state",
