@@ -59,7 +59,7 @@ impl RecordedStatement {
 const USER_BYTES: usize = 200_000;
 /// Maximum size of a reply that cannot be understood without its question, in bytes.
 const REPLY_BYTES: usize = 160;
-/// Maximum length of a kept question or option, in characters.
+/// Maximum length of a kept question, option or claim, in characters.
 const QUESTION_CHARS: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
@@ -230,7 +230,7 @@ fn question(text: &str, reply: &str) -> Option<Arc<str>> {
 fn claim(text: &str) -> Option<Arc<str>> {
     let passages = passages(text);
     let mut last = passages.iter().rev().filter(|p| !p.is_code && !p.text.starts_with('|'));
-    last.next().map(|passage| shorten(passage.text, QUESTION_BYTES).into())
+    last.next().map(|passage| shorten_at_word(passage.text, QUESTION_CHARS).into())
 }
 
 /// Returns the text, or only its beginning and end if it is longer than `bytes`.

@@ -60,7 +60,7 @@ pub fn run(target: &FuzzTarget, limit: AttackLimit, seed: u64) -> FuzzTally {
     let (check, slow) = (target.check, SLOW * target.slowness);
     // A thread that hangs can't be ended. It is left behind, and the program ends without it.
     std::thread::spawn(move || {
-        work(|input| tried(check, slow, input), &corpus.examples, limit, seed, &steps)
+        work(|input| tried(check, slow, input), &corpus.examples, limit, seed, &steps);
     });
     let (mut tally, mut current) = (FuzzTally::default(), Vec::new());
     loop {
