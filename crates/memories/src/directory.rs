@@ -29,8 +29,17 @@ pub struct MemoryTopic {
     pub name: Name,
     pub hash: Hash,
     pub bytes: u64,
+    /// The time that its front matter records, otherwise the file's time.
     pub modified: UnixMicros,
     pub header: Header,
+    /// The description in the front matter, or the beginning of the body.
+    pub described: String,
+}
+
+impl MemoryTopic {
+    pub(crate) fn title(&self) -> String {
+        self.name.titled(&self.header)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
+//! [`memory_write`] → [`write`] ([`stamp`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
 //! [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
 mod change;
@@ -32,6 +32,7 @@ mod refused;
 mod remember;
 mod service;
 mod settle;
+mod stamp;
 mod standalone;
 #[cfg(test)]
 mod tests;

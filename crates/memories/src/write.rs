@@ -7,7 +7,7 @@ use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};
 use bethink_memdir::Scope;
 use bethink_memdir::index::{self, IndexWarning};
-use bethink_memdir_fs::{DirectoryFile, WriteOutcome};
+use bethink_memdir_fs::{DirectoryFile, FileContent, WriteOutcome};
 use bethink_service::{Event, Result, ServiceError};
 use bethink_transcript::Seq;
 
@@ -16,6 +16,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::{file_of, name_of, no_file};
 use crate::service::MemoryService;
+use crate::stamp::stamped;
 
 impl MemoryService {
     pub async fn put_memory(
@@ -74,23 +75,29 @@ impl MemoryService {
         }
         let directory = project.directory(write.scope);
         let turn = directory.turn(&write.file).await;
+        let current = directory.read_file(&write.file).await?;
+        let current = current.as_ref().and_then(FileContent::text);
+        let write = stamped(write, current, self.cx.now());
         let tried = self.change(directory, &write).await?;
         drop(turn);
-        let mut warnings = Vec::new();
+        let (mut warnings, mut before) = (Vec::new(), None);
         let (outcome, hash) = match tried {
             WriteOutcome::Same { hash, .. } => (MemoryOutcome::Same, Some(hash)),
             WriteOutcome::Absent => (MemoryOutcome::Same, None),
             WriteOutcome::Removed { .. } => (MemoryOutcome::Removed, None),
             WriteOutcome::Done { hash, before: None, .. } => (MemoryOutcome::Created, Some(hash)),
-            WriteOutcome::Done { hash, .. } => (MemoryOutcome::Changed, Some(hash)),
+            WriteOutcome::Done { hash, before: Some(content), .. } => {
+                before = content.text().map(str::to_owned);
+                (MemoryOutcome::Changed, Some(hash))
+            }
             WriteOutcome::Conflict(conflict) => return Err(lost(&write, conflict)),
         };
         if let DirectoryFile::Topic(name) = &write.file
-            && matches!(outcome, MemoryOutcome::Created | MemoryOutcome::Removed)
-            // The index is synced as a file of its own, with the line that the topic's author gave it.
-            && write.author.by != MemoryAuthor::Sync
+            && outcome != MemoryOutcome::Same
+            // A sync and a dream write the index as a file of its own.
+            && !matches!(write.author.by, MemoryAuthor::Sync | MemoryAuthor::Dream)
         {
-            warnings.extend(self.index_line(directory, name, &write).await);
+            warnings.extend(self.index_line(directory, name, &write, before.as_deref()).await);
         }
         let shown = self.snapshot(directory).await?;
         if let Some(index) = &shown.index {

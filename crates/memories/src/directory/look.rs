@@ -12,6 +12,7 @@ use bethink_service::{Result, locked};
 use super::OpenDirectory;
 use crate::directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
 use crate::refused::{refused, unusable};
+use crate::stamp::recorded;
 
 impl MemoryDirectory {
     pub(super) fn open(&self, held: &mut OpenDirectory, make: bool) -> Result<()> {
@@ -152,11 +153,13 @@ impl MemoryDirectory {
 
 fn topic(name: &Name, content: &FileContent) -> MemoryTopic {
     let text = String::from_utf8_lossy(&content.bytes);
+    let topic = header::read(&text);
     MemoryTopic {
         name: name.clone(),
         hash: content.hash,
         bytes: content.stat.bytes,
-        modified: content.stat.modified,
-        header: header::read(&text).header,
+        modified: recorded(&topic.header).unwrap_or(content.stat.modified),
+        described: topic.header.described(topic.body),
+        header: topic.header,
     }
 }
