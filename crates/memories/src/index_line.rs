@@ -77,19 +77,20 @@ impl MemoryService {
             (None, Some(new)) => index::add(index, name, &new.title, &new.description),
             (Some(old), Some(new)) => followed(index, &[WordsChange { old, new }]),
         };
-        let done = self.change_index(directory, write, changed).await;
+        let line = MemoryWrite { file: DirectoryFile::Index, ..write.clone() };
+        let done = self.change_text(directory, &line, changed).await;
         done.err().map(|error| format!("could not update MEMORY.md: {}", error.detail))
     }
 
-    /// Changes the index, with scope and author of `write`.
-    pub(super) async fn change_index(
+    /// Changes the text of the file that `write` names, which may not exist yet.
+    pub(super) async fn change_text(
         &self,
         directory: &Arc<MemoryDirectory>,
         write: &MemoryWrite,
         changed: impl Fn(&str) -> String,
     ) -> Result<()> {
         for _ in 0..TRIES {
-            let current = directory.read_file(&DirectoryFile::Index).await?;
+            let current = directory.read_file(&write.file).await?;
             let text = match &current {
                 None => String::new(),
                 Some(content) => String::from_utf8(content.bytes.clone())
@@ -99,9 +100,8 @@ impl MemoryService {
             if changed == text {
                 return Ok(());
             }
-            let (file, text) = (DirectoryFile::Index, Some(changed));
             let expected = current.map(|content| content.hash).into();
-            let line = MemoryWrite { file, text, expected, ..write.clone() };
+            let line = MemoryWrite { text: Some(changed), expected, ..write.clone() };
             if !matches!(self.try_change(directory, &line).await?, WriteOutcome::Conflict(_)) {
                 return Ok(());
             }
@@ -175,7 +175,7 @@ impl MemoryService {
             expected: crate::Expected::Anything,
             author: Author { note, ..Author::person() },
         };
-        self.change_index(directory, &write, |index| followed(index, changes)).await
+        self.change_text(directory, &write, |index| followed(index, changes)).await
     }
 
     async fn earlier_words(

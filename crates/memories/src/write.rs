@@ -7,6 +7,7 @@ use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};
 use bethink_memdir::Scope;
 use bethink_memdir::index::{self, IndexWarning};
+use bethink_memdir::name::REJECTIONS;
 use bethink_memdir_fs::{DirectoryFile, FileContent, WriteOutcome};
 use bethink_service::{Event, Result, ServiceError};
 use bethink_transcript::Seq;
@@ -112,6 +113,7 @@ impl MemoryService {
         }
         let name = match &write.file {
             DirectoryFile::Index => "MEMORY".to_owned(),
+            DirectoryFile::Rejections => REJECTIONS.trim_end_matches(".md").to_owned(),
             DirectoryFile::Topic(name) => name.to_string(),
         };
         Ok(api::MemoryWritten {
@@ -143,7 +145,8 @@ impl MemoryService {
 /// Rejects secrets and invisible characters in team memory.
 fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
     bethink_secrets::gate(&file.path(), text).map_err(|error| {
-        ServiceError::invalid("text", format!("could not share {file}: {error}"))
-            .hint("nothing was written; remove that text, or keep the memory private")
+        ServiceError::invalid("text", format!("could not share {file}: {error}")).hint(
+            "nothing was written; remove the secret from the text, or keep the memory private",
+        )
     })
 }

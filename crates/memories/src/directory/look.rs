@@ -127,6 +127,9 @@ impl MemoryDirectory {
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
                 shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
             }
+            DirectoryFile::Rejections => {
+                shown.rejections = String::from_utf8_lossy(&content.bytes).into_owned();
+            }
             DirectoryFile::Topic(name) => {
                 shown.topics.insert(name.clone(), Arc::new(topic(name, &content)));
             }
@@ -139,6 +142,7 @@ impl MemoryDirectory {
         locked(&self.damaged).remove(file);
         self.show(|shown| match file {
             DirectoryFile::Index => shown.index = None,
+            DirectoryFile::Rejections => shown.rejections.clear(),
             DirectoryFile::Topic(name) => drop(shown.topics.remove(name)),
         });
     }

@@ -72,7 +72,7 @@ impl MemoryService {
             author: dreamer.clone(),
         };
         let shown = project.directory(Scope::Private);
-        self.change_index(shown, &write, |index| followed(index, &changes)).await?;
+        self.change_text(shown, &write, |index| followed(index, &changes)).await?;
         let directory = self.dream_directory(project.directory(Scope::Private), root).await?;
         let now = self.cx.now();
         let plan = at_low_priority(move || bethink_dream::plan(&directory, &[], now)).await?;

@@ -153,6 +153,7 @@ pub(super) fn shown(text: &str) {
         text,
         modified: NOW,
         now: NOW,
+        versions: &[],
     });
     let _ = unseen::find(text);
     let _ = unseen::strip(text);
