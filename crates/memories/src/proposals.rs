@@ -37,7 +37,7 @@ pub struct NewProposal {
 /// The outcome of a request to share something.
 #[derive(Clone, Debug)]
 pub enum ProposalOutcome {
-    Waiting(api::Proposal),
+    Waiting(Box<api::Proposal>),
     /// The reason why there is no need for a proposal.
     Known(String),
 }
@@ -83,7 +83,7 @@ impl MemoryService {
             proposed_at: self.cx.now(),
             decided_at: None,
         };
-        Ok(ProposalOutcome::Waiting(self.keep_proposal(proposal).await?))
+        Ok(ProposalOutcome::Waiting(Box::new(self.keep_proposal(proposal).await?)))
     }
 
     /// Returns why a text is not proposed: something with the same meaning is waiting or was rejected, here or by
@@ -137,7 +137,7 @@ impl MemoryService {
     ) -> Result<api::DecidedProposal> {
         match self.propose(project, new).await? {
             ProposalOutcome::Waiting(proposal) => {
-                Ok(api::DecidedProposal { proposal, warnings: Vec::new() })
+                Ok(api::DecidedProposal { proposal: *proposal, warnings: Vec::new() })
             }
             ProposalOutcome::Known(why) => Err(ServiceError::conflict(why)
                 .hint("`bethink team proposals --all` shows earlier decisions")),

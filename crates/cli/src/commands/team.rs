@@ -148,7 +148,9 @@ async fn sync(app: &mut CliApp, request: api::TeamSyncRequest) -> Done {
 
 fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     let moved = told.pulled + told.pushed;
-    if moved == 0 && told.conflicts.is_empty() && told.blocked.is_empty() {
+    if moved == 0
+        && [told.conflicts.is_empty(), told.blocked.is_empty(), told.notes.is_empty()] == [true; 3]
+    {
         screen.line("already in sync")?;
     }
     for (word, files) in [("pulled", &told.pulled_files), ("pushed", &told.pushed_files)] {
@@ -260,9 +262,11 @@ async fn resolve(app: &mut CliApp, topic: String, keep: Option<String>, edit: bo
 fn resolved(app: &mut CliApp, told: &api::ConflictResolved) -> Done {
     let Some(screen) = app.screen.unless_json(told)? else { return Ok(()) };
     let kept = match &told.kept {
-        Some(kept) => format!("  kept {kept}.md, removed {}", told.removed.join(", ")),
-        None => format!("  merged, removed {}", told.removed.join(", ")),
+        Some(kept) if *kept == told.name => "  kept as it is".to_owned(),
+        Some(kept) => format!("  has the text of {kept}"),
+        None => "  has the merged text".to_owned(),
     };
+    let kept = format!("{kept}; removed {}", told.removed.join(", "));
     screen.line(
         StyledText::new().put(Tone::Good, "resolved ").strong(told.name.clone()).plain(kept),
     )?;
