@@ -59,7 +59,7 @@ impl MemoryService {
         project: &MemoryProject,
         write: MemoryWrite,
     ) -> Result<api::MemoryWritten> {
-        let written = self.write_checked(project, write).await;
+        let written = Box::pin(self.write_checked(project, write)).await;
         written.inspect_err(|error| self.cx.storage().suspect(error))
     }
 

@@ -156,13 +156,13 @@ fn chosen<'a>(topic: &Name, versions: &'a [ReadVersion], keep: &str) -> Result<&
         ServiceError::conflict(detail)
             .hint("name the version to keep: `bethink team resolve TOPIC --keep-version VERSION`")
     };
-    let mine = versions.iter().filter(|version| version.mine);
-    let theirs: Vec<&ReadVersion> = versions.iter().filter(|version| !version.mine).collect();
+    let (mine, theirs): (Vec<&ReadVersion>, Vec<&ReadVersion>) =
+        versions.iter().partition(|version| version.mine);
     match keep {
-        "mine" | "theirs" if mine.clone().count() != 1 => {
-            Err(unclear("git does not know which is yours"))
+        "mine" | "theirs" if mine.len() != 1 => {
+            Err(unclear("git does not know which one is yours"))
         }
-        "mine" => mine.last().ok_or_else(|| unclear("none is yours")),
+        "mine" => Ok(mine[0]),
         "theirs" if theirs.len() == 1 => Ok(theirs[0]),
         "theirs" => Err(unclear("there are several of theirs")),
         name => {

@@ -226,6 +226,7 @@ pub(super) fn instructions(text: &str) {
         home: None,
         root: root.clone(),
         cwd: root,
+        above: true,
     };
     let touched = [PathBuf::from("/p/src/lib.rs")];
     let approved = BTreeSet::new();

@@ -29,7 +29,7 @@ fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
     out.extend(status.blocked.iter().map(blocked));
     out.extend(status.conflicts.iter().map(|conflict| {
         let found = format!("{} has {} versions", conflict.name, conflict.versions.len());
-        warn(CHECK, found, &format!("run `bethink team resolve {}`", conflict.name))
+        warn(CHECK, found, format!("run `bethink team resolve {}`", conflict.name))
     }));
     if !status.unsynced.is_empty() {
         let changed = plural(status.unsynced.len() as u64, "file", "files");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bethink_api::{ImportMemories, MemoryOutcome};
 use bethink_client::Client;
@@ -86,7 +86,7 @@ pub(super) async fn import(app: &mut CliApp, client: &Client, from: &Path, of: &
     let failed = |error: std::io::Error| CliFailure::file("read", from, &error);
     if from.is_dir() {
         let mut files = Files::new();
-        read_directory(from, PathBuf::new(), &mut files)?;
+        read_directory(from, Path::new(""), &mut files)?;
         return import_files(app, client, files, of).await;
     }
     let bytes = fs::read(from).map_err(failed)?;
@@ -126,8 +126,8 @@ pub(super) async fn import(app: &mut CliApp, client: &Client, from: &Path, of: &
 }
 
 /// Reads the Markdown files of a directory and its folders. Hidden entries and the team's folder are left out.
-fn read_directory(root: &Path, below: PathBuf, files: &mut Files) -> Result<(), CliFailure> {
-    let dir = root.join(&below);
+fn read_directory(root: &Path, below: &Path, files: &mut Files) -> Result<(), CliFailure> {
+    let dir = root.join(below);
     let failed = |error: std::io::Error| CliFailure::file("read", &dir, &error);
     for entry in dir.read_dir().map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -138,7 +138,7 @@ fn read_directory(root: &Path, below: PathBuf, files: &mut Files) -> Result<(), 
             continue;
         }
         if kind.is_dir() {
-            read_directory(root, path, files)?;
+            read_directory(root, &path, files)?;
         } else if kind.is_file() && name.ends_with(".md") {
             let bytes = fs::read(entry.path()).map_err(failed)?;
             files.insert(path.to_string_lossy().into_owned(), bytes);
