@@ -3628,7 +3628,7 @@ export interface components {
          * @description Why a file is not loaded.
          * @enum {string}
          */
-        SkipKind: "waiting" | "already_loaded" | "same_text" | "claude_md_counts" | "other_tool" | "empty" | "no_such_file" | "cycle" | "too_deep" | "directory" | "not_a_file" | "of_the_system" | "outside" | "secret" | "foreign" | "too_large" | "not_text" | "no_pattern" | "unreadable" | "too_many";
+        SkipKind: "waiting" | "already_loaded" | "same_text" | "claude_md_counts" | "other_tool" | "above_root" | "empty" | "no_such_file" | "cycle" | "too_deep" | "directory" | "not_a_file" | "of_the_system" | "outside" | "secret" | "foreign" | "too_large" | "not_text" | "no_pattern" | "unreadable" | "too_many";
         /** @description An instruction file that is not loaded. */
         SkippedInstruction: {
             /** @description Path of the file. */

@@ -1055,6 +1055,7 @@ SkipKind: TypeAlias = Literal[
     'same_text',
     'claude_md_counts',
     'other_tool',
+    'above_root',
     'empty',
     'no_such_file',
     'cycle',
