@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 60] = [
+const RUNS: [&str; 63] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -48,6 +48,9 @@ const RUNS: [&str; 60] = [
     "memory history fog",
     "memory index",
     "memory restore fog",
+    "memory search mock",
+    "memory export archive",
+    "memory import archive",
     "memory rm fog",
     "memory lint",
     "memory rebuild",
@@ -78,11 +81,14 @@ const LAST: [&str; 4] = ["logs", "completions bash", "status", "down"];
 /// An editor that adds a line.
 const EDITOR: [(&str, &str); 1] = [("EDITOR", "printf 'And wide.\\n' >>")];
 /// Commands that are not run, and why.
-const NOT_RUN: [(&str, &str); 6] = [
+const NOT_RUN: [(&str, &str); 9] = [
     ("hook", "it answers in an agent's format, not in ours"),
     ("mcp", "it speaks JSON-RPC with an agent"),
     ("notes edit", "it prints nothing"),
     ("team sync", "it needs a remote; `team init` prints the same schema"),
+    ("memory share", "it makes a proposal once, which `team proposals` shows"),
+    ("team resolve", "it needs a conflict, which only two people can make"),
+    ("team drop", "it needs a remote; `team init` prints the same schema"),
     ("team approve", "it needs a proposal, which only an agent can make"),
     ("team reject", "it needs a proposal, which only an agent can make"),
 ];

@@ -192,3 +192,64 @@ fn what_is_wrong_is_told_and_mended() {
     let again = terminal.run(&["memory", "rebuild"]);
     assert!(again.out.is_empty() && again.err.contains("already lists every topic"), "{again:?}");
 }
+
+#[test]
+fn memories_are_searched_exported_and_imported() {
+    let (ada, bob) = (Terminal::new(), Terminal::new());
+    let fog = "---\ndescription: How fog is drawn\nmodified: 2025-01-02\n---\n\nFog is linear.\n\nSee [[sky]].\n";
+    std::fs::write(ada.path().join("fog.txt"), fog).unwrap();
+    done(ada.run(&["memory", "add", "fog", "--from", "fog.txt"]));
+    done(ada.run(&["remember", "The sky is painted by Priya", "--name", "sky"]));
+    let found = done(ada.run(&["memory", "search", "linear"]));
+    assert!(
+        found.contains("fog") && found.contains("Fog is linear.") && !found.contains("sky  The"),
+        "{found}"
+    );
+    let none = ada.run(&["memory", "search", "quicksort"]);
+    assert!(none.code == 0 && none.err.contains("no hits in 2 topics"), "{none:?}");
+    let recalled = done(ada.run(&["recall", "how is fog drawn"]));
+    assert!(recalled.contains("see sky — The sky is painted by Priya"), "{recalled}");
+
+    let index = done(ada.run(&["memory", "show", "MEMORY"]));
+    for archive in ["out.tar", "out"] {
+        done(ada.run(&["memory", "export", archive]));
+        let again = ada.run(&["memory", "export", archive]);
+        assert_eq!(again.code, 1, "nothing is overwritten: {again:?}");
+    }
+    assert_eq!(std::fs::read_to_string(ada.path().join("out/fog.md")).unwrap(), fog);
+    let tar = ada.path().join("out.tar").display().to_string();
+    assert!(done(bob.run(&["memory", "import", &tar])).contains("imported 2 topics"));
+    assert_eq!(
+        done(bob.run(&["memory", "show", "fog"])),
+        done(ada.run(&["memory", "show", "fog"]))
+    );
+    assert_eq!(done(bob.run(&["memory", "show", "MEMORY"])), index);
+    done(bob.run(&["memory", "export", "copy"]));
+    for file in ["fog.md", "sky.md", "MEMORY.md"] {
+        let read = |person: &Terminal, dir: &str| {
+            std::fs::read(person.path().join(dir).join(file)).unwrap()
+        };
+        assert_eq!(read(&bob, "copy"), read(&ada, "out"), "{file}");
+    }
+    let again = done(bob.run(&["memory", "import", &tar]));
+    assert!(again.contains("imported 0 topics; 2 were already there"), "{again}");
+
+    let key = format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo");
+    let export = format!(
+        r#"{{"results": [{{"memory": "Prefers morning meetings.", "created_at": "2026-01-02T03:04:05Z"}},
+            {{"memory": "The sky was painted by Priya."}}, {{"memory": "The key is {key}"}}, {{"memory": ""}}]}}"#
+    );
+    std::fs::write(bob.path().join("mem0.json"), export).unwrap();
+    let told = done(bob.run(&["memory", "import", "mem0.json"]));
+    assert!(told.contains("imported 1 topic from mem0; 1 already known; 1 without text"), "{told}");
+    assert!(told.contains("refused") && !told.contains(&key), "{told}");
+    std::fs::write(bob.path().join("other.json"), "{}").unwrap();
+    let refused = bob.run(&["memory", "import", "other.json"]);
+    assert!(
+        refused.code == 1 && refused.err.contains("neither an export of claude-mem"),
+        "{refused:?}"
+    );
+    std::fs::write(bob.path().join("cut.tar"), &std::fs::read(&tar).unwrap()[..700]).unwrap();
+    let cut = bob.run(&["memory", "import", "cut.tar"]);
+    assert!(cut.code == 1 && cut.err.contains("cut off after 1 files"), "{cut:?}");
+}

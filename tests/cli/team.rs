@@ -27,7 +27,7 @@ fn two_people_share_and_are_told_what_happened() {
     assert!(none.out.contains("no team memory") && none.err.contains("team init"), "{none:?}");
     // A path is meant from where the person stands.
     let told = done(ada.run(&["team", "init", "--remote", "shared.git"]));
-    assert!(told.contains("shared with") && told.contains("already in sync"), "{told}");
+    assert!(told.contains("shared with") && !told.contains("already in sync"), "{told}");
     done(bob.run(&["team", "init", "--remote", &shared.to_string_lossy()]));
 
     let key = format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo");
@@ -48,7 +48,23 @@ fn two_people_share_and_are_told_what_happened() {
     );
     done(ada.run(&["team", "sync"]));
     let told = done(bob.run(&["team", "sync"]));
-    assert!(told.contains("both    fog.md") && told.contains("fog.conflict-"), "{told}");
+    assert!(told.contains("conflict fog was changed by you and by"), "{told}");
+    assert!(told.contains("bethink team resolve fog --mine"), "{told}");
+    done(ada.run(&["team", "sync"]));
+    let versions = |person: &Terminal| done(person.run(&["team", "resolve", "fog"]));
+    for person in [&ada, &bob] {
+        let told = done(person.run(&["team", "status"]));
+        assert!(told.contains("conflict fog has 2 versions"), "{told}");
+        assert!(versions(person).contains("--edit"), "{}", versions(person));
+        assert!(done(person.run(&["doctor"])).contains("fog has 2 versions"));
+    }
+    let clear = bob.run(&["team", "resolve", "fog", "--keep-version", "fog"]);
+    assert!(
+        clear.out.contains("resolved fog") && clear.err.contains("bethink team sync"),
+        "{clear:?}"
+    );
+    done(bob.run(&["team", "sync"]));
+    assert_eq!(bob.run(&["team", "resolve", "fog", "--mine"]).code, 1);
 
     let doctor = done(bob.run(&["doctor"]));
     assert!(doctor.contains("shared with"), "{doctor}");

@@ -13,7 +13,7 @@ const WHOLE: &str =
 const PART: &str = "The staging box is slow.\n\nAsk before you restart it.\n";
 const INDEX: &str = "# Ours\n\n- [Deploys](deploys.md) — who deploys\n- [Box](box.md) — the box\n- [Gone](gone.md) — no more\n";
 
-fn dream(desk: &Desk, more: &Value) -> Value {
+pub(crate) fn dream(desk: &Desk, more: &Value) -> Value {
     let mut request = json!({ "project_dir": desk.project() });
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let job = desk.daemon.client().post("/v1/dream", &request).ok();

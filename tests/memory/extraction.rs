@@ -12,7 +12,7 @@ const NAME: &str = "use-pnpm-installs";
 
 impl Desk {
     /// A turn: the user says something, and the agent has its last word.
-    fn teach(&self, session: &str, text: &str) {
+    pub(crate) fn teach(&self, session: &str, text: &str) {
         self.daemon.append(session, &[say::user(text), say::assistant("Noted.")]);
     }
 

@@ -9,5 +9,6 @@ mod memory;
 mod prompts;
 mod recall;
 mod recall_by_model;
+mod stale;
 mod topics;
 mod writers;

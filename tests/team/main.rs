@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
+mod conflicts;
 mod hostile;
 mod people;
 mod proposals;

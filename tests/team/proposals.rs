@@ -1,8 +1,9 @@
 //! What an agent proposes waits for a person.
 
+use bethink_harness::Request;
 use serde_json::{Value, json};
 
-use crate::people::{Person, key, topic};
+use crate::people::{Between, Person, key, topic};
 
 fn propose(person: &mut Person, name: &str, text: &str) -> bethink_harness::Answer {
     let body = json!({
@@ -77,4 +78,87 @@ fn a_secret_does_not_even_wait() {
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("github-token") && !refused.text().contains(&key()));
     assert_eq!(waiting(&mut ada).len(), 0);
+}
+
+const ERRORS: &str = "API errors use problem+json.";
+
+#[test]
+fn a_rejection_holds_for_the_meaning_and_for_the_team() {
+    let between = Between::new();
+    let mut ada = Person::sharing("ada", &between);
+    let mut bob = Person::sharing("bob", &between);
+    let text = topic("errors", ERRORS, ERRORS);
+    let id = propose(&mut ada, "errors", &text).ok()["proposal"]["id"].clone();
+    let secret = json!({ "reason": format!("see {}", key()) });
+    assert_eq!(decide(&mut ada, &id, "reject", &secret).status, 422);
+    decide(&mut ada, &id, "reject", &json!({ "reason": "obvious from the code" })).ok();
+    let list = ada.reads("REJECTED-PROPOSALS.md").unwrap();
+    assert!(
+        list.contains(": API errors use problem+json. (reason: obvious from the code)\n"),
+        "{list}"
+    );
+    ada.sync();
+    bob.sync();
+    for person in [&mut ada, &mut bob] {
+        let other = "All of our API errors use problem+json.";
+        let again = propose(person, "api-errors", &topic("api-errors", other, other));
+        assert_eq!(again.status, 409, "{}", again.text());
+        assert!(again.text().contains("obvious from the code"), "{}", again.text());
+        assert_eq!(waiting(person).len(), 0);
+    }
+    assert_eq!(bob.status(false)["topics"], 0, "the list is not a topic");
+    let denied = "API errors never use problem+json.";
+    propose(&mut bob, "denied", &topic("denied", denied, denied)).ok();
+    // Two people reject something else at once, and a line that is removed allows the proposal again.
+    for (person, said) in
+        [(&mut ada, "Deploys need two approvals."), (&mut bob, "Logs are kept for ninety days.")]
+    {
+        let id = propose(person, "more", &topic("more", said, said)).ok()["proposal"]["id"].clone();
+        decide(person, &id, "reject", &json!({})).ok();
+    }
+    let team = ada.team();
+    let lines = std::fs::read_to_string(team.join("REJECTED-PROPOSALS.md")).unwrap();
+    let without: Vec<&str> = lines.lines().filter(|line| !line.contains("problem+json")).collect();
+    std::fs::write(team.join("REJECTED-PROPOSALS.md"), without.join("\n")).unwrap();
+    ada.sync();
+    assert_eq!(bob.sync()["conflicts"], json!([]));
+    ada.sync();
+    let list = bob.reads("REJECTED-PROPOSALS.md").unwrap();
+    assert!(list.contains("two approvals") && list.contains("ninety days"), "{list}");
+    assert!(!list.contains("problem+json"), "{list}");
+    assert_eq!(ada.files(), bob.files());
+    propose(&mut bob, "errors", &text).ok();
+}
+
+#[test]
+fn a_private_topic_is_shared_and_not_kept_twice() {
+    let mut ada = Person::new("ada");
+    let dir = ada.dir();
+    let put = |ada: &mut Person, name: &str, text: &str| {
+        let path = format!("/v1/memories/private/{name}?project_dir={dir}");
+        ada.http
+            .send(&Request::new("PUT", &path).bytes("text/markdown", text.as_bytes()))
+            .unwrap()
+            .ok()
+    };
+    let share = |ada: &mut Person, name: &str| {
+        ada.http.post("/v1/memories/share", &json!({ "project_dir": dir, "name": name }))
+    };
+    let private = |ada: &mut Person, name: &str| {
+        ada.http.get(&format!("/v1/memories/private/{name}?project_dir={dir}")).status
+    };
+    put(&mut ada, "fog", &topic("fog", "how fog is drawn", "Fog is linear."));
+    put(&mut ada, "sky", &topic("sky", "what the sky is like", "Blue."));
+    put(&mut ada, "keys", &topic("keys", "where keys are", &format!("use {}", key())));
+    assert_eq!(share(&mut ada, "keys").status, 422);
+    assert_eq!(share(&mut ada, "gone").status, 404);
+    let id = share(&mut ada, "fog").ok()["proposal"]["id"].clone();
+    assert_eq!(waiting(&mut ada)[0]["by"], "person");
+    assert_eq!(private(&mut ada, "fog"), 200, "nothing moves before it is approved");
+    decide(&mut ada, &id, "approve", &json!({})).ok();
+    assert_eq!(private(&mut ada, "fog"), 404);
+    assert!(ada.reads("fog.md").unwrap().contains("linear"));
+    let id = share(&mut ada, "sky").ok()["proposal"]["id"].clone();
+    decide(&mut ada, &id, "approve", &json!({ "keep_private": true })).ok();
+    assert_eq!(private(&mut ada, "sky"), 200);
 }

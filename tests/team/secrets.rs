@@ -69,15 +69,24 @@ fn what_somebody_pushed_by_hand_does_not_enter() {
     git(&hand, &["add", "."]);
     git(&hand, &["commit", "--quiet", "-m", "by hand"]);
     git(&hand, &["push", "--quiet"]);
-    for _ in 0..2 {
-        // Every time, until it is mended; and what is here is not taken for an edit of it.
-        let told = ada.sync();
-        assert_eq!(blocked(&told, "fog.md")["way"], "incoming");
-        assert!(blocked(&told, "fog.md")["by"].as_str().unwrap().starts_with("Hand, "), "{told}");
-        assert_eq!(blocked(&told, "odd.md")["way"], "incoming");
-        assert_eq!(told["pushed"], 0, "{told}");
-        assert!(!told.to_string().contains(&key()), "{told}");
-    }
+    let told = ada.sync();
+    assert_eq!(blocked(&told, "fog.md")["way"], "incoming");
+    assert!(blocked(&told, "fog.md")["by"].as_str().unwrap().starts_with("Hand, "), "{told}");
+    assert_eq!(blocked(&told, "odd.md")["way"], "incoming");
+    assert_eq!(told["pushed"], 0, "{told}");
+    assert!(!told.to_string().contains(&key()), "{told}");
+    // Ada cannot change it, so she is told once; and what is here is not taken for an edit of it.
+    let told = ada.sync();
+    assert_eq!((&told["blocked"], &told["pushed"]), (&json!([]), &json!(0)), "{told}");
+    let status = ada.status(false);
+    let withheld: Vec<&str> = status["withheld"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["file"].as_str())
+        .collect();
+    assert_eq!(withheld, ["fog.md", "odd.md"], "{status}");
+    assert_eq!(status["unsynced"], Value::Null, "{status}");
     assert!(ada.reads("fog.md").unwrap().contains("First."));
     assert_eq!(ada.reads("odd.md"), None);
     assert!(ada.reads("sky.md").is_some());
@@ -133,4 +142,37 @@ fn an_edit_beside_a_blocked_one_is_not_lost() {
     for words in ["Bob's edit", "Ada's edit"] {
         assert!(files.iter().any(|(_, text)| text.contains(words)), "{words} is lost: {files:?}");
     }
+}
+
+#[test]
+fn the_author_of_the_file_is_named_and_anybody_can_drop_it() {
+    let between = Between::new();
+    let mut ada = Person::sharing("ada", &between);
+    ada.write("fog", &topic("fog", "weather", "First."));
+    ada.sync();
+    let hand = between.clone_by_hand("hand");
+    fs::write(hand.join("evil.md"), topic("evil", "access", &format!("use {}", key()))).unwrap();
+    git(&hand, &["add", "."]);
+    git(&hand, &["commit", "--quiet", "-m", "by hand"]);
+    git(&hand, &["push", "--quiet"]);
+    ada.sync();
+    ada.write("sky", &topic("sky", "weather", "Blue."));
+    ada.sync();
+    // The newest commit is Ada's, but the file is not.
+    let mut bob = Person::sharing("bob", &between);
+    let status = bob.status(false);
+    assert!(status["withheld"][0]["by"].as_str().unwrap().starts_with("Hand, "), "{status}");
+    let mut drop = |file: &str| {
+        let body = json!({ "project_dir": bob.dir(), "drop": [file] });
+        bob.http.post("/v1/team/sync", &body)
+    };
+    let refused = drop("sky.md");
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    let told = drop("evil.md").ok();
+    assert!(told["notes"].to_string().contains("replace the secret"), "{told}");
+    assert_eq!(bob.status(false)["withheld"], Value::Null);
+    ada.sync();
+    assert_eq!(ada.status(false)["withheld"], Value::Null);
+    assert_eq!(ada.files(), bob.files());
+    assert!(!git(&between.path(), &["ls-tree", "--name-only", "main"]).contains("evil.md"));
 }

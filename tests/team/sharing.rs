@@ -191,6 +191,8 @@ fn a_folder_that_others_sync_is_looked_at() {
     fs::write(shared.join("leak.md"), format!("key {}\n", crate::people::key())).unwrap();
     let told = ada.sync();
     assert_eq!(told["blocked"][0]["file"], "leak.md", "{told}");
-    assert!(told["notes"][0].as_str().unwrap().contains("sync-conflict"), "{told}");
+    assert!(told["notes"][0].as_str().unwrap().contains("bethink team resolve fog"), "{told}");
+    let versions = &ada.status(false)["conflicts"][0]["versions"];
+    assert_eq!(versions[1]["name"], "fog.sync-conflict-20261122-ABC", "{versions}");
     assert_eq!(ada.status(false)["kind"], "folder");
 }

@@ -77,6 +77,8 @@ pub enum SkipKind {
     SameText,
     ClaudeMdCounts,
     OtherTool,
+    /// In a directory above the project's root.
+    AboveRoot,
     Empty,
     NoSuchFile,
     Cycle,

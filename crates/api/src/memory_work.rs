@@ -56,9 +56,22 @@ pub struct RecalledMemory {
     pub content: String,
     /// The text was cut.
     pub truncated: bool,
+    /// Other versions of it, which people have not merged yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<String>,
+    /// Topics that it links to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkedTopic>,
     /// Path of the whole file.
     pub path: String,
     pub why: RecallWhy,
+}
+
+/// A topic that a recalled one links to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LinkedTopic {
+    pub name: String,
+    pub description: String,
 }
 
 /// Why a memory was chosen.

@@ -42,6 +42,12 @@ pub struct TeamStatus {
     /// Files that must not be shared in their current state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<TeamBlocked>,
+    /// Files of others that were not pulled because of what they contain. A sync reports each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<TeamBlocked>,
+    /// Topics of which there are several versions, until a person chooses one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<OpenConflict>,
     /// Number of proposals that wait for a person.
     pub proposals: u64,
 }
@@ -63,6 +69,9 @@ pub struct TeamSyncRequest {
     /// Accept that the remote's history was rewritten. Local changes are kept.
     #[serde(default)]
     pub accept_rewrite: bool,
+    /// Files that were not pulled because of what they contain: remove them for everybody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<String>,
 }
 
 /// What a sync did.
@@ -99,6 +108,64 @@ pub struct TeamConflict {
     pub kept_as: String,
     /// Who made the other version.
     pub theirs_by: String,
+}
+
+/// A topic of which there are several versions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OpenConflict {
+    pub name: String,
+    pub versions: Vec<ConflictVersion>,
+}
+
+/// One version of a topic.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictVersion {
+    /// Name of the topic that contains it.
+    pub name: String,
+    /// Who shared it, if git knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Whether it is yours: shared under the name that git knows you by.
+    pub mine: bool,
+}
+
+/// How to resolve a conflict: either `keep` or `text`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ResolveConflict {
+    pub project_dir: String,
+    /// The topic, or one of its versions.
+    pub name: String,
+    /// `mine`, `theirs`, or the name of a version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<String>,
+    /// The merged text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A conflict that was resolved. The versions that were not kept are in the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConflictResolved {
+    pub name: String,
+    /// Name of the version that was kept; absent if it was a merged text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    pub removed: Vec<String>,
+}
+
+/// A private topic to propose for the team memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ShareMemory {
+    pub project_dir: String,
+    pub name: String,
+}
+
+/// Why a proposal is rejected.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Rejecting {
+    /// For the team, in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A file that must not be shared in its current state. The reasons never quote a secret.
@@ -153,6 +220,8 @@ pub enum ProposalAuthor {
     Agent,
     Extraction,
     Dream,
+    /// A person, with a topic of the private memory.
+    Person,
 }
 
 /// A topic that is proposed for a team's memory.
@@ -190,6 +259,9 @@ pub struct Approval {
     /// Approve even if the topic has changed since the proposal was made.
     #[serde(default)]
     pub replace: bool,
+    /// Keep the private topic that a person proposed to share. By default it is removed, because the team has it now.
+    #[serde(default)]
+    pub keep_private: bool,
 }
 
 /// A proposal and its state.

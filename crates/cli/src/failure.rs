@@ -155,10 +155,12 @@ impl CliFailure {
     }
 }
 
-/// Returns the limit that the request exceeded, and the daemon's own hint.
+/// Returns the limit that the request exceeded, and the daemon's own hint. The request's field is only named with a limit,
+/// or without a hint: a person at a terminal did not write the request.
 fn refusal_hint(problem: &Problem) -> Option<String> {
+    let is_named = problem.limit.is_some() || problem.actual.is_some() || problem.hint.is_none();
     let mut place = Vec::new();
-    place.extend(problem.field.as_ref().map(|field| format!("in {field}")));
+    place.extend(problem.field.as_ref().filter(|_| is_named).map(|field| format!("in {field}")));
     place.extend(problem.actual.map(|actual| format!("got {actual}")));
     place.extend(problem.limit.map(|limit| format!("at most {limit} is allowed")));
     let place = Some(place.join(", ")).filter(|place| !place.is_empty());
@@ -199,5 +201,12 @@ mod tests {
             failure.hint().as_deref(),
             Some("in messages[2], got 10000, at most 128 is allowed")
         );
+        let problem = Problem {
+            field: Some("text".into()),
+            hint: Some("nothing was written".into()),
+            ..Problem::default()
+        };
+        let failure = CliFailure::from(ClientError::Refused(Box::new(problem)));
+        assert_eq!(failure.hint().as_deref(), Some("nothing was written"));
     }
 }

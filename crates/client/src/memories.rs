@@ -53,6 +53,17 @@ impl Client {
         self.get("v1/memories", query).await
     }
 
+    pub async fn search_memories(&self, query: &api::MemorySearch) -> Result<api::MemoryHits> {
+        self.get("v1/memories/search", query).await
+    }
+
+    pub async fn import_memories(
+        &self,
+        export: &api::ImportMemories,
+    ) -> Result<api::MemoriesImported> {
+        self.send(Method::POST, "v1/memories/import", export).await
+    }
+
     pub async fn remember(&self, what: &api::Remember) -> Result<api::MemoryWritten> {
         self.send(Method::POST, "v1/memories", what).await
     }

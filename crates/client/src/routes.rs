@@ -230,8 +230,17 @@ impl Client {
         self.send(Method::POST, &format!("v1/proposals/{id}/approve"), approval).await
     }
 
-    pub async fn reject(&self, id: Uuid) -> Result<api::DecidedProposal> {
-        self.post(&format!("v1/proposals/{id}/reject")).await
+    pub async fn reject(&self, id: Uuid, why: &api::Rejecting) -> Result<api::DecidedProposal> {
+        self.send(Method::POST, &format!("v1/proposals/{id}/reject"), why).await
+    }
+
+    /// Proposes a private topic.
+    pub async fn share(&self, share: &api::ShareMemory) -> Result<api::DecidedProposal> {
+        self.send(Method::POST, "v1/memories/share", share).await
+    }
+
+    pub async fn resolve(&self, resolve: &api::ResolveConflict) -> Result<api::ConflictResolved> {
+        self.send(Method::POST, "v1/team/resolve", resolve).await
     }
 
     // instructions

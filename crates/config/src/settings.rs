@@ -257,6 +257,9 @@ settings! {
         dream_sessions: Whole(0, MANY) = 5,
         /// Whether instruction files are added to prompts.
         instructions: Flag = true,
+        /// Whether those in the directories above the project's root are loaded too, as Claude Code does. Off by default, because
+        /// other people may write there, as in `/tmp`.
+        instructions_above: Flag = false,
     }
     /// Memory that several people share.
     #[derive(Debug)]

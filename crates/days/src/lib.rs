@@ -12,7 +12,7 @@ use bethink_transcript::UnixMicros;
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Weekday};
 
-pub use relative::relative_date;
+pub use relative::{on_weekday, relative_date};
 
 const DAY_MICROS: i64 = 86_400_000_000;
 

@@ -16,15 +16,42 @@ pub fn relative_date(words: &[&str], said: Date) -> Option<(usize, String)> {
         ["tomorrow" | "demain", ..] => (1, day(1)?),
         ["last", "night", ..] => (2, day(-1)?),
         ["this", "morning" | "afternoon" | "evening", ..] => (2, day(0)?),
-        ["last", unit, ..] => (2, relative(unit, -1, said)?),
-        ["this", unit, ..] => (2, relative(unit, 0, said)?),
-        ["next", unit, ..] => (2, relative(unit, 1, said)?),
+        [which, "week", "on", name, ..] | ["on", name, which, "week", ..]
+            if away(which).is_some() && weekday(name).is_some() =>
+        {
+            (4, in_week(weekday(name)?, away(which)?, said)?.to_string())
+        }
+        [which, unit, ..] if away(which).is_some() => (2, relative(unit, away(which)?, said)?),
         ["by" | "until" | "till" | "before", name, ..] => {
             (2, said.nth_weekday(1, weekday(name)?).ok()?.to_string())
         }
         [count, unit, "ago", ..] => (3, ago(number(count)?, unit, said)?),
         _ => return None,
     })
+}
+
+/// Returns the date of the weekday that a sentence means by "on Friday". In the past and in the future it is the nearest
+/// one; on the same weekday, it could be today or a week away, so the day on which it was said is named instead.
+pub fn on_weekday(name: &str, is_past: bool, said: Date) -> Option<String> {
+    let name = weekday(name)?;
+    if name == said.weekday() {
+        return Some(format!("said on {said}"));
+    }
+    said.nth_weekday(if is_past { -1 } else { 1 }, name).ok().map(|date| date.to_string())
+}
+
+/// Returns how many weeks, months or years a word is away from now.
+fn away(word: &str) -> Option<i64> {
+    match word {
+        "last" => Some(-1),
+        "this" => Some(0),
+        "next" => Some(1),
+        _ => None,
+    }
+}
+
+fn in_week(name: Weekday, away: i64, said: Date) -> Option<Date> {
+    shifted(monday(said)?, 7 * away + i64::from(name.to_monday_zero_offset()))
 }
 
 /// `last week`, `next Friday`: the week, month, year or weekday that is `away` of them from `said`.
@@ -39,7 +66,7 @@ fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
 
 /// "Next Friday" is ambiguous, unless both ways of counting give the same day.
 fn near(name: Weekday, away: i64, said: Date) -> Option<String> {
-    let of_week = shifted(monday(said)?, 7 * away + i64::from(name.to_monday_zero_offset()))?;
+    let of_week = in_week(name, away, said)?;
     let by_distance = match away {
         0 if of_week >= said => of_week,
         0 => said,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bethink_memdir::index::{self, TopicLine};
+use bethink_memdir::index::{self, LineChange, TopicLine};
 use bethink_memdir::{DirectoryFile, Name, header};
 use bethink_transcript::UnixMicros;
 
@@ -35,16 +35,27 @@ fn drop_empty(bench: &mut DreamBench, now: UnixMicros) {
     }
 }
 
-/// Updates the index lines of our topics whose descriptions changed.
+/// Updates the index lines of topics whose titles or descriptions changed.
 fn follow_descriptions(bench: &mut DreamBench) {
-    let Some(mut text) = bench.index().map(str::to_owned) else { return };
-    for (name, page) in bench.pages().iter().filter(|(_, page)| page.is_own()) {
-        let found = bench.found.get(name).and_then(|found| header::read(found).header.description);
-        let (Some(old), Some(new)) = (found, page.header.description.as_deref()) else { continue };
-        if old != new {
-            text = with_entry(&text, name, |entry| entry.replacen(&old, new, 1));
-        }
-    }
+    let Some(text) = bench.index() else { return };
+    let words = |name: &Name, text: &str| {
+        let topic = header::read(text);
+        (name.titled(&topic.header), topic.header.described(topic.body))
+    };
+    let changed = bench.pages().iter().filter_map(|(name, page)| {
+        let found = bench.found.get(name).filter(|found| **found != page.text)?;
+        Some((name, words(name, found), words(name, &page.text)))
+    });
+    let changed: Vec<_> = changed.collect();
+    let line = |name, words| {
+        let (title, description): &(String, String) = words;
+        TopicLine { name, title, description }
+    };
+    let changes: Vec<LineChange<'_>> = changed
+        .iter()
+        .map(|(name, old, new)| LineChange { old: line(name, old), new: line(name, new) })
+        .collect();
+    let text = index::follow(text, &changes);
     bench.write_index(text, "updated descriptions", "the descriptions of topics changed");
 }
 

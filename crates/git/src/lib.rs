@@ -22,7 +22,7 @@ mod tests;
 
 pub use error::{GitError, GitTrouble};
 pub use oid::{NotAnOid, Oid};
-pub use read::TreeEntry;
+pub use read::{CommittedChange, TreeEntry};
 pub use remote::{BadRemote, PushOutcome, Remote};
 pub use repo::Repo;
 pub use run::{Git, GitLimits};

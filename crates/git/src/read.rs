@@ -17,6 +17,14 @@ pub struct TreeEntry {
     pub size: u64,
 }
 
+/// The last change of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommittedChange {
+    pub commit: Oid,
+    /// The author's name, without control characters.
+    pub author: String,
+}
+
 impl TreeEntry {
     /// Whether the entry is a regular file.
     pub fn is_file(&self) -> bool {
@@ -127,11 +135,20 @@ impl Repo {
         }
     }
 
-    /// Returns the author of a commit, without control characters.
-    pub async fn author(&self, commit: &Oid) -> Result<String, GitError> {
-        let args = ["show", "--no-patch", "--no-show-signature", "--format=%an", commit.as_str()];
-        let said = self.git.text(self.call("read a commit", args)).await?;
-        Ok(said.trim().chars().filter(|c| !c.is_control()).take(80).collect())
+    /// Returns the last change of a file up to a commit; `None` if the file is in no commit.
+    pub async fn last_change(
+        &self,
+        commit: &Oid,
+        path: &str,
+    ) -> Result<Option<CommittedChange>, GitError> {
+        let doing = "read the history of a file";
+        let head = ["log", "--max-count=1", "--no-show-signature", "--format=%H %an"];
+        let args = head.into_iter().chain([commit.as_str(), "--", path]);
+        let said = self.git.text(self.call(doing, args)).await?;
+        let Some((commit, author)) = said.trim().split_once(' ') else { return Ok(None) };
+        let commit = commit.parse().map_err(|_| GitError::unknown_format(doing))?;
+        let author = author.chars().filter(|c| !c.is_control()).take(80).collect();
+        Ok(Some(CommittedChange { commit, author }))
     }
 }
 

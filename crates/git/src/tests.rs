@@ -95,7 +95,9 @@ async fn what_one_person_pushes_another_fetches() {
     let blobs = bob.blobs(&oids, 1_000).await.unwrap();
     assert_eq!(blobs, [Some(b"fog\n".to_vec()), Some(b"x\0y".to_vec())]);
     assert_eq!(bob.blobs(&oids, 3).await.unwrap(), [None, Some(b"x\0y".to_vec())]);
-    assert_eq!(bob.author(&seen).await.unwrap(), "Ada");
+    let change = bob.last_change(&seen, "fog.md").await.unwrap().unwrap();
+    assert_eq!((change.author.as_str(), &change.commit), ("Ada", &seen));
+    assert_eq!(bob.last_change(&seen, "*").await.unwrap(), None, "a path is not a pattern");
     assert!(!place.path("bob").join("fog.md").exists(), "no file is touched");
 }
 
@@ -285,7 +287,7 @@ async fn a_hostile_repository_runs_nothing() {
     let oids: Vec<Oid> = tree.into_iter().map(|entry| entry.oid).collect();
     ada.blobs(&oids, 1_000).await.unwrap();
     ada.brought(&tip, None, 10).await.unwrap();
-    ada.author(&tip).await.unwrap();
+    ada.last_change(&tip, "fog.md").await.unwrap();
     let person = ada.person().await.unwrap();
     let next = Commit { person, ..commit(&[&tip], &[("a.md", "2")]) };
     let next = ada.commit(&next).await.unwrap();

@@ -151,11 +151,18 @@ fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String
 
 /// Returns whole lines, with a note if some are left out.
 fn cut(text: &str, chars: usize) -> String {
-    const MORE: &str = "(MEMORY.md has more lines)\n";
     if text.chars().count() <= chars {
         return text.to_owned();
     }
-    format!("{}{MORE}", head(text, chars.saturating_sub(MORE.len())))
+    let more = |shown: usize| {
+        let all = text.lines().count();
+        format!(
+            "(a hook's text may have {MAX_CONTEXT_CHARS} characters, so only {shown} of {all} lines of MEMORY.md are shown: \
+             read the file for the rest)\n"
+        )
+    };
+    let shown = head(text, chars.saturating_sub(more(usize::MAX).len()));
+    format!("{shown}{}", more(shown.lines().count()))
 }
 
 /// Returns whole lines from the beginning, at most `chars` characters.

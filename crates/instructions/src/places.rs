@@ -17,9 +17,19 @@ pub struct InstructionPlaces {
     pub root: PathBuf,
     /// The agent's working directory. If it is outside of `root`, `root` is used instead.
     pub cwd: PathBuf,
+    /// Whether files in the directories above the root are loaded. Otherwise they are only listed.
+    pub above: bool,
 }
 
 impl InstructionPlaces {
+    /// Returns the directories above the root, from the file system's root down.
+    pub(crate) fn directories_above(&self) -> Vec<PathBuf> {
+        let mut above: Vec<PathBuf> =
+            self.root.ancestors().skip(1).take(MOST_LEVELS).map(Path::to_path_buf).collect();
+        above.reverse();
+        above
+    }
+
     /// Returns the directories from the root down to the working directory.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         let mut found = vec![self.root.clone()];
@@ -69,7 +79,8 @@ mod tests {
 
     fn directories(root: &str, cwd: &str) -> Vec<PathBuf> {
         let (managed, home) = (PathBuf::from(MANAGED), None);
-        InstructionPlaces { managed, home, root: root.into(), cwd: cwd.into() }.directories()
+        InstructionPlaces { managed, home, root: root.into(), cwd: cwd.into(), above: false }
+            .directories()
     }
 
     #[test]

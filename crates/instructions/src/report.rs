@@ -112,6 +112,8 @@ pub enum Reason {
     ClaudeMdCounts,
     #[error("belongs to {tool} and is not read")]
     OtherTool { tool: &'static str },
+    #[error("is above the project; `instructions_above = true` in `[memory]` loads such files")]
+    AboveRoot,
     #[error("has no text")]
     Empty,
     #[error("file not found")]
@@ -156,7 +158,9 @@ impl Reason {
 
     /// Whether nothing is wrong: the file was loaded elsewhere, may be loaded later, or is for other programs.
     pub fn is_harmless(&self) -> bool {
-        use Reason::{AlreadyLoaded, ClaudeMdCounts, Cycle, Empty, OtherTool, SameText, Waiting};
+        use Reason::{
+            AboveRoot, AlreadyLoaded, ClaudeMdCounts, Cycle, Empty, OtherTool, SameText, Waiting,
+        };
         matches!(
             self,
             Waiting { .. }
@@ -164,6 +168,7 @@ impl Reason {
                 | SameText { .. }
                 | ClaudeMdCounts
                 | OtherTool { .. }
+                | AboveRoot
                 | Empty
                 | Cycle
         )
@@ -176,6 +181,7 @@ impl Reason {
             Reason::SameText { .. } => SkipKind::SameText,
             Reason::ClaudeMdCounts => SkipKind::ClaudeMdCounts,
             Reason::OtherTool { .. } => SkipKind::OtherTool,
+            Reason::AboveRoot => SkipKind::AboveRoot,
             Reason::Empty => SkipKind::Empty,
             Reason::NoSuchFile => SkipKind::NoSuchFile,
             Reason::Cycle => SkipKind::Cycle,

@@ -19,6 +19,8 @@ use crate::root::MemoryRoot;
 #[derive(Clone, Debug, Default)]
 pub struct DirectoryListing {
     pub index: Option<Stat>,
+    /// The list of rejected proposals.
+    pub rejections: Option<Stat>,
     /// Topics, ordered by name.
     pub topics: Vec<(Name, Stat)>,
     /// Entries that look like memories but cannot be read as such.
@@ -28,10 +30,11 @@ pub struct DirectoryListing {
 }
 
 impl DirectoryListing {
-    /// Iterates over the index and the topics.
+    /// Iterates over the index, the list of rejected proposals, and the topics.
     pub fn files(&self) -> impl Iterator<Item = (DirectoryFile, &Stat)> {
         let index = self.index.iter().map(|stat| (DirectoryFile::Index, stat));
-        index.chain(
+        let rejections = self.rejections.iter().map(|stat| (DirectoryFile::Rejections, stat));
+        index.chain(rejections).chain(
             self.topics.iter().map(|(name, stat)| (DirectoryFile::Topic(name.clone()), stat)),
         )
     }
@@ -192,6 +195,9 @@ impl Walk<'_> {
         match (DirectoryFile::parse(&path), found) {
             (_, Ok(None)) => {}
             (Ok(DirectoryFile::Index), Ok(Some(stat))) => self.listing.index = Some(stat),
+            (Ok(DirectoryFile::Rejections), Ok(Some(stat))) => {
+                self.listing.rejections = Some(stat);
+            }
             (Ok(DirectoryFile::Topic(name)), Ok(Some(stat))) => {
                 self.listing.topics.push((name, stat));
             }

@@ -2,21 +2,23 @@
 
 use std::fmt;
 
-use crate::name::{BadName, INDEX, Name};
+use crate::name::{BadName, INDEX, Name, REJECTIONS};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DirectoryFile {
     Index,
+    /// The list of memories that the team does not want.
+    Rejections,
     Topic(Name),
 }
 
 impl DirectoryFile {
     /// Parses a path relative to the directory: `MEMORY.md`, `plans/fog.md`.
     pub fn parse(path: &str) -> Result<Self, BadName> {
-        if path == INDEX {
-            Ok(DirectoryFile::Index)
-        } else {
-            Name::parse(path).map(DirectoryFile::Topic)
+        match path {
+            INDEX => Ok(DirectoryFile::Index),
+            REJECTIONS => Ok(DirectoryFile::Rejections),
+            _ => Name::parse(path).map(DirectoryFile::Topic),
         }
     }
 
@@ -24,6 +26,7 @@ impl DirectoryFile {
     pub fn path(&self) -> String {
         match self {
             DirectoryFile::Index => INDEX.to_owned(),
+            DirectoryFile::Rejections => REJECTIONS.to_owned(),
             DirectoryFile::Topic(name) => name.file(),
         }
     }

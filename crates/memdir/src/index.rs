@@ -2,9 +2,10 @@
 //!
 //! People edit it too, so a change only touches the lines of one topic: prose, headings, order and line endings stay.
 //!
-//! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`merge`].
+//! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`follow`] → [`merge`].
 
 mod edit;
+mod follow;
 mod lines;
 mod links;
 mod merge;
@@ -15,6 +16,7 @@ mod tests;
 
 pub(crate) use edit::is_teams;
 pub use edit::{TopicLine, add, rebuild, remove};
+pub use follow::{LineChange, differing, follow};
 pub use lines::{IndexEntry, IndexLine, entries, lines};
 pub use links::{Link, Target};
 pub use merge::merge;

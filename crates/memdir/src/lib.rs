@@ -3,10 +3,11 @@
 //! This crate is pure: it takes files as text and returns text. `bethink-memdir-fs` handles the disk, `bethink-recall`
 //! chooses topics for a prompt, and the daemon acts.
 //!
-//! Reading order: [`name`] → [`file`] → [`hash`] → [`header`] → [`index`] → [`age`] → [`unseen`] →
+//! Reading order: [`name`] → [`file`] → [`hash`] → [`header`] → [`index`] → [`conflict`] → [`rejections`] → [`age`] → [`unseen`] →
 //! [`prompt`] → [`lint`] → [`tool`].
 
 pub mod age;
+pub mod conflict;
 pub mod file;
 pub mod hash;
 pub mod header;
@@ -14,6 +15,7 @@ pub mod index;
 pub mod lint;
 pub mod name;
 pub mod prompt;
+pub mod rejections;
 pub mod tool;
 pub mod unseen;
 

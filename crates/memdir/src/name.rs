@@ -11,6 +11,8 @@ use crate::unseen::suspect;
 
 /// File name of the index. No topic may have it.
 pub const INDEX: &str = "MEMORY.md";
+/// File name of the list of rejected proposals. No topic may have it.
+pub const REJECTIONS: &str = "REJECTED-PROPOSALS.md";
 /// Name of the directory that a project's team shares.
 pub const TEAM: &str = "team";
 /// Maximum number of path components of a topic, including its own name.
@@ -54,6 +56,9 @@ impl Name {
         if fold(stem) == "memory" {
             return Err(bad("is the index, not a topic"));
         }
+        if fold(stem) == "rejected-proposals" {
+            return Err(bad("is the list of rejected proposals, not a topic"));
+        }
         // Otherwise `fog.md.md` would be the file of a topic named `fog.md`.
         if fold(stem).ends_with(".md") {
             return Err(bad("ends in .md twice"));
@@ -73,6 +78,11 @@ impl Name {
     /// Returns a form that is equal for names that some file system or reader treats as the same.
     pub fn folded(&self) -> String {
         fold(&self.0)
+    }
+
+    /// As [`Name::folded`], with words separated by `-`: people who link to a topic mix up `-`, `_` and spaces.
+    pub fn hyphenated(&self) -> String {
+        self.folded().replace(['_', ' '], "-")
     }
 }
 

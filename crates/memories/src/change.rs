@@ -6,7 +6,7 @@ use bethink_api as api;
 use bethink_api::MemoryAuthor;
 use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, WriteOutcome};
 use bethink_service::{Result, ServiceError, blocking};
-use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
+use bethink_store::{MemoryVersionFilter, NewMemoryVersion, VersionRecord};
 use bethink_transcript::UnixMicros;
 use bytes::Bytes;
 
@@ -89,13 +89,25 @@ impl MemoryService {
         note: &str,
     ) -> Result<()> {
         let hash = content.hash.to_string();
-        let newest = MemoryVersionFilter { file: Some(file.path()), ..directory.versions(1) };
-        if self.cx.store().memory_versions(newest).await?.first().is_some_and(|v| v.hash == hash) {
+        let newest = self.newest_version(directory, &file.path(), None).await?;
+        if newest.is_some_and(|version| version.hash == hash) {
             return Ok(());
         }
         let author = Author { by: MemoryAuthor::Found, session: None, note: note.to_owned() };
         let content = Some(Bytes::copy_from_slice(&content.bytes));
         self.keep_version(directory, file, hash, content, author, self.cx.now()).await
+    }
+
+    /// Returns the newest version of a file, or the newest one before the version `before`.
+    pub(super) async fn newest_version(
+        &self,
+        directory: &MemoryDirectory,
+        path: &str,
+        before: Option<i64>,
+    ) -> Result<Option<VersionRecord>> {
+        let file = Some(path.to_owned());
+        let filter = MemoryVersionFilter { file, before, ..directory.versions(1) };
+        Ok(self.cx.store().memory_versions(filter).await?.into_iter().next())
     }
 
     async fn keep_version(

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use bethink_memdir::{Hash, Header, Name, Scope};
+use bethink_memdir::{Hash, Header, Name, Scope, conflict};
 use bethink_memdir_fs::{
     DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, StrangeEntry,
 };
@@ -29,8 +29,17 @@ pub struct MemoryTopic {
     pub name: Name,
     pub hash: Hash,
     pub bytes: u64,
+    /// The time that its front matter records, otherwise the file's time.
     pub modified: UnixMicros,
     pub header: Header,
+    /// The description in the front matter, or the beginning of the body.
+    pub described: String,
+}
+
+impl MemoryTopic {
+    pub(crate) fn title(&self) -> String {
+        self.name.titled(&self.header)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +52,8 @@ pub struct IndexFile {
 pub struct DirectorySnapshot {
     pub topics: BTreeMap<Name, Arc<MemoryTopic>>,
     pub index: Option<Arc<IndexFile>>,
+    /// The list of memories that the team does not want.
+    pub rejections: String,
     /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<StrangeEntry>,
     /// Why the directory could not be read; the rest is then from the last successful read.
@@ -54,6 +65,29 @@ impl DirectorySnapshot {
     /// The whole index. The prompt decides how much of it to show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.text.clone())
+    }
+
+    /// Returns the topics of which there are several versions, each with its other versions.
+    pub fn conflicts(&self) -> BTreeMap<Name, Vec<Name>> {
+        let mut found: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+        for name in self.topics.keys() {
+            if let Some(topic) = conflict::topic_of(name) {
+                found.entry(topic).or_default().push(name.clone());
+            }
+        }
+        found
+    }
+
+    /// Returns the other versions of a topic, if people have not merged them yet.
+    pub fn other_versions(&self, name: &Name) -> Vec<Name> {
+        let topic = conflict::topic_of(name).unwrap_or_else(|| name.clone());
+        let all = self.topics.range(topic.clone()..).map(|(other, _)| other);
+        let near = all.take_while(|other| other.as_str().starts_with(topic.as_str()));
+        let is_version = |other: &&Name| {
+            **other != *name
+                && (**other == topic || conflict::topic_of(other).as_ref() == Some(&topic))
+        };
+        near.filter(is_version).cloned().collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_service::{Result, blocking};
+use bethink_service::{Result, ServiceError, blocking};
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::service::MemoryService;
@@ -43,11 +43,13 @@ impl MemoryService {
         }
     }
 
-    /// Looks for damage, cleans up after an earlier daemon, then reads the directory at each signal, while the directory is in use.
+    /// Looks for damage, cleans up after an earlier daemon, then reads the directory at each signal and updates its index,
+    /// while the directory is in use.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));
         self.cx.spawn(async move {
+            let mut known = Arc::default();
             if let Some(directory) = directory.upgrade() {
                 if let Err(error) = memories.find_damage(&directory).await {
                     tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not look for damaged memories");
@@ -55,6 +57,10 @@ impl MemoryService {
                 if let Err(error) = memories.sweep(&directory).await {
                     tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after interrupted writes");
                 }
+                if let Err(error) = memories.follow_versions(&directory).await {
+                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not update the index");
+                }
+                known = directory.shown();
             }
             loop {
                 tokio::select! {
@@ -62,10 +68,16 @@ impl MemoryService {
                     () = woken.bell.notified() => {}
                 }
                 let Some(directory) = directory.upgrade() else { return };
-                if woken.is_dirty()
-                    && let Err(error) = memories.snapshot(&directory).await
-                {
-                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not check the memory directory");
+                let followed = async {
+                    let shown = memories.snapshot(&directory).await?;
+                    memories.follow_edits(&directory, &known, &shown).await?;
+                    Ok::<_, ServiceError>(shown)
+                };
+                match followed.await {
+                    Ok(shown) => known = shown,
+                    Err(error) => {
+                        tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not check the memory directory");
+                    }
                 }
             }
         });

@@ -7,8 +7,8 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
-//! [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
+//! [`memory_write`] → [`write`] ([`stamp`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
+//! [`search`] → [`foreign`] → [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
 mod change;
 mod damage;
@@ -16,7 +16,9 @@ mod directory;
 mod dream;
 mod extract;
 mod follow;
+mod foreign;
 mod history;
+mod import;
 mod index_line;
 mod instructions;
 mod lint;
@@ -30,8 +32,10 @@ mod rebuild;
 mod recall;
 mod refused;
 mod remember;
+mod search;
 mod service;
 mod settle;
+mod stamp;
 mod standalone;
 #[cfg(test)]
 mod tests;
@@ -46,7 +50,7 @@ pub use instructions::prompt::InstructionContributor;
 pub use memory_write::{Author, Expected, MAX_MEMORY_BYTES, MemoryWrite};
 pub use project::MemoryProject;
 pub use prompt::IndexContributor;
-pub use proposals::NewProposal;
+pub use proposals::{NewProposal, ProposalOutcome};
 pub use read::MemoryText;
 pub use recall::SESSION_BYTES;
 pub use recall::attach::RecallContributor;

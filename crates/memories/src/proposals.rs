@@ -1,22 +1,29 @@
 //! Proposals: memories that an agent, an extraction or a dream wants to share with the team. A person approves or
 //! rejects each. Nothing moves from private to team memory by itself, and rejected proposals are not made again.
 
+use std::sync::Arc;
+
 use bethink_api::{self as api, ProposalAuthor};
-use bethink_memdir::{Hash, Name, Scope};
+use bethink_extractor::Meaning;
+use bethink_memdir::{Hash, Header, Name, Scope, header, rejections};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{Event, Result, ServiceError, rfc3339};
+use bethink_service::{Event, Result, ServiceError, blocking, rfc3339};
+use bethink_statement::normal;
 use bethink_store::{ProposalFilter, ProposalState, StoredProposal};
 use uuid::Uuid;
 
 use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
-use crate::read::name_of;
+use crate::read::{name_of, no_file};
 use crate::service::MemoryService;
 
 /// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
 /// Number of decided proposals that are kept per project, the newest, so that they are not made again.
 const MOST_DECIDED: usize = 1_000;
+/// Minimum number of content words of a statement whose meaning is compared. With fewer, such as "deploy notes", only the
+/// same words are the same.
+const LEAST_WORDS: usize = 3;
 
 #[derive(Clone, Debug)]
 pub struct NewProposal {
@@ -27,13 +34,21 @@ pub struct NewProposal {
     pub source: Option<api::MemorySource>,
 }
 
+/// The outcome of a request to share something.
+#[derive(Clone, Debug)]
+pub enum ProposalOutcome {
+    Waiting(Box<api::Proposal>),
+    /// The reason why there is no need for a proposal.
+    Known(String),
+}
+
 impl MemoryService {
-    /// Adds a proposal. `None` if it is already in the team's memory, proposed or rejected.
+    /// Adds a proposal, unless something with the same meaning is in the team's memory, proposed or rejected.
     pub async fn propose(
         &self,
         project: &MemoryProject,
         new: NewProposal,
-    ) -> Result<Option<api::Proposal>> {
+    ) -> Result<ProposalOutcome> {
         within_limit(&new.name.file(), &new.text)?;
         // A text that contains a secret is not stored, not even as a proposal.
         bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
@@ -43,22 +58,14 @@ impl MemoryService {
         let directory = project.directory(Scope::Team);
         let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
         let same = |text: &str| print(text) == print(&new.text);
+        let known = |why: String| Ok(ProposalOutcome::Known(why));
         if current.as_ref().and_then(|content| content.text()).is_some_and(same) {
-            return Ok(None);
+            return known(format!("the team's memory already has {}", new.name));
+        }
+        if let Some(why) = self.decided_before(project, &new.text).await? {
+            return known(why);
         }
         let dir = project.root.display().to_string();
-        let of_name = ProposalFilter {
-            project_dir: Some(dir.clone()),
-            name: Some(new.name.to_string()),
-            state: None,
-        };
-        let known = self.cx.store().proposals(of_name).await?;
-        let says_the_same = |one: &StoredProposal| {
-            one.state != ProposalState::Approved && print(&one.text) == print(&new.text)
-        };
-        if known.iter().any(says_the_same) {
-            return Ok(None);
-        }
         if self.open_proposals(project).await? >= MOST_OPEN {
             let detail = format!("{MOST_OPEN} proposals of this project are already waiting");
             return Err(ServiceError::conflict(detail)
@@ -76,7 +83,38 @@ impl MemoryService {
             proposed_at: self.cx.now(),
             decided_at: None,
         };
-        Ok(Some(self.keep_proposal(proposal).await?))
+        Ok(ProposalOutcome::Waiting(Box::new(self.keep_proposal(proposal).await?)))
+    }
+
+    /// Returns why a text is not proposed: something with the same meaning is waiting or was rejected, here or by
+    /// someone else of the team.
+    async fn decided_before(&self, project: &MemoryProject, text: &str) -> Result<Option<String>> {
+        let statement = statement(text);
+        let meaning = Meaning::of(&statement);
+        let says_the_same = |other: &str| {
+            meaning.words.len() >= LEAST_WORDS && meaning.same(&Meaning::of(other))
+                || normal(other) == normal(&statement)
+        };
+        let shown = self.snapshot(project.directory(Scope::Team)).await?;
+        let rejections = rejections::rejections(&shown.rejections);
+        if let Some(one) = rejections.iter().find(|one| says_the_same(&one.statement)) {
+            let day = if one.day.is_empty() { String::new() } else { format!(" on {}", one.day) };
+            let reason = one.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            return Ok(Some(format!("the team rejected {:?}{day}{reason}", one.statement)));
+        }
+        let of_project = ProposalFilter {
+            project_dir: Some(project.root.display().to_string()),
+            ..ProposalFilter::default()
+        };
+        let known = self.cx.store().proposals(of_project).await?;
+        let same = known.iter().rev().find(|one| {
+            one.state != ProposalState::Approved
+                && (print(&one.text) == print(text) || says_the_same(&self::statement(&one.text)))
+        });
+        Ok(same.map(|one| match one.state {
+            ProposalState::Open => format!("{:?} is already waiting to be approved", one.name),
+            _ => format!("a person rejected {:?}, which says the same", one.name),
+        }))
     }
 
     /// Adds a proposal by a client's agent.
@@ -89,14 +127,33 @@ impl MemoryService {
             by: ProposalAuthor::Agent,
             source: request.source,
         };
-        match self.propose(&project, new).await? {
-            Some(proposal) => Ok(api::DecidedProposal { proposal, warnings: Vec::new() }),
-            None => {
-                let detail = "the same memory is already shared, proposed or rejected";
-                Err(ServiceError::conflict(detail)
-                    .hint("`bethink team proposals --all` shows earlier decisions"))
+        self.propose_or_say_why(&project, new).await
+    }
+
+    async fn propose_or_say_why(
+        &self,
+        project: &MemoryProject,
+        new: NewProposal,
+    ) -> Result<api::DecidedProposal> {
+        match self.propose(project, new).await? {
+            ProposalOutcome::Waiting(proposal) => {
+                Ok(api::DecidedProposal { proposal: *proposal, warnings: Vec::new() })
             }
+            ProposalOutcome::Known(why) => Err(ServiceError::conflict(why)
+                .hint("`bethink team proposals --all` shows earlier decisions")),
         }
+    }
+
+    /// Proposes a private topic for the team. When it is approved, the private topic is removed.
+    pub async fn share_memory(&self, request: api::ShareMemory) -> Result<api::DecidedProposal> {
+        let project = self.project(&request.project_dir).await?;
+        let name = name_of(&request.name)?;
+        let directory = project.directory(Scope::Private);
+        let file = DirectoryFile::Topic(name.clone());
+        let (text, _) = directory.read(&name).await?.ok_or_else(|| no_file(directory, &file))?;
+        let source = header::read(&text).header.source;
+        let new = NewProposal { name, text, by: ProposalAuthor::Person, source };
+        self.propose_or_say_why(&project, new).await
     }
 
     /// Lists open proposals, or all, newest first.
@@ -113,7 +170,11 @@ impl MemoryService {
 
     /// Approves a proposal: writes it as team memory. The topic must still have the text that it had when the proposal
     /// was made, unless `replace` is set.
-    pub async fn approve_proposal(&self, id: Uuid, replace: bool) -> Result<api::DecidedProposal> {
+    pub async fn approve_proposal(
+        &self,
+        id: Uuid,
+        api::Approval { replace, keep_private }: api::Approval,
+    ) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let project = self.project(&proposal.project_dir).await?;
         let name = name_of(&proposal.name)?;
@@ -124,7 +185,7 @@ impl MemoryService {
         };
         let note = format!("approved what {} proposed ({id})", proposal.by);
         let author = Author { note, ..Author::person() };
-        let (file, text) = (DirectoryFile::Topic(name), Some(proposal.text.clone()));
+        let (file, text) = (DirectoryFile::Topic(name.clone()), Some(proposal.text.clone()));
         let write = MemoryWrite { scope: Scope::Team, file, text, expected, author };
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
@@ -133,15 +194,79 @@ impl MemoryService {
             ),
             None => error,
         })?;
+        let mut warnings = written.warnings;
+        if proposal.by == ProposalAuthor::Person && !keep_private {
+            warnings.extend(self.remove_shared(&project, name, &proposal.text).await?);
+        }
         let proposal = self.decide_proposal(proposal, ProposalState::Approved).await?;
-        Ok(api::DecidedProposal { proposal, warnings: written.warnings })
+        Ok(api::DecidedProposal { proposal, warnings })
     }
 
-    /// Rejects a proposal. The same text is not proposed again.
-    pub async fn reject_proposal(&self, id: Uuid) -> Result<api::DecidedProposal> {
+    /// Removes the private topic that the team has now. Returns a warning if it has other words by now.
+    async fn remove_shared(
+        &self,
+        project: &MemoryProject,
+        name: Name,
+        shared: &str,
+    ) -> Result<Option<String>> {
+        let Some((text, hash)) = project.directory(Scope::Private).read(&name).await? else {
+            return Ok(None);
+        };
+        if print(&text) != print(shared) {
+            let why = "it changed after it was proposed";
+            return Ok(Some(format!("the private topic {name} was kept, because {why}")));
+        }
+        let author = Author { note: "shared with the team".to_owned(), ..Author::person() };
+        let (file, expected) = (DirectoryFile::Topic(name), Expected::Hash(hash));
+        let write = MemoryWrite { scope: Scope::Private, file, text: None, expected, author };
+        Ok(self.write_memory(project, write).await?.warnings.into_iter().next())
+    }
+
+    /// Rejects a proposal. Nothing with the same meaning is proposed again, here or, after a sync, by others of the team.
+    pub async fn reject_proposal(
+        &self,
+        id: Uuid,
+        reason: Option<&str>,
+    ) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
+        let project = self.project(&proposal.project_dir).await?;
+        self.add_rejection(&project, &proposal.text, reason).await?;
         let proposal = self.decide_proposal(proposal, ProposalState::Rejected).await?;
         Ok(api::DecidedProposal { proposal, warnings: Vec::new() })
+    }
+
+    /// Adds a line to the team's list of rejected proposals, if the team has a directory.
+    async fn add_rejection(
+        &self,
+        project: &MemoryProject,
+        text: &str,
+        reason: Option<&str>,
+    ) -> Result<()> {
+        let directory = project.directory(Scope::Team);
+        let held = Arc::clone(directory);
+        if blocking(move || held.root(false)).await?.is_none() {
+            return Ok(());
+        }
+        let statement = statement(text);
+        if let Some(Err(error)) = reason.map(|reason| bethink_secrets::gate("the reason", reason)) {
+            let detail = format!("could not share the reason: {error}");
+            return Err(ServiceError::invalid("reason", detail).hint("nothing was rejected"));
+        }
+        let today = rfc3339(self.cx.now());
+        let today = today.split('T').next().unwrap_or_default();
+        let write = MemoryWrite {
+            scope: Scope::Team,
+            file: DirectoryFile::Rejections,
+            text: None,
+            expected: Expected::Anything,
+            author: Author { note: "rejected a proposal".to_owned(), ..Author::person() },
+        };
+        self.change_text(directory, &write, |list| rejections::add(list, today, &statement, reason))
+            .await
+            .map_err(|error| ServiceError {
+                detail: format!("could not update {}: {}", write.file, error.detail),
+                ..error
+            })
     }
 
     pub async fn open_proposals(&self, project: &MemoryProject) -> Result<u64> {
@@ -205,9 +330,20 @@ fn shown(stored: StoredProposal) -> api::Proposal {
     }
 }
 
+/// Returns what a topic says: its description, with the beginning of the body if the description alone says too little.
+fn statement(text: &str) -> String {
+    let topic = header::read(text);
+    let description = topic.header.described(topic.body);
+    if Meaning::of(&description).words.len() >= LEAST_WORDS {
+        return description;
+    }
+    let body = Header::default().described(topic.body);
+    if body.starts_with(&description) { body } else { format!("{description}: {body}") }
+}
+
 /// Returns a fingerprint of a text's words, independent of dates in front matter, white space and case.
 fn print(text: &str) -> Hash {
-    let read = bethink_memdir::header::read(text);
+    let read = header::read(text);
     let said = format!("{} {}", read.header.description.unwrap_or_default(), read.body);
     let words = said.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
     Hash::of(words.as_bytes())

@@ -113,10 +113,10 @@ pub(super) fn file_of(text: &str) -> Result<DirectoryFile> {
 
 pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> ServiceError {
     let detail = match file {
-        DirectoryFile::Index => format!("MEMORY.md not found in {}", directory.dir.display()),
         DirectoryFile::Topic(name) => {
             format!("topic {:?} not found in {}", name.as_str(), directory.dir.display())
         }
+        file => format!("{file} not found in {}", directory.dir.display()),
     };
     ServiceError::not_found(detail).hint("`GET /v1/memories` lists the topics")
 }

@@ -1,14 +1,11 @@
 //! Updates MEMORY.md to match the existing topics.
 
-use std::sync::Arc;
-
 use bethink_api as api;
 use bethink_memdir::index::{TopicLine, rebuild};
-use bethink_memdir::{Name, header};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError};
 
-use crate::directory::MemoryDirectory;
+use crate::index_line::TopicWords;
 use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
@@ -18,11 +15,10 @@ impl MemoryService {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
         let directory = project.directory(scope);
-        let topics = self.described_topics(directory).await?;
-        let rows: Vec<TopicLine<'_>> = topics
-            .iter()
-            .map(|(name, title, description)| TopicLine { name, title, description })
-            .collect();
+        let shown = self.snapshot_anew(directory).await?;
+        let topics: Vec<TopicWords> =
+            shown.topics.values().map(|topic| TopicWords::shown(topic)).collect();
+        let rows: Vec<TopicLine<'_>> = topics.iter().map(TopicWords::line).collect();
         let current = directory.read_file(&DirectoryFile::Index).await?;
         let expected = current.as_ref().map(|content| content.hash).into();
         let old = String::from_utf8(current.map_or_else(Vec::new, |content| content.bytes));
@@ -48,27 +44,6 @@ impl MemoryService {
             dropped,
             warnings,
         })
-    }
-
-    /// Returns the name, title and description of each topic, in order of names. Unreadable topics are included.
-    async fn described_topics(
-        &self,
-        directory: &Arc<MemoryDirectory>,
-    ) -> Result<Vec<(Name, String, String)>> {
-        let shown = self.snapshot_anew(directory).await?;
-        let mut out = Vec::with_capacity(shown.topics.len());
-        for topic in shown.topics.values() {
-            let title = topic.name.titled(&topic.header);
-            let description = match &topic.header.description {
-                Some(description) => description.clone(),
-                None => match directory.read(&topic.name).await {
-                    Ok(Some((text, _))) => topic.header.described(header::read(&text).body),
-                    Ok(None) | Err(_) => String::new(),
-                },
-            };
-            out.push((topic.name.clone(), title, description));
-        }
-        Ok(out)
     }
 }
 

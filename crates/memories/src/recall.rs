@@ -10,6 +10,7 @@ mod answer;
 pub(crate) mod attach;
 mod choose;
 pub(crate) mod library;
+mod linked;
 mod round;
 pub(crate) mod view;
 

@@ -38,10 +38,6 @@ impl DirtySignal {
     pub(super) fn take(&self) -> Option<Dirty> {
         locked(&self.dirty).take()
     }
-
-    pub(super) fn is_dirty(&self) -> bool {
-        locked(&self.dirty).is_some()
-    }
 }
 
 /// Started with the first directory.

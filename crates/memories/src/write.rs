@@ -7,7 +7,8 @@ use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};
 use bethink_memdir::Scope;
 use bethink_memdir::index::{self, IndexWarning};
-use bethink_memdir_fs::{DirectoryFile, WriteOutcome};
+use bethink_memdir::name::REJECTIONS;
+use bethink_memdir_fs::{DirectoryFile, FileContent, WriteOutcome};
 use bethink_service::{Event, Result, ServiceError};
 use bethink_transcript::Seq;
 
@@ -16,6 +17,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::{file_of, name_of, no_file};
 use crate::service::MemoryService;
+use crate::stamp::stamped;
 
 impl MemoryService {
     pub async fn put_memory(
@@ -57,7 +59,7 @@ impl MemoryService {
         project: &MemoryProject,
         write: MemoryWrite,
     ) -> Result<api::MemoryWritten> {
-        let written = self.write_checked(project, write).await;
+        let written = Box::pin(self.write_checked(project, write)).await;
         written.inspect_err(|error| self.cx.storage().suspect(error))
     }
 
@@ -74,23 +76,29 @@ impl MemoryService {
         }
         let directory = project.directory(write.scope);
         let turn = directory.turn(&write.file).await;
+        let current = directory.read_file(&write.file).await?;
+        let current = current.as_ref().and_then(FileContent::text);
+        let write = stamped(write, current, self.cx.now());
         let tried = self.change(directory, &write).await?;
         drop(turn);
-        let mut warnings = Vec::new();
+        let (mut warnings, mut before) = (Vec::new(), None);
         let (outcome, hash) = match tried {
             WriteOutcome::Same { hash, .. } => (MemoryOutcome::Same, Some(hash)),
             WriteOutcome::Absent => (MemoryOutcome::Same, None),
             WriteOutcome::Removed { .. } => (MemoryOutcome::Removed, None),
             WriteOutcome::Done { hash, before: None, .. } => (MemoryOutcome::Created, Some(hash)),
-            WriteOutcome::Done { hash, .. } => (MemoryOutcome::Changed, Some(hash)),
+            WriteOutcome::Done { hash, before: Some(content), .. } => {
+                before = content.text().map(str::to_owned);
+                (MemoryOutcome::Changed, Some(hash))
+            }
             WriteOutcome::Conflict(conflict) => return Err(lost(&write, conflict)),
         };
         if let DirectoryFile::Topic(name) = &write.file
-            && matches!(outcome, MemoryOutcome::Created | MemoryOutcome::Removed)
-            // The index is synced as a file of its own, with the line that the topic's author gave it.
-            && write.author.by != MemoryAuthor::Sync
+            && outcome != MemoryOutcome::Same
+            // A sync and a dream write the index as a file of its own.
+            && !matches!(write.author.by, MemoryAuthor::Sync | MemoryAuthor::Dream)
         {
-            warnings.extend(self.index_line(directory, name, &write).await);
+            warnings.extend(self.index_line(directory, name, &write, before.as_deref()).await);
         }
         let shown = self.snapshot(directory).await?;
         if let Some(index) = &shown.index {
@@ -105,6 +113,7 @@ impl MemoryService {
         }
         let name = match &write.file {
             DirectoryFile::Index => "MEMORY".to_owned(),
+            DirectoryFile::Rejections => REJECTIONS.trim_end_matches(".md").to_owned(),
             DirectoryFile::Topic(name) => name.to_string(),
         };
         Ok(api::MemoryWritten {
@@ -136,7 +145,8 @@ impl MemoryService {
 /// Rejects secrets and invisible characters in team memory.
 fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
     bethink_secrets::gate(&file.path(), text).map_err(|error| {
-        ServiceError::invalid("text", format!("could not share {file}: {error}"))
-            .hint("nothing was written; remove that text, or keep the memory private")
+        ServiceError::invalid("text", format!("could not share {file}: {error}")).hint(
+            "nothing was written; remove the secret from the text, or keep the memory private",
+        )
     })
 }

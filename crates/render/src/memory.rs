@@ -1,8 +1,8 @@
 //! Memories: tables of topics and versions, findings, and the results of writes.
 
 use bethink_api::{
-    Memory, MemoryFinding, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion, MemoryWritten,
-    Severity,
+    Memory, MemoryFinding, MemoryHit, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion,
+    MemoryWritten, Severity,
 };
 use bethink_terminal::words::{ago, bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, columns, hanging};
@@ -23,6 +23,23 @@ pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText
         true => table(memories, width, now),
         false => memories.iter().flat_map(|memory| pair(memory, width, now)).collect(),
     }
+}
+
+/// Returns the topic's name and description, and the part of its text with the words.
+pub fn hit(hit: &MemoryHit, width: usize) -> Vec<StyledText> {
+    let scope = if hit.scope == TEAM { "team/" } else { "" };
+    let head = StyledText::new()
+        .dim(scope)
+        .put(Tone::Accent, hit.name.clone())
+        .dim(format!("  {}", hit.description))
+        .fitted(width);
+    let is_match = |at| hit.highlights.iter().any(|[start, end]| (*start..*end).contains(&at));
+    let tone = |at| if is_match(at) { Tone::Strong } else { Tone::Plain };
+    let chars: Vec<_> = hit.snippet.chars().enumerate().map(|(at, c)| (tone(at), c)).collect();
+    let lines = chars.split(|(_, c)| *c == '\n').map(|line| {
+        StyledText::from(INDENT.repeat(2)).then(StyledText::of_chars(line)).fitted(width)
+    });
+    std::iter::once(head).chain(lines).collect()
 }
 
 fn pair(memory: &Memory, width: usize, now: Timestamp) -> [StyledText; 2] {

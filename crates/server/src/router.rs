@@ -95,6 +95,10 @@ routes! {
     "/v1/team" => get team::status;
     "/v1/team/init" => post team::init;
     "/v1/team/sync" => post team::sync;
+    "/v1/team/resolve" => post team::resolve;
+    "/v1/memories/search" => get memories::search;
+    "/v1/memories/import" => post memories::import;
+    "/v1/memories/share" => post team::share;
     "/v1/proposals" => get team::proposals, post team::propose;
     "/v1/proposals/{id}/approve" => post team::approve;
     "/v1/proposals/{id}/reject" => post team::reject;

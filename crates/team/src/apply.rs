@@ -6,9 +6,14 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::{Author, MemoryWrite};
 use bethink_service::{ErrorKind, Result, ServiceError};
 
+use crate::errors::git_error;
 use crate::plan::{FileChange, PlanStep};
+use crate::resolve::changed_by;
 use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
+
+/// Refs of versions that were not pulled because of what they contain, and have been reported.
+const WITHHELD: &str = "refs/bethink/withheld";
 
 enum SkippedStep {
     /// The file has changed meanwhile and must be read again.
@@ -30,15 +35,11 @@ impl TeamService {
         applied: &mut AppliedPlan,
         report: &mut api::TeamSync,
     ) -> Result<bool> {
-        let by = self.made_by(round).await;
         for (file, why) in &round.theirs.withheld {
-            report.blocked.push(blocked(
-                file,
-                BlockedWay::Incoming,
-                vec![(*why).to_owned()],
-                by.clone(),
-            ));
             applied.left_out.insert(file.clone());
+            let by = made_by(round, file).await;
+            let why = blocked(file, BlockedWay::Incoming, vec![(*why).to_owned()], by);
+            self.report_blocked(round, file, why, applied, report).await?;
         }
         let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
@@ -83,12 +84,45 @@ impl TeamService {
             Ok(()) => Ok(true),
             Err(SkippedStep::Moved) => Ok(false),
             Err(SkippedStep::Blocked(why)) => {
-                report.blocked.push(why);
-                applied.left_out.insert(file);
+                applied.left_out.insert(file.clone());
+                self.report_blocked(round, &file, why, applied, report).await?;
                 Ok(true)
             }
             Err(SkippedStep::Failed(error)) => Err(error),
         }
+    }
+
+    /// Reports a file that must not be shared. One of somebody else is reported once, because the person here cannot
+    /// change it, or removed for everybody if they want that.
+    async fn report_blocked(
+        &self,
+        round: &SyncRound<'_>,
+        file: &DirectoryFile,
+        why: api::TeamBlocked,
+        applied: &mut AppliedPlan,
+        report: &mut api::TeamSync,
+    ) -> Result<()> {
+        if why.way != BlockedWay::Incoming {
+            report.blocked.push(why);
+            return Ok(());
+        }
+        if round.drop.contains(file) {
+            applied.dropped.insert(file.clone());
+            return Ok(());
+        }
+        let Some(oid) = round.theirs.oid(file) else {
+            report.blocked.push(why);
+            return Ok(());
+        };
+        let known = format!("{WITHHELD}/{oid}");
+        if round.repo.tip(&known).await.map_err(git_error)?.is_none() {
+            round.repo.set_ref(&known, oid, None).await.map_err(git_error)?;
+            applied.withheld.insert(file.clone(), why.clone());
+        }
+        if applied.withheld.contains_key(file) {
+            report.blocked.push(why);
+        }
+        Ok(())
     }
 
     async fn sync_step(
@@ -127,7 +161,7 @@ impl TeamService {
                 report.conflicts.push(api::TeamConflict {
                     name: file.to_string(),
                     kept_as: aside.to_string(),
-                    theirs_by: self.made_by(round).await.unwrap_or_default(),
+                    theirs_by: made_by(round, &file).await.unwrap_or_default(),
                 });
                 applied.pulled.insert(file);
                 applied.pushed.insert(aside.clone());
@@ -151,7 +185,8 @@ impl TeamService {
             FileChange::Apart { theirs, ours, .. } => (Some(theirs), Some(ours)),
         };
         if let Some(reasons) = unfit(file, incoming) {
-            return Some(blocked(file, BlockedWay::Incoming, reasons, self.made_by(round).await));
+            let by = made_by(round, file).await;
+            return Some(blocked(file, BlockedWay::Incoming, reasons, by));
         }
         unfit(file, outgoing).map(|reasons| blocked(file, BlockedWay::Here, reasons, None))
     }
@@ -185,13 +220,11 @@ impl TeamService {
             }),
         }
     }
+}
 
-    /// Returns the author of the remote's tip.
-    async fn made_by(&self, round: &SyncRound<'_>) -> Option<String> {
-        let tip = round.tips.theirs.as_ref()?;
-        let author = round.repo.author(tip).await.ok().filter(|author| !author.is_empty());
-        author.map(|author| format!("{author}, {}", tip.short()))
-    }
+/// Returns who changed a file last on the remote, and in which commit.
+async fn made_by(round: &SyncRound<'_>, file: &DirectoryFile) -> Option<String> {
+    changed_by(round.repo, round.tips.theirs.as_ref(), file).await
 }
 
 /// Adds an index line for each conflicting version, so that people notice the conflict.
@@ -209,8 +242,10 @@ fn with_asides(
     let mut text = String::from_utf8(planned?.to_vec()).ok()?;
     for (file, aside) in asides {
         if let DirectoryFile::Topic(name) = aside {
-            let says = format!("another version of {file}: merge the two, then remove this one");
-            text = index::add(&text, name, name.as_str(), &says);
+            let topic = file.to_string();
+            let topic = topic.trim_end_matches(".md");
+            let says = format!("in conflict: run `bethink team resolve {topic}`");
+            text = index::add(&text, name, &format!("{topic}, another version"), &says);
         }
     }
     let what = FileChange::Merged(text.into_bytes().into());

@@ -9,13 +9,14 @@
 //! conflict markers into prompts, and check out a secret before it is scanned.
 //!
 //! Reading order: [`service`] → [`errors`] → [`place`] → [`plan`] → [`look`] → [`round`] → [`sync`] → [`apply`] →
-//! [`share`] → [`status`].
+//! [`share`] → [`status`] → [`resolve`].
 
 mod apply;
 mod errors;
 mod look;
 mod place;
 mod plan;
+mod resolve;
 mod round;
 mod service;
 mod share;

@@ -62,6 +62,13 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
     Ok(tree)
 }
 
+impl TeamTree {
+    /// Returns the object of a file, whether it can be a memory or not.
+    pub(crate) fn oid(&self, file: &DirectoryFile) -> Option<&Oid> {
+        self.blobs.get(file).or_else(|| Some(&self.others.get(&file.path())?.oid))
+    }
+}
+
 fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
     match () {
         () if !entry.is_file() => Some("it is a link, not a file"),
@@ -88,7 +95,7 @@ impl TeamService {
                 here.unread.insert(file, strange.why.to_string());
             }
         }
-        for file in topics.chain(snapshot.index.iter().map(|_| DirectoryFile::Index)) {
+        for file in [DirectoryFile::Index, DirectoryFile::Rejections].into_iter().chain(topics) {
             match directory.read_file(&file).await {
                 Ok(Some(content)) => {
                     here.hashes.insert(file.clone(), content.hash);

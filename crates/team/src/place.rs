@@ -37,7 +37,7 @@ impl TeamService {
         let remote = remote.map(checked).transpose()?;
         if remote.is_none() && request.dir.is_some() {
             self.make_team_dir(directory).await?;
-            return self.team_sync(&request.project_dir, false).await;
+            return self.first_sync(request.project_dir).await;
         }
         git.version().await.map_err(git_error)?;
         let branch = match &remote {
@@ -50,7 +50,12 @@ impl TeamService {
         if let Some(remote) = &remote {
             self.set_remote(&project, remote).await?;
         }
-        self.team_sync(&request.project_dir, false).await
+        self.first_sync(request.project_dir).await
+    }
+
+    async fn first_sync(&self, project_dir: String) -> Result<api::TeamSync> {
+        let request = api::TeamSyncRequest { project_dir, ..api::TeamSyncRequest::default() };
+        self.team_sync(request).await
     }
 
     /// Sets another directory for the project's team memory, permanently.

@@ -6,13 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bethink_memdir::{Hash, Name, index};
+use bethink_memdir::{conflict, index, rejections};
 use bethink_memdir_fs::DirectoryFile;
-
-/// Number of hexadecimal digits of a version's hash in the name of its file.
-const DIGITS: usize = 8;
-/// Maximum number of bytes of a topic's name that are kept in the name of its other version.
-const MOST_STEM: usize = 150;
 
 pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
 
@@ -78,27 +73,24 @@ fn both(
     ours: &Arc<[u8]>,
     theirs: &Arc<[u8]>,
 ) -> FileChange {
-    if *file == DirectoryFile::Index
+    let merge = match file {
+        DirectoryFile::Index => Some(index::merge as fn(&str, &str, &str) -> String),
+        DirectoryFile::Rejections => Some(rejections::merge as _),
+        DirectoryFile::Topic(_) => None,
+    };
+    if let Some(merge) = merge
         && let (Ok(ours), Ok(theirs)) = (std::str::from_utf8(ours), std::str::from_utf8(theirs))
     {
         let base = base.and_then(|base| std::str::from_utf8(base).ok()).unwrap_or("");
-        return FileChange::Merged(index::merge(base, ours, theirs).into_bytes().into());
+        return FileChange::Merged(merge(base, ours, theirs).into_bytes().into());
     }
     FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
 }
 
-/// Returns a name such as `fog.conflict-1a2b3c4d`, which is always the same for the same version.
+/// Returns the file for our version of a topic that both sides changed.
 fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
-    let mut digits = Hash::of(ours).to_string();
-    digits.truncate(DIGITS);
-    let path = file.path();
-    let stem = path.strip_suffix(".md").unwrap_or(&path);
-    let name = format!("{}.conflict-{digits}", &stem[..stem.floor_char_boundary(MOST_STEM)]);
-    match Name::parse(&name).or_else(|_| Name::parse(&format!("conflict-{digits}"))) {
-        Ok(name) => DirectoryFile::Topic(name),
-        // This cannot happen: the name has only characters that are allowed.
-        Err(_) => file.clone(),
-    }
+    let DirectoryFile::Topic(name) = file else { return file.clone() };
+    conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
 }
 
 #[cfg(test)]

@@ -105,11 +105,17 @@ impl TeamService {
                 changes.push((file.path(), content.as_ref().map_or(TreeChange::Remove, write)));
             }
         }
+        let dropped = applied.dropped.iter().filter(|file| round.theirs.oid(file).is_some());
+        changes.extend(dropped.map(|file| (file.path(), TreeChange::Remove)));
         if changes.is_empty() && parents.len() < 2 {
             return Ok(parents.into_iter().next());
         }
         let commit = Commit {
-            message: message(&applied.pushed, tips.theirs.as_ref(), parents.len()),
+            message: message(
+                &(&applied.pushed | &applied.dropped),
+                tips.theirs.as_ref(),
+                parents.len(),
+            ),
             parents,
             changes,
             person: repo.person().await.map_err(git_error)?,

@@ -1,7 +1,7 @@
 //! Reports the state of a project's team memory. Changes nothing.
 
 use bethink_api as api;
-use bethink_api::TeamMemoryKind;
+use bethink_api::{BlockedWay, TeamMemoryKind};
 use bethink_git::Repo;
 use bethink_memdir::Scope;
 use bethink_memdir_fs::DirectoryFile;
@@ -10,7 +10,8 @@ use bethink_service::Result;
 
 use crate::errors::git_error;
 use crate::look::{TeamFiles, tree};
-use crate::round::blocked_here;
+use crate::resolve::changed_by;
+use crate::round::{blocked, blocked_here, unfit};
 use crate::service::TeamService;
 
 impl TeamService {
@@ -31,14 +32,15 @@ impl TeamService {
                 return Ok(status);
             }
         };
-        status.topics =
-            here.files.keys().filter(|file| **file != DirectoryFile::Index).count() as u64;
+        let topics = here.files.keys().filter(|file| matches!(file, DirectoryFile::Topic(_)));
+        status.topics = topics.count() as u64;
         status.blocked = blocked_here(&here);
         if status.kind == TeamMemoryKind::Repository
             && let Err(error) = self.team_repository(&project, &here, ask, &mut status).await
         {
             status.problems.push(error.detail);
         }
+        status.conflicts = self.open_conflicts(&project).await?;
         Ok(status)
     }
 
@@ -53,11 +55,33 @@ impl TeamService {
         status.branch = Some(repo.branch().to_owned());
         let head = repo.head().await.map_err(git_error)?;
         status.head = head.as_ref().map(ToString::to_string);
-        let known = tree(&repo, head.as_ref()).await?.files;
-        let changed = known.iter().filter(|(file, bytes)| here.files.get(file) != Some(bytes));
+        let known = tree(&repo, head.as_ref()).await?;
+        for (file, why) in &known.withheld {
+            status.withheld.push(blocked(
+                file,
+                BlockedWay::Incoming,
+                vec![(*why).to_owned()],
+                None,
+            ));
+        }
+        let known = known.files;
+        let mut changed = Vec::new();
+        for (file, bytes) in &known {
+            if here.files.get(file) == Some(bytes) {
+                continue;
+            }
+            // A version that was not pulled is not a change here.
+            match unfit(file, Some(bytes)) {
+                Some(reasons) => {
+                    let by = changed_by(&repo, head.as_ref(), file).await;
+                    status.withheld.push(blocked(file, BlockedWay::Incoming, reasons, by));
+                }
+                None => changed.push(file),
+            }
+        }
         let new = here.files.keys().filter(|file| !known.contains_key(file));
         let mut unsynced: Vec<String> =
-            changed.map(|(file, _)| file).chain(new).map(ToString::to_string).collect();
+            changed.into_iter().chain(new).map(ToString::to_string).collect();
         unsynced.sort();
         status.unsynced = unsynced;
         let remote = self.team_remote(&repo).await?;

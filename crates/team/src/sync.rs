@@ -1,10 +1,10 @@
 //! A sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bethink_api as api;
 use bethink_git::{Oid, Remote, Repo};
-use bethink_memdir::Scope;
+use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MemoryProject;
 use bethink_service::{Result, ServiceError};
@@ -26,12 +26,10 @@ pub(crate) const SEEN: &str = "refs/bethink/seen";
 
 impl TeamService {
     /// Syncs a project's team memory with its remote.
-    pub async fn team_sync(
-        &self,
-        project_dir: &str,
-        accept_rewrite: bool,
-    ) -> Result<api::TeamSync> {
-        let project = self.memories.project(project_dir).await?;
+    pub async fn team_sync(&self, request: api::TeamSyncRequest) -> Result<api::TeamSync> {
+        let api::TeamSyncRequest { project_dir, accept_rewrite, drop } = request;
+        let project = self.memories.project(&project_dir).await?;
+        let drop = drop.iter().map(|file| file_to_drop(file)).collect::<Result<_>>()?;
         let _one = project.turns.syncing.lock().await;
         let dir = &project.directory(Scope::Team).dir;
         if !Repo::is_in(dir) {
@@ -42,9 +40,22 @@ impl TeamService {
         repo.leave_alone(DRAFTS).map_err(git_error)?;
         let remote = self.team_remote(&repo).await?;
         let mut report = api::TeamSync::default();
+        let mut withheld = BTreeMap::new();
         for _ in 0..MOST_ROUNDS {
-            let remote = remote.as_ref();
-            if self.sync_round(&project, &repo, remote, accept_rewrite, &mut report).await? {
+            let tips = tips(&repo, remote.as_ref(), accept_rewrite).await?;
+            let round = SyncRound {
+                project: &project,
+                repo: &repo,
+                base: self.team_base(&project, &repo, tips.base.as_ref()).await?,
+                theirs: tree(&repo, tips.theirs.as_ref().or(tips.head.as_ref())).await?,
+                here: self.team_here(&project).await?,
+                tips,
+                drop: &drop,
+            };
+            if self.sync_round(&round, remote.as_ref(), &mut withheld, &mut report).await? {
+                let new = report.conflicts.iter().map(|conflict| conflict.kept_as.as_str());
+                let new = new.map(str::to_owned).collect();
+                report.notes.extend(self.older_conflicts(&project, &new).await?);
                 return Ok(report);
             }
         }
@@ -55,40 +66,42 @@ impl TeamService {
     /// Runs one round. Returns whether the sync is complete.
     async fn sync_round(
         &self,
-        project: &MemoryProject,
-        repo: &Repo,
+        round: &SyncRound<'_>,
         remote: Option<&Remote>,
-        accept_rewrite: bool,
+        withheld: &mut BTreeMap<DirectoryFile, api::TeamBlocked>,
         report: &mut api::TeamSync,
     ) -> Result<bool> {
-        let tips = tips(repo, remote, accept_rewrite).await?;
-        let round = SyncRound {
-            project,
-            repo,
-            base: self.team_base(project, repo, tips.base.as_ref()).await?,
-            theirs: tree(repo, tips.theirs.as_ref().or(tips.head.as_ref())).await?,
-            here: self.team_here(project).await?,
-            tips,
-        };
-        gone_at_once(&round)?;
+        gone_at_once(round)?;
         report.blocked.clear();
         report.notes.clear();
         report.pushed_files.clear();
         let steps = plan(&round.base.files, &round.here.files, &round.theirs.files);
-        let mut applied = AppliedPlan::default();
-        let whole = self.apply_plan(&round, steps, &mut applied, report).await?;
+        let mut applied =
+            AppliedPlan { withheld: std::mem::take(withheld), ..AppliedPlan::default() };
+        let whole = self.apply_plan(round, steps, &mut applied, report).await?;
+        withheld.clone_from(&applied.withheld);
+        if let Some(file) = round.drop.iter().find(|file| !applied.dropped.contains(file)) {
+            return Err(not_blocked(file));
+        }
         tell_pulled(&applied, report);
         if !whole {
             return Ok(false);
         }
-        match self.share_team(&round, remote, &applied, report).await? {
+        match self.share_team(round, remote, &applied, report).await? {
             ShareOutcome::Behind => Ok(false),
             ShareOutcome::Held => Ok(true),
             ShareOutcome::Done(tip) => {
-                self.settle_sync(&round, &applied, tip, remote.is_some()).await?;
+                self.settle_sync(round, &applied, tip, remote.is_some()).await?;
                 report.pushed_files = applied.pushed.iter().map(ToString::to_string).collect();
                 report.pushed = report.pushed_files.len() as u64;
-                let head = repo.head().await.map_err(git_error)?;
+                let dropped = applied.dropped.iter().map(|file| {
+                    format!(
+                        "{file} was removed for everybody; what it contained is still in the git history, so replace the \
+                         secret"
+                    )
+                });
+                report.notes.extend(dropped);
+                let head = round.repo.head().await.map_err(git_error)?;
                 report.head = head.map(|oid| oid.to_string());
                 Ok(true)
             }
@@ -120,22 +133,39 @@ impl TeamService {
         Ok(())
     }
 
+    /// Tells of conflicts that earlier syncs left for a person.
+    async fn older_conflicts(
+        &self,
+        project: &MemoryProject,
+        new: &BTreeSet<String>,
+    ) -> Result<Vec<String>> {
+        let shown = self.memories.snapshot(project.directory(Scope::Team)).await?;
+        let conflicts = shown.conflicts().into_iter();
+        let older =
+            conflicts.filter(|(_, others)| others.iter().all(|name| !new.contains(&name.file())));
+        Ok(older.map(|(topic, _)| unresolved(&topic)).collect())
+    }
+
     /// Checks and reports the files of a folder that another program synchronizes.
     async fn sync_folder(&self, project: &MemoryProject) -> Result<api::TeamSync> {
         let here = self.team_here(project).await?;
         let mut report = api::TeamSync { blocked: blocked_here(&here), ..api::TeamSync::default() };
-        let copies = here.files.keys().filter(|file| is_copy(file));
-        report.notes.extend(copies.map(|file| {
-            format!("{file} is another version, made by the program that synchronizes the folder")
-        }));
+        report.notes.extend(self.older_conflicts(project, &BTreeSet::new()).await?);
         Ok(report)
     }
 }
 
-/// Whether the name looks like that of a conflicting copy made by a common sync service.
-fn is_copy(file: &DirectoryFile) -> bool {
-    let path = file.path().to_lowercase();
-    [".sync-conflict-", "conflicted copy", ".conflict-"].iter().any(|mark| path.contains(mark))
+fn unresolved(topic: &Name) -> String {
+    format!("{topic} has several versions: `bethink team resolve {topic}` chooses one")
+}
+
+fn file_to_drop(path: &str) -> Result<DirectoryFile> {
+    DirectoryFile::parse(path).map_err(|error| ServiceError::invalid("drop", error.to_string()))
+}
+
+fn not_blocked(file: &DirectoryFile) -> ServiceError {
+    ServiceError::conflict(format!("could not drop {file}: no file of that name was withheld"))
+        .hint("`bethink team status` lists the files that were not pulled; nothing was changed")
 }
 
 async fn tips(repo: &Repo, remote: Option<&Remote>, accept_rewrite: bool) -> Result<BranchTips> {

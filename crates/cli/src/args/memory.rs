@@ -42,6 +42,43 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
+    /// Search the whole text of all memories
+    #[command(after_help = "Example: bethink memory search staging deploy")]
+    Search {
+        /// The words to look for, in any form
+        #[arg(required = true, value_name = "QUERY")]
+        query: Vec<String>,
+        #[command(flatten)]
+        of: OfTeam,
+        /// Show at most this many topics
+        #[arg(long, short = 'n', value_name = "COUNT")]
+        limit: Option<u64>,
+    },
+    /// Write all topics and the index to a directory or a .tar file
+    #[command(after_help = "Example: bethink memory export backup.tar")]
+    Export {
+        /// A new or empty directory, or a file that ends in .tar
+        #[arg(value_name = "PATH")]
+        to: PathBuf,
+        #[command(flatten)]
+        of: OfTeam,
+    },
+    /// Add topics from an export: of `memory export`, or the JSON of claude-mem or mem0
+    #[command(after_help = "Example: bethink memory import backup.tar")]
+    Import {
+        /// A directory, a .tar file or a .json file
+        #[arg(value_name = "PATH")]
+        from: PathBuf,
+        #[command(flatten)]
+        of: OfTeam,
+    },
+    /// Propose a private topic to the team; when it is approved, the private one is removed
+    #[command(after_help = "Example: bethink memory share deploys")]
+    Share {
+        /// The topic's name, with or without .md
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
     /// Show the index as it appears in prompts
     #[command(after_help = "Example: bethink memory index")]
     Index(OfTeam),

@@ -26,6 +26,34 @@ pub(crate) enum TeamCommand {
         #[arg(long)]
         accept_rewrite: bool,
     },
+    /// Resolve a conflict: keep one version of a topic, or merge them
+    #[command(
+        after_help = "Examples:\n  bethink team resolve fog          show the versions\n  bethink team resolve fog --mine   keep yours\n  bethink team resolve fog --edit   merge them in your editor"
+    )]
+    Resolve {
+        /// The topic, as `team status` names it
+        #[arg(value_name = "TOPIC")]
+        topic: String,
+        /// Keep your version
+        #[arg(long, group = "kept")]
+        mine: bool,
+        /// Keep the other person's version
+        #[arg(long, group = "kept")]
+        theirs: bool,
+        /// Keep this version, by its name
+        #[arg(long, value_name = "VERSION", group = "kept")]
+        keep_version: Option<String>,
+        /// Merge the versions in your editor
+        #[arg(long, group = "kept")]
+        edit: bool,
+    },
+    /// Remove files from the team's memory that were not pulled because of what they contain
+    #[command(after_help = "Example: bethink team drop keys.md")]
+    Drop {
+        /// Files, as `team status` names them
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+    },
     /// List the memories that agents propose to share
     #[command(after_help = "Example: bethink team proposals --all")]
     Proposals {
@@ -42,12 +70,20 @@ pub(crate) enum TeamCommand {
         /// Approve even if the topic has changed since the proposal was made
         #[arg(long)]
         replace: bool,
+        /// Keep the private topic that you shared
+        #[arg(long)]
+        keep_private: bool,
     },
-    /// Reject proposals; they are not proposed again
-    #[command(after_help = "Example: bethink team reject 3f9c1a2b")]
+    /// Reject proposals; what means the same is not proposed again, to anybody of the team
+    #[command(
+        after_help = "Example: bethink team reject 3f9c1a2b --reason \"obvious from the code\""
+    )]
     Reject {
         /// Ids, or their beginnings or ends, as `team proposals` shows them
         #[arg(required = true, value_name = "ID")]
         proposals: Vec<String>,
+        /// Why, for the team
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
     },
 }

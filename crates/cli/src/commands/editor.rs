@@ -51,6 +51,10 @@ impl EditorFile {
         CliFailure::hinted(error.to_string(), hint)
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub(super) fn discard(self) {
         // A remaining temporary file does no harm.
         let _left = fs::remove_file(self.0);

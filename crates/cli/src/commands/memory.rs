@@ -1,12 +1,14 @@
 //! `bethink memory …`: the project's topics.
 
+mod archive;
 mod care;
 mod learned;
 mod named;
+mod tar;
 mod warn;
 mod write;
 
-use bethink_api::{MemoriesPage, MemoryKind, MemoryScope, ScopeQuery};
+use bethink_api::{MemoriesPage, MemoryKind, MemoryScope, MemorySearch, ScopeQuery};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use serde_json::json;
@@ -29,6 +31,12 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Add(what) => write::add(app, &client, &what).await,
         MemoryCommand::Edit(what) => write::edit(app, &client, &what).await,
         MemoryCommand::Rm { names, of } => write::rm(app, &client, names, &of).await,
+        MemoryCommand::Search { query, of, limit } => {
+            search(app, &client, &query.join(" "), &of, limit).await
+        }
+        MemoryCommand::Export { to, of } => archive::export(app, &client, &to, &of).await,
+        MemoryCommand::Import { from, of } => archive::import(app, &client, &from, &of).await,
+        MemoryCommand::Share { name } => write::share(app, &client, name).await,
         MemoryCommand::Index(of) => index(app, &client, &of).await,
         MemoryCommand::History(what) => history(app, &client, &what).await,
         MemoryCommand::Restore { one, version } => restore(app, &client, &one, version).await,
@@ -90,6 +98,38 @@ async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Optio
         screen.hint(told)?;
     }
     Ok(())
+}
+
+async fn search(
+    app: &mut CliApp,
+    client: &Client,
+    query: &str,
+    of: &OfTeam,
+    limit: Option<u64>,
+) -> Done {
+    let query = MemorySearch {
+        project_dir: app.project_dir(),
+        q: query.to_owned(),
+        scope: of.team.then_some(MemoryScope::Team),
+        limit: limit.and_then(|limit| usize::try_from(limit).ok()),
+    };
+    let found = client.search_memories(&query).await?;
+    let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
+    if screen.quiet {
+        let names = found.hits.into_iter().map(|hit| hit.name.into());
+        return Ok(screen.lines(names)?);
+    }
+    let width = screen.look.width;
+    screen.lines(found.hits.iter().flat_map(|hit| render::hit(hit, width)))?;
+    let topics = plural(found.searched, "topic", "topics");
+    let shown = found.hits.len() as u64;
+    Ok(screen.hint(match found.total {
+        0 => format!("no hits in {topics}"),
+        total if shown < total => {
+            format!("{shown} of {total} hits in {topics}; `-n {total}` shows all")
+        }
+        total => format!("{} in {topics}", plural(total, "hit", "hits")),
+    })?)
 }
 
 async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {

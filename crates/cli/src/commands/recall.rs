@@ -40,6 +40,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
             true => screen.prose(memory.content.trim_end())?,
             false => screen.lines(beginning(memory, width))?,
         }
+        screen.lines(around(memory, width))?;
     }
     let topics = plural(found.searched, "topic", "topics");
     let said = match found.memories.len() {
@@ -90,6 +91,20 @@ fn why(memory: &RecalledMemory) -> String {
         true => score,
         false => format!("{score}: {}", terms.join(", ")),
     }
+}
+
+/// Returns the topics that it links to, and its other versions.
+fn around(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
+    let links = memory.links.iter().map(|link| {
+        let name = StyledText::from(INDENT).dim("see ").put(Tone::Accent, link.name.clone());
+        name.dim(format!(" — {}", link.description))
+    });
+    let topic = memory.versions.iter().chain([&memory.name]).min_by_key(|name| name.len());
+    let versions = topic.filter(|_| !memory.versions.is_empty()).map(|topic| {
+        let told = format!("has another version: `bethink team resolve {topic}`");
+        StyledText::from(INDENT).put(Tone::Warn, told)
+    });
+    links.chain(versions).map(|line| line.fitted(width)).collect()
 }
 
 /// Returns the first lines that contain words.

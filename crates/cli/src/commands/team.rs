@@ -2,6 +2,7 @@
 
 use bethink_api as api;
 use bethink_client::Client;
+use bethink_client::memories::TopicRef;
 use bethink_render::short_ids;
 use bethink_terminal::words::{ago, plural};
 use bethink_terminal::{Screen, StyledText, Tone};
@@ -9,21 +10,44 @@ use uuid::Uuid;
 
 use crate::app::{self, CliApp};
 use crate::args::TeamCommand;
+use crate::commands::editor;
 use crate::failure::{CliFailure, Done};
 
 /// Maximum number of lines that are shown of a proposal.
 const MAX_LINES: usize = 12;
+/// Beginning of the line above each version in an editor.
+const MARK: &str = ">>>>>>> version of";
+
+/// What a person decides about proposals.
+enum Decision {
+    Approve(api::Approval),
+    Reject(api::Rejecting),
+}
 
 pub(crate) async fn run(app: &mut CliApp, command: TeamCommand) -> Done {
     match command {
         TeamCommand::Init { remote, dir } => init(app, remote, dir).await,
         TeamCommand::Status => status(app).await,
-        TeamCommand::Sync { accept_rewrite } => sync(app, accept_rewrite).await,
-        TeamCommand::Proposals { all } => proposals(app, all).await,
-        TeamCommand::Approve { proposals, replace } => {
-            decide(app, &proposals, Some(api::Approval { replace })).await
+        TeamCommand::Sync { accept_rewrite } => {
+            sync(app, api::TeamSyncRequest { accept_rewrite, ..Default::default() }).await
         }
-        TeamCommand::Reject { proposals } => decide(app, &proposals, None).await,
+        TeamCommand::Proposals { all } => proposals(app, all).await,
+        TeamCommand::Resolve { topic, mine, theirs, keep_version, edit } => {
+            let own = mine.then(|| "mine".to_owned());
+            let keep = own.or_else(|| theirs.then(|| "theirs".to_owned())).or(keep_version);
+            resolve(app, topic, keep, edit).await
+        }
+        TeamCommand::Drop { files } => {
+            let drop = files.into_iter().map(with_extension).collect();
+            sync(app, api::TeamSyncRequest { drop, ..Default::default() }).await
+        }
+        TeamCommand::Approve { proposals, replace, keep_private } => {
+            let approval = api::Approval { replace, keep_private };
+            decide(app, &proposals, &Decision::Approve(approval)).await
+        }
+        TeamCommand::Reject { proposals, reason } => {
+            decide(app, &proposals, &Decision::Reject(api::Rejecting { reason })).await
+        }
     }
 }
 
@@ -37,10 +61,26 @@ async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::P
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let status = client.team(&project, false).await?;
     screen.line(StyledText::from("team memory in ").strong(status.dir))?;
+    let shared = status.remote.is_some();
     if let Some(remote) = status.remote {
         screen.line(StyledText::from("shared with ").strong(remote))?;
     }
-    show(screen, &told)
+    let moved = told.pulled + told.pushed;
+    if moved > 0 || !told.blocked.is_empty() || !told.conflicts.is_empty() {
+        return show(screen, &told);
+    }
+    let next = match status.kind {
+        api::TeamMemoryKind::Repository if shared => {
+            "ready: `bethink remember --team TEXT` adds a memory, and `bethink team sync` shares it"
+        }
+        api::TeamMemoryKind::Repository => {
+            "ready, but not shared yet: `bethink team init --remote URL` sets a repository"
+        }
+        _ => {
+            "ready: `bethink remember --team TEXT` adds a memory, and the folder's program shares it"
+        }
+    };
+    Ok(screen.note(next)?)
 }
 
 /// Makes a path absolute, because the daemon has another current directory.
@@ -81,7 +121,13 @@ async fn status(app: &mut CliApp) -> Done {
         changed = format!(", {files} since the last sync: {}", status.unsynced.join(", "));
     }
     screen.flowing(StyledText::from("holds   ").plain(topics).plain(changed), 8)?;
+    for conflict in &status.conflicts {
+        open_conflict(screen, conflict)?;
+    }
     blocked(screen, &status.blocked)?;
+    for one in &status.withheld {
+        withheld(screen, one)?;
+    }
     for problem in &status.problems {
         screen.flowing(StyledText::new().put(Tone::Bad, "wrong   ").plain(problem.clone()), 8)?;
     }
@@ -92,9 +138,9 @@ async fn status(app: &mut CliApp) -> Done {
     Ok(())
 }
 
-async fn sync(app: &mut CliApp, accept_rewrite: bool) -> Done {
+async fn sync(app: &mut CliApp, request: api::TeamSyncRequest) -> Done {
     let client = app.client().await?;
-    let request = api::TeamSyncRequest { project_dir: app.project_dir(), accept_rewrite };
+    let request = api::TeamSyncRequest { project_dir: app.project_dir(), ..request };
     let told = client.team_sync(&request).await?;
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     show(screen, &told)
@@ -102,7 +148,9 @@ async fn sync(app: &mut CliApp, accept_rewrite: bool) -> Done {
 
 fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     let moved = told.pulled + told.pushed;
-    if moved == 0 && told.conflicts.is_empty() && told.blocked.is_empty() {
+    if moved == 0
+        && [told.conflicts.is_empty(), told.blocked.is_empty(), told.notes.is_empty()] == [true; 3]
+    {
         screen.line("already in sync")?;
     }
     for (word, files) in [("pulled", &told.pulled_files), ("pushed", &told.pushed_files)] {
@@ -113,20 +161,54 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
         }
     }
     for conflict in &told.conflicts {
+        let topic = conflict.name.trim_end_matches(".md");
+        let by = conflict.theirs_by.split_once(", ").map_or("someone else", |(by, _)| by);
         let line = StyledText::new()
-            .put(Tone::Warn, "both    ")
-            .strong(conflict.name.clone())
-            .plain(" was changed on both sides: kept theirs")
-            .dim(format!(" ({})", conflict.theirs_by))
-            .plain(", saved yours as ")
-            .strong(conflict.kept_as.clone());
-        screen.flowing(line, 8)?;
+            .put(Tone::Warn, "conflict ")
+            .strong(topic)
+            .plain(format!(" was changed by you and by {by}; both versions are kept"));
+        screen.flowing(line, 9)?;
+        let how = format!(
+            "`bethink team resolve {topic} --mine` keeps yours, `--theirs` keeps the other, `--edit` merges them"
+        );
+        screen.flowing(StyledText::from(" ".repeat(9)).plain(how), 9)?;
     }
     blocked(screen, &told.blocked)?;
     for note in &told.notes {
         screen.note(note.clone())?;
     }
     Ok(())
+}
+
+/// Shows a topic with several versions, and what to do.
+fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
+    let count = plural(conflict.versions.len() as u64, "version", "versions");
+    let head = StyledText::new().put(Tone::Warn, "conflict ").strong(conflict.name.clone());
+    let how = format!(" has {count}: `bethink team resolve {}` with", conflict.name);
+    screen.line(head.plain(how))?;
+    let is_clear = conflict.versions.iter().any(|version| version.mine);
+    let others = conflict.versions.iter().filter(|version| !version.mine).count();
+    for version in &conflict.versions {
+        let flag = match version.mine {
+            true => "--mine".to_owned(),
+            false if is_clear && others == 1 => "--theirs".to_owned(),
+            false => format!("--keep-version {}", version.name),
+        };
+        let by = version.by.as_ref().map(|by| format!("  {by}")).unwrap_or_default();
+        let by = if version.mine { "  yours".to_owned() } else { by };
+        let line = StyledText::from(" ".repeat(9)).put(Tone::Accent, flag).plain(by);
+        screen.line(line.dim(format!("  {}.md", version.name)))?;
+    }
+    let line = StyledText::from(" ".repeat(9)).put(Tone::Accent, "--edit");
+    Ok(screen.line(line.plain("  to merge them"))?)
+}
+
+fn withheld(screen: &mut Screen, one: &api::TeamBlocked) -> Done {
+    let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
+    let head = StyledText::new().dim(format!("withheld {} of the team{by}", one.file));
+    let reasons =
+        format!(": {}; `bethink team drop {}` removes it", one.reasons.join("; "), one.file);
+    Ok(screen.flowing(head.plain(reasons), 9)?)
 }
 
 fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
@@ -142,8 +224,92 @@ fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
         one.reasons
             .iter()
             .try_for_each(|reason| screen.flowing(format!("{:10}{reason}", ""), 0))?;
+        if one.way == api::BlockedWay::Incoming {
+            screen.note(format!(
+                "tell its author to replace the secret; `bethink team drop {}` removes the file for everybody",
+                one.file
+            ))?;
+        }
     }
     Ok(())
+}
+
+/// Resolves a conflict, or shows its versions if nothing is chosen.
+async fn resolve(app: &mut CliApp, topic: String, keep: Option<String>, edit: bool) -> Done {
+    let client = app.client().await?;
+    let project_dir = app.project_dir();
+    let request = api::ResolveConflict { project_dir, name: topic, keep, text: None };
+    if edit || request.keep.is_none() {
+        let status = client.team(&request.project_dir, false).await?;
+        let named = |conflict: &&api::OpenConflict| {
+            let name = request.name.trim_end_matches(".md");
+            conflict.name == name || conflict.versions.iter().any(|version| version.name == name)
+        };
+        let Some(conflict) = status.conflicts.iter().find(named) else {
+            let told = format!("there is only one version of {}", request.name);
+            return Err(CliFailure::hinted(told, "`bethink team status` lists the conflicts"));
+        };
+        if !edit {
+            let Some(screen) = app.screen.unless_json(conflict)? else { return Ok(()) };
+            return open_conflict(screen, conflict);
+        }
+        return merge(app, &client, request, conflict).await;
+    }
+    let told = client.resolve(&request).await?;
+    resolved(app, &told)
+}
+
+fn resolved(app: &mut CliApp, told: &api::ConflictResolved) -> Done {
+    let Some(screen) = app.screen.unless_json(told)? else { return Ok(()) };
+    let kept = match &told.kept {
+        Some(kept) if *kept == told.name => "  kept as it is".to_owned(),
+        Some(kept) => format!("  has the text of {kept}"),
+        None => "  has the merged text".to_owned(),
+    };
+    let kept = format!("{kept}; removed {}", told.removed.join(", "));
+    screen.line(
+        StyledText::new().put(Tone::Good, "resolved ").strong(told.name.clone()).plain(kept),
+    )?;
+    Ok(screen.note("run `bethink team sync` to share it")?)
+}
+
+/// Opens all versions in an editor, one below the other, and keeps the text that a person made of them.
+async fn merge(
+    app: &mut CliApp,
+    client: &Client,
+    request: api::ResolveConflict,
+    conflict: &api::OpenConflict,
+) -> Done {
+    let mut begun = String::new();
+    for version in &conflict.versions {
+        let topic = TopicRef {
+            project_dir: app.project_dir(),
+            scope: api::MemoryScope::Team,
+            name: version.name.clone(),
+        };
+        let text = client.topic(&topic).await?.text;
+        let whose = version.by.clone().unwrap_or_else(|| version.name.clone());
+        begun.push_str(&format!("{MARK} {whose}\n{}\n", text.trim_end()));
+    }
+    let (draft, text) = editor::edited(app, &conflict.name, &begun)?;
+    let kept = format!("your text is in {}", draft.path().display());
+    if text.contains(MARK) {
+        let told =
+            format!("could not resolve {}: the text still has lines with {MARK:?}", conflict.name);
+        let hint = format!("leave one version, without these lines; {kept}");
+        return Err(CliFailure::hinted(told, hint));
+    }
+    let request = api::ResolveConflict { text: Some(text), ..request };
+    let told = match client.resolve(&request).await {
+        Ok(told) => told,
+        Err(error) => return Err(CliFailure::hinted(error.to_string(), kept)),
+    };
+    draft.discard();
+    resolved(app, &told)
+}
+
+fn with_extension(file: String) -> String {
+    if file.ends_with(".md") { file } else { format!("{file}.md") }
 }
 
 async fn proposals(app: &mut CliApp, all: bool) -> Done {
@@ -168,9 +334,14 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         };
         screen.line(head.put(Tone::Warn, state))?;
         if let Some(source) = &one.source {
-            let messages = source.messages.join(", ");
-            let from = format!("learned in session {}, messages {messages}", source.session);
-            screen.line(StyledText::from("  ").dim(from))?;
+            let messages = match source.messages.join(", ") {
+                messages if messages.is_empty() => messages,
+                messages => format!(", messages {messages}"),
+            };
+            if !source.session.is_empty() {
+                let from = format!("learned in session {}{messages}", source.session);
+                screen.line(StyledText::from("  ").dim(from))?;
+            }
         }
         let shown = one.text.lines().take(MAX_LINES);
         screen.lines(shown.map(|line| StyledText::from("  ").dim("│ ").plain(line)))?;
@@ -184,15 +355,14 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
     Ok(screen.note("`bethink team approve ID` adds one, `bethink team reject ID` declines it")?)
 }
 
-/// Approves proposals if there is an approval, else rejects them.
-async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approval>) -> Done {
+async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done {
     let client = app.client().await?;
     let mut decided = Vec::new();
     for part in named {
         let id = proposal(&client, &app.project_dir(), part).await?;
-        decided.push(match &approval {
-            Some(approval) => client.approve(id, approval).await?,
-            None => client.reject(id).await?,
+        decided.push(match decision {
+            Decision::Approve(approval) => client.approve(id, approval).await?,
+            Decision::Reject(why) => client.reject(id, why).await?,
         });
     }
     let Some(screen) = app.screen.unless_json(&decided)? else { return Ok(()) };
@@ -203,10 +373,13 @@ async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approv
             screen.line(StyledText::from("  ").put(Tone::Warn, warning.clone()))?;
         }
     }
-    if approval.is_some() {
-        screen.note("run `bethink team sync` to share what was approved")?;
-    }
-    Ok(())
+    Ok(screen.note(match decision {
+        Decision::Approve(_) => "run `bethink team sync` to share what was approved",
+        Decision::Reject(_) => {
+            "run `bethink team sync` so that nobody's agent proposes it again; to allow it again, remove its line from \
+             REJECTED-PROPOSALS.md"
+        }
+    })?)
 }
 
 /// Finds a proposal by its full id, or a waiting one by the beginning or end of its id.

@@ -3,7 +3,7 @@
 //! The date is added in brackets, so nothing is lost if a sentence is misread. If the words could mean two days, the
 //! day on which they were said is added instead.
 
-use bethink_days::relative_date;
+use bethink_days::{on_weekday, relative_date};
 use bethink_memdir::header::HeaderChange;
 use bethink_statement::{StatementWord, words};
 use jiff::civil::Date;
@@ -61,13 +61,13 @@ fn dated(text: &str, said: Date) -> Option<String> {
     Some(out)
 }
 
-/// Returns the ranges of the lines outside code blocks.
+/// Returns the ranges of the lines outside code blocks and quotations. A quotation keeps the words that were said.
 fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at, mut code) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {
         let fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
         code ^= fence;
-        if !code && !fence {
+        if !code && !fence && !line.trim_start().starts_with('>') {
             ranges.push(at..at + line.len());
         }
         at += line.len();
@@ -90,7 +90,15 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
     let (mut found, mut at) = (Vec::new(), 0);
     let (mut read, mut in_code) = (line.start, false);
     while at < words.len() {
-        let Some((count, date)) = relative_date(&lowers(text, &words[at..]), said) else {
+        let next = lowers(text, &words[at..]);
+        let named = relative_date(&next, said).or_else(|| {
+            let (["on", name, ..], Some(is_past)) = (&next[..], tense(text, line, &words[..at]))
+            else {
+                return None;
+            };
+            Some((2, on_weekday(name, is_past, said)?))
+        });
+        let Some((count, date)) = named else {
             at += 1;
             continue;
         };
@@ -104,6 +112,33 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
         }
     }
     found
+}
+
+/// Words that tell of something to come.
+const COMING: &str =
+    "is are be 's ’s will 'll ’ll shall going due scheduled planned moved postponed expected";
+/// Words that tell of something that happened.
+const PAST: &str = "was were did had";
+
+/// Whether the sentence before a weekday tells of the past (`Some(true)`) or of the future (`Some(false)`). `None` if it
+/// may be a habit, as in "we deploy on Friday".
+fn tense(text: &str, line: &std::ops::Range<usize>, before: &[StatementWord]) -> Option<bool> {
+    let ends = |pair: &[StatementWord]| {
+        text[pair[0].range.end..pair[1].range.start].contains(['.', '!', ';'])
+    };
+    let start = before.windows(2).rposition(ends).map_or(0, |at| at + 1);
+    let is = |word: &StatementWord, list: &str| {
+        let rest = &text[word.range.end..line.end];
+        list.split(' ').any(|known| match known.strip_prefix(['\'', '’']) {
+            Some(_) => rest.starts_with(known),
+            None => known == word.lower,
+        })
+    };
+    before[start..].iter().rev().find_map(|word| match () {
+        () if is(word, PAST) => Some(true),
+        () if is(word, COMING) => Some(false),
+        () => None,
+    })
 }
 
 /// Returns the next words, in lower case, as long as only spaces separate them.
@@ -175,6 +210,29 @@ mod tests {
         check("about a year ago", "about a year ago (about 2025)");
         check("Freeze until Friday!", "Freeze until Friday (2026-06-05)!");
         check("Seit gestern rot", "Seit gestern (2026-06-02) rot");
+        check("We ship next week on Tuesday.", "We ship next week on Tuesday (2026-06-09).");
+        check("We met on Monday last week", "We met on Monday last week (2026-05-25)");
+    }
+
+    #[test]
+    fn a_weekday_gets_its_date_where_the_sentence_has_a_tense() {
+        check("The demo is on Friday.", "The demo is on Friday (2026-06-05).");
+        check("We will freeze main on Monday", "We will freeze main on Monday (2026-06-08)");
+        check("It's due on Friday!", "It's due on Friday (2026-06-05)!");
+        check("The outage was on Monday.", "The outage was on Monday (2026-06-01).");
+        check("The review is on Wednesday", "The review is on Wednesday (said on 2026-06-03)");
+        check("We deploy on Friday", "We deploy on Friday");
+        check("The build is red. We deploy on Friday", "The build is red. We deploy on Friday");
+        check("The sync is every week on Monday", "The sync is every week on Monday");
+    }
+
+    #[test]
+    fn a_quotation_keeps_its_words() {
+        check(
+            "> We ship tomorrow.\n\nSo be ready by Friday.\n",
+            "> We ship tomorrow.\n\nSo be ready by Friday (2026-06-05).\n",
+        );
+        check("  > next week on Tuesday", "  > next week on Tuesday");
     }
 
     #[test]

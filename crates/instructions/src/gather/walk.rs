@@ -1,11 +1,13 @@
-//! The chain: managed, the user's, the project's from its root down, then the local files.
+//! The chain: managed, the user's, those above the project if wanted, the project's from its root down, then the local files.
 
 use std::path::{Path, PathBuf};
 
 use super::{FileCandidate, Gather};
-use crate::disk::FileType;
+use crate::disk::{FileLook, FileType};
 use crate::limits::{MOST_ENTRIES, MOST_RULE_DEPTH, MOST_RULE_DIRS};
 use crate::report::{InstructionKind, Reason, SkipReason};
+
+const LOCAL: &str = "CLAUDE.local.md";
 
 /// Files that other agents read at a project's root, listed so that people know they are not loaded.
 const OTHER_TOOLS: [(&str, &str); 5] = [
@@ -26,9 +28,19 @@ impl Gather<'_> {
             let rule = own(dir.join("rules"), InstructionKind::Rule, &self.places.root);
             self.rules(&rule);
         }
+        let above = self.places.directories_above();
+        for dir in &above {
+            match self.places.above {
+                true => self.shared(dir, |path, kind| own(path, kind, dir)),
+                false => self.report_above(dir),
+            }
+        }
         let directories = self.places.directories();
         for dir in &directories {
             self.directory(dir, &SkipReason::Always);
+        }
+        for dir in above.iter().filter(|_| self.places.above) {
+            self.offer(own(dir.join(LOCAL), InstructionKind::Local, dir));
         }
         for dir in &directories {
             self.local(dir, &SkipReason::Always);
@@ -38,7 +50,10 @@ impl Gather<'_> {
 
     /// Offers the shared files in a directory of the project.
     pub(super) fn directory(&mut self, dir: &Path, why: &SkipReason) {
-        let here = |path: PathBuf, kind| of_project(path, kind, why, dir);
+        self.shared(dir, |path, kind| of_project(path, kind, why, dir));
+    }
+
+    fn shared(&mut self, dir: &Path, here: impl Fn(PathBuf, InstructionKind) -> FileCandidate) {
         let has_claude = self.offer(here(dir.join("CLAUDE.md"), InstructionKind::Project));
         self.offer(here(dir.join(".claude/CLAUDE.md"), InstructionKind::Project));
         let agents = here(dir.join("AGENTS.md"), InstructionKind::Project);
@@ -51,7 +66,20 @@ impl Gather<'_> {
     }
 
     pub(super) fn local(&mut self, dir: &Path, why: &SkipReason) {
-        self.offer(of_project(dir.join("CLAUDE.local.md"), InstructionKind::Local, why, dir));
+        self.offer(of_project(dir.join(LOCAL), InstructionKind::Local, why, dir));
+    }
+
+    /// Lists the files above the root, so that people know they are not loaded.
+    fn report_above(&mut self, dir: &Path) {
+        for name in ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", LOCAL] {
+            let path = dir.join(name);
+            let is_new = |look: &FileLook| {
+                look.node == FileType::File && !self.by_path.contains_key(&look.real)
+            };
+            if self.disk.look(&path).is_ok_and(|look| is_new(&look)) {
+                self.report(&path, None, None, Reason::AboveRoot);
+            }
+        }
     }
 
     /// Reports an `AGENTS.md` next to a `CLAUDE.md` as skipped: often the latter imports it or is the same file.

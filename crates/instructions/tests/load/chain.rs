@@ -39,7 +39,7 @@ fn the_whole_chain_is_ordered_from_far_to_near() {
             "/p/CLAUDE.local.md",
             "/p/a/CLAUDE.local.md",
         ],
-        &[],
+        &["/CLAUDE.md above_root"],
     );
     let kinds: Vec<String> = found.chain.iter().map(|file| file.kind.to_string()).collect();
     assert_eq!(
@@ -180,5 +180,32 @@ fn a_home_that_is_the_project_loads_its_file_once() {
     disk.check(
         &["/home/u/.claude/CLAUDE.md"],
         &["/p/CLAUDE.md already_loaded", "/p/.claude/CLAUDE.md already_loaded"],
+    );
+}
+
+#[test]
+fn files_above_the_project_are_listed_and_loaded_if_a_person_wants_that() {
+    let files = [
+        ("/CLAUDE.md", "top"),
+        ("/AGENTS.md", "top agents"),
+        ("/CLAUDE.local.md", "top local"),
+        ("/.claude/rules/x.md", "top rule"),
+        ("/p/CLAUDE.md", "root"),
+        ("/p/CLAUDE.local.md", "local"),
+    ];
+    let found = map(&files).check(
+        &["/p/CLAUDE.md", "/p/CLAUDE.local.md"],
+        &["/CLAUDE.md above_root", "/AGENTS.md above_root", "/CLAUDE.local.md above_root"],
+    );
+    assert!(found.skipped[0].why().contains("instructions_above = true"));
+    map(&files).with_above().check(
+        &[
+            "/CLAUDE.md",
+            "/.claude/rules/x.md",
+            "/p/CLAUDE.md",
+            "/CLAUDE.local.md",
+            "/p/CLAUDE.local.md",
+        ],
+        &["/AGENTS.md claude_md_counts"],
     );
 }

@@ -25,6 +25,7 @@ pub(crate) struct Map {
     pub(crate) touched: Vec<PathBuf>,
     pub(crate) approved: BTreeSet<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
+    pub(crate) above: bool,
     /// What was read, in order.
     pub(crate) reads: RefCell<Vec<PathBuf>>,
     pub(crate) looks: RefCell<usize>,
@@ -58,6 +59,11 @@ impl Map {
         self
     }
 
+    pub(crate) fn with_above(mut self) -> Self {
+        self.above = true;
+        self
+    }
+
     pub(crate) fn at(mut self, cwd: &str) -> Self {
         self.cwd = Some(cwd.into());
         self
@@ -69,6 +75,7 @@ impl Map {
             home: Some("/home/u".into()),
             root: "/p".into(),
             cwd: self.cwd.clone().unwrap_or_else(|| "/p".into()),
+            above: self.above,
         };
         load(
             self,

@@ -105,8 +105,20 @@ fn shown(memory: &api::RecalledMemory) -> String {
         true => format!("\nThis is the beginning; the whole text is in {}", line(&memory.path)),
         false => String::new(),
     };
+    let mut around = String::new();
+    for link in &memory.links {
+        around.push_str(&format!("\nSee also {}: {}", line(&link.name), line(&link.description)));
+    }
+    if !memory.versions.is_empty() {
+        let names: Vec<String> = memory.versions.iter().map(|name| line(name)).collect();
+        around.push_str(&format!(
+            "\nTwo people changed it, and nobody has merged the versions yet. The other one is {}: compare both, and ask \
+             the user which one is right.",
+            names.join(", ")
+        ));
+    }
     format!(
-        "{} ({kind}{}), last changed {}\n{}{rest}",
+        "{} ({kind}{}), last changed {}\n{}{rest}{around}",
         line(&memory.name),
         memory.scope,
         memory.age,

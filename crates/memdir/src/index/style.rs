@@ -6,7 +6,7 @@ use crate::name::Name;
 use crate::unseen;
 
 /// The separator between link and description, unless the list has its own.
-const DASH: &str = " — ";
+pub(super) const DASH: &str = " — ";
 /// Minimum length of a shortened description, in characters; a shorter one is left out.
 const LEAST_CHARS: usize = 12;
 
@@ -45,7 +45,7 @@ impl ListStyle {
         let (title, description) = apart(title, description);
         let link = match self.wiki {
             true => format!("[[{name}]]"),
-            false => format!("[{}]({})", escaped(&title, name), destination(name)),
+            false => format!("[{}]({})", title_of(&title, name), destination(name)),
         };
         let mut line = format!("{}{}{link}", self.indent, self.bullet);
         let taken = line.chars().count() + self.dash.chars().count();
@@ -66,13 +66,13 @@ pub(super) fn line_end(text: &str) -> &'static str {
 }
 
 /// Makes one line, without the invisible characters that a header may contain.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let text = unseen::strip(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns title and description, but the text only once if they are the same.
-fn apart(title: &str, description: &str) -> (String, String) {
+pub(super) fn apart(title: &str, description: &str) -> (String, String) {
     let (title, description) = (one_line(title), one_line(description));
     let sentence = description.trim_end_matches('.');
     match title.to_lowercase() == sentence.to_lowercase() {
@@ -91,13 +91,14 @@ fn next_bullet(bullet: &str) -> String {
 }
 
 /// Returns the separator between a link and its description: ` — `, ` -- `, `: `.
-fn dash(rest: &str) -> Option<&str> {
+pub(super) fn dash(rest: &str) -> Option<&str> {
     let end = rest.find(|c: char| !c.is_whitespace() && !matches!(c, '-' | '–' | '—' | ':'))?;
     let dash = &rest[..end];
     (dash.ends_with(' ') && dash.trim() != "" && dash.chars().count() <= 5).then_some(dash)
 }
 
-fn escaped(title: &str, name: &Name) -> String {
+/// Returns the title as a link shows it, or the name if it is empty.
+pub(super) fn title_of(title: &str, name: &Name) -> String {
     let title = if title.is_empty() { name.as_str() } else { title };
     title.chars().fold(String::new(), |mut out, c| {
         if matches!(c, '[' | ']' | '\\' | '`') {
@@ -117,7 +118,7 @@ fn destination(name: &Name) -> String {
     }
 }
 
-fn cut(text: &str, room: usize) -> String {
+pub(super) fn cut(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }

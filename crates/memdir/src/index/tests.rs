@@ -305,3 +305,99 @@ proptest! {
         prop_assert_eq!(remove(&with, &new).replace(['\r', '\n'], ""), text.replace(['\r', '\n'], ""));
     }
 }
+
+fn row<'a>(name: &'a Name, title: &'a str, description: &'a str) -> TopicLine<'a> {
+    TopicLine { name, title, description }
+}
+
+#[test]
+fn a_line_follows_its_topic() {
+    let fog = name("fog");
+    let check = |text: &str, old: (&str, &str), new: (&str, &str), expect: &str| {
+        let (old, new) = (row(&fog, old.0, old.1), row(&fog, new.0, new.1));
+        let changes = [LineChange { old, new }];
+        let followed = follow(text, &changes);
+        assert_eq!(followed, expect);
+        assert_eq!(follow(&followed, &changes), expect, "followed once");
+    };
+    let (old, new) = (("Fog", "The demo is on May 3."), ("Fog", "The demo is on May 4."));
+    check(
+        "# Index\n- [Fog](fog.md) — The demo is on May 3.\n- [Sky](sky.md) — blue\n",
+        old,
+        new,
+        "# Index\n- [Fog](fog.md) — The demo is on May 4.\n- [Sky](sky.md) — blue\n",
+    );
+    check(
+        "3. [Fog](fog.md): The demo is on May 3.\r\n",
+        old,
+        new,
+        "3. [Fog](fog.md): The demo is on May 4.\r\n",
+    );
+    check("* [[fog]] - The demo is on May 3.", old, new, "* [[fog]] - The demo is on May 4.");
+    check(
+        "- [Mist](fog.md) — The demo is on May 3.\n",
+        old,
+        new,
+        "- [Mist](fog.md) — The demo is on May 4.\n",
+    );
+    check(
+        "- [Fog](fog.md) — The demo\n  is on May 3.\n",
+        old,
+        new,
+        "- [Fog](fog.md) — The demo is on May 4.\n",
+    );
+    check("- [Fog](fog.md) — demo: early May\n", old, new, "- [Fog](fog.md) — demo: early May\n");
+    check("- [Fog](fog.md)\n", old, new, "- [Fog](fog.md)\n");
+    check(
+        "- [Fog](fog.md) — The demo is …\n",
+        old,
+        new,
+        "- [Fog](fog.md) — The demo is on May 4.\n",
+    );
+    let renamed = ("Haze", "The demo is on May 3.");
+    check(
+        "- [Fog](fog.md) — The demo is on May 3.\n",
+        old,
+        renamed,
+        "- [Haze](fog.md) — The demo is on May 3.\n",
+    );
+    check(
+        "- [Mine](fog.md) — The demo is on May 3.\n",
+        old,
+        renamed,
+        "- [Mine](fog.md) — The demo is on May 3.\n",
+    );
+    let (same, apart) = (("Use tabs", "Use tabs."), ("Use tabs", "Use tabs in Go."));
+    check("- [Use tabs](fog.md)\n", same, apart, "- [Use tabs](fog.md) — Use tabs in Go.\n");
+    check("- [Use tabs](fog.md) — Use tabs in Go.\n", apart, same, "- [Use tabs](fog.md)\n");
+    check(
+        "see [Fog](fog.md) and [Sky](sky.md)\n",
+        old,
+        new,
+        "see [Fog](fog.md) and [Sky](sky.md)\n",
+    );
+}
+
+#[test]
+fn a_line_with_other_words_differs() {
+    let (fog, sky) = (name("fog"), name("sky"));
+    let rows = [row(&fog, "Fog", "Thick fog."), row(&sky, "Sky", "Blue.")];
+    let of = |text: &str| {
+        differing(text, &rows).iter().map(|row| row.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("- [Fog](fog.md) — Thick fog.\n- [Sky](sky.md) — Blue.\n"), Vec::<String>::new());
+    assert_eq!(of("- [Fog](fog.md) — Thin fog.\n- [Sky](sky.md) — Blue.\n"), ["fog"]);
+    assert_eq!(of(""), Vec::<String>::new());
+}
+
+proptest! {
+    #[test]
+    fn a_line_that_was_added_follows(before in "([a-z][ -~]{0,80})?", after in "[a-z][ -~]{0,400}", title in "[a-z][a-z ]{0,8}") {
+        let fog = name("fog");
+        let (old, new) = (row(&fog, &title, &before), row(&fog, &title, &after));
+        let text = add("", &fog, &title, &before);
+        prop_assert_eq!(follow(&text, &[LineChange { old, new }]), add("", &fog, &title, &after));
+        let lists = [new];
+        prop_assert!(differing(&add("", &fog, &title, &after), &lists).is_empty());
+    }
+}

@@ -10,7 +10,7 @@ use crate::name::{Name, fold};
 pub(super) struct KnownTopics<'a> {
     pub(super) topics: Vec<(&'a Name, &'a str, TopicText<'a>)>,
     by_name: HashMap<&'a str, usize>,
-    by_folded: HashMap<String, usize>,
+    by_hyphenated: HashMap<String, usize>,
     /// Wikilinks may also name a title.
     by_title: HashMap<String, usize>,
 }
@@ -29,13 +29,13 @@ impl<'a> KnownTopics<'a> {
             files.iter().map(|file| (file.name, file.text, header::read(file.text))).collect();
         let mut known = Self {
             by_name: HashMap::new(),
-            by_folded: HashMap::new(),
+            by_hyphenated: HashMap::new(),
             by_title: HashMap::new(),
             topics,
         };
         for (at, (name, _, topic)) in known.topics.iter().enumerate() {
             known.by_name.insert(name.as_str(), at);
-            known.by_folded.entry(name.folded()).or_insert(at);
+            known.by_hyphenated.entry(name.hyphenated()).or_insert(at);
             if let Some(title) = &topic.header.name {
                 known.by_title.entry(fold(title)).or_insert(at);
             }
@@ -48,8 +48,8 @@ impl<'a> KnownTopics<'a> {
         if let Some(at) = self.by_name.get(name.as_str()) {
             return LinkTarget::Topic(*at);
         }
-        let folded = name.folded();
-        match (self.by_title.get(&folded).filter(|_| link.wiki), self.by_folded.get(&folded)) {
+        let by_title = self.by_title.get(&name.folded()).filter(|_| link.wiki);
+        match (by_title, self.by_hyphenated.get(&name.hyphenated())) {
             (Some(at), _) => LinkTarget::Topic(*at),
             (None, Some(at)) => LinkTarget::Nearly(*at),
             (None, None) => LinkTarget::Nothing,

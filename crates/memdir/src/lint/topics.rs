@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::finding::{Directory, MemoryFinding, Severity, at, finding};
 use super::index::hidden;
 use super::known::{KnownTopics, LinkTarget};
+use crate::conflict;
 use crate::header::TopicText;
 use crate::index::{Link, is_teams, lines};
 use crate::name::{Name, Scope};
@@ -27,10 +28,17 @@ pub(super) fn lint(
         if topic.body.trim().is_empty() {
             out.push(empty(name, "has only front matter"));
         }
+        out.extend(conflict::topic_of(name).map(|topic| version(name, &topic)));
         header(name, topic, out);
         wikilinks(directory.scope, known, entry, out);
     }
     twins(known, out);
+}
+
+fn version(name: &Name, topic: &Name) -> MemoryFinding {
+    let what = format!("is another version of {}: two people changed it", topic.file());
+    let help = format!("choose a version: run `bethink team resolve {topic}`");
+    finding(Severity::Warning, "conflict", name.file(), what, &help)
 }
 
 fn empty(name: &Name, what: &str) -> MemoryFinding {

@@ -18,6 +18,8 @@ pub struct RecalledText<'a> {
     pub text: &'a str,
     pub modified: UnixMicros,
     pub now: UnixMicros,
+    /// Other versions of the topic, which people have not merged yet.
+    pub versions: &'a [Name],
 }
 
 /// The beginning of a memory's body, within the limits.
@@ -68,6 +70,15 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
     }
     out.push_str(&guarded(excerpt.content));
     out.push_str("\n</memory>\n");
+    if !memory.versions.is_empty() {
+        let names: Vec<String> =
+            memory.versions.iter().map(|name| guarded_line(&name.file())).collect();
+        out.push_str(&format!(
+            "Two people changed this memory, and nobody has merged their versions yet. The other version is in {}: \
+             compare both, and ask the user which one is right.\n",
+            names.join(", ")
+        ));
+    }
     match excerpt.truncated {
         true => {
             out.push_str(&format!("This is only the beginning; the whole memory is in {path}\n"));

@@ -15,6 +15,7 @@ fn memory<'a>(name: &'a Name, text: &'a str, days: i64) -> RecalledText<'a> {
         text,
         modified: UnixMicros(0),
         now: UnixMicros(days * DAY + 1),
+        versions: &[],
     }
 }
 
@@ -130,4 +131,15 @@ proptest! {
         prop_assert!(text.contains(cut.content));
         prop_assert!(cut.content.len() <= RECALLED_BYTES && cut.content.lines().count() <= RECALLED_LINES);
     }
+}
+
+#[test]
+fn a_memory_with_two_versions_says_so() {
+    let (fog, other) = (Name::parse("fog").unwrap(), Name::parse("fog.conflict-1a2b3c4d").unwrap());
+    let versions = [other];
+    let text = recalled(&RecalledText { versions: &versions, ..memory(&fog, "Thick.\n", 0) });
+    assert!(
+        text.contains("The other version is in fog.conflict-1a2b3c4d.md: compare both"),
+        "{text}"
+    );
 }

@@ -12,6 +12,7 @@ use bethink_service::{Result, locked};
 use super::OpenDirectory;
 use crate::directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
 use crate::refused::{refused, unusable};
+use crate::stamp::recorded;
 
 impl MemoryDirectory {
     pub(super) fn open(&self, held: &mut OpenDirectory, make: bool) -> Result<()> {
@@ -126,6 +127,9 @@ impl MemoryDirectory {
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
                 shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
             }
+            DirectoryFile::Rejections => {
+                shown.rejections = String::from_utf8_lossy(&content.bytes).into_owned();
+            }
             DirectoryFile::Topic(name) => {
                 shown.topics.insert(name.clone(), Arc::new(topic(name, &content)));
             }
@@ -138,6 +142,7 @@ impl MemoryDirectory {
         locked(&self.damaged).remove(file);
         self.show(|shown| match file {
             DirectoryFile::Index => shown.index = None,
+            DirectoryFile::Rejections => shown.rejections.clear(),
             DirectoryFile::Topic(name) => drop(shown.topics.remove(name)),
         });
     }
@@ -152,11 +157,13 @@ impl MemoryDirectory {
 
 fn topic(name: &Name, content: &FileContent) -> MemoryTopic {
     let text = String::from_utf8_lossy(&content.bytes);
+    let topic = header::read(&text);
     MemoryTopic {
         name: name.clone(),
         hash: content.hash,
         bytes: content.stat.bytes,
-        modified: content.stat.modified,
-        header: header::read(&text).header,
+        modified: recorded(&topic.header).unwrap_or(content.stat.modified),
+        described: topic.header.described(topic.body),
+        header: topic.header,
     }
 }

@@ -8,7 +8,8 @@ use bethink_memdir::Scope;
 use bethink_memdir_fs::{DirectoryFile, MemoryRoot};
 use bethink_service::{ErrorKind, Result, at_low_priority};
 
-use crate::memory_write::{Author, MemoryWrite};
+use crate::index_line::{TopicWords, WordsChange, followed};
+use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -19,7 +20,7 @@ pub(super) struct AppliedPlan {
 }
 
 impl MemoryService {
-    /// Changes the topics, then plans and changes the index, because each added or removed topic changes its line.
+    /// Changes the topics, then the index.
     pub(super) async fn apply_dream(
         &self,
         project: &MemoryProject,
@@ -38,17 +39,40 @@ impl MemoryService {
             }
             self.change_in_dream(project, change, dreamer, &mut applied).await?;
         }
-        self.apply_index(project, root, dreamer, &mut applied).await?;
+        self.apply_index(project, root, plan, dreamer, &mut applied).await?;
         Ok(applied)
     }
 
+    /// Writes the index as planned. If somebody else changed it or a topic meanwhile, it is planned again.
     async fn apply_index(
         &self,
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
+        plan: &DreamPlan,
         dreamer: &Author,
         applied: &mut AppliedPlan,
     ) -> Result<()> {
+        let index = plan.changes.iter().find(|change| change.file == DirectoryFile::Index);
+        if applied.left.is_empty() {
+            let Some(change) = index else { return Ok(()) };
+            let mut tried = AppliedPlan::default();
+            self.change_in_dream(project, change, dreamer, &mut tried).await?;
+            if tried.left.is_empty() {
+                applied.files.extend(tried.files);
+                return Ok(());
+            }
+        }
+        let changes: Vec<WordsChange> =
+            plan.changes.iter().filter_map(|change| words_change(change, &applied.files)).collect();
+        let write = MemoryWrite {
+            scope: Scope::Private,
+            file: DirectoryFile::Index,
+            text: None,
+            expected: Expected::Anything,
+            author: dreamer.clone(),
+        };
+        let shown = project.directory(Scope::Private);
+        self.change_text(shown, &write, |index| followed(index, &changes)).await?;
         let directory = self.dream_directory(project.directory(Scope::Private), root).await?;
         let now = self.cx.now();
         let plan = at_low_priority(move || bethink_dream::plan(&directory, &[], now)).await?;
@@ -84,4 +108,15 @@ impl MemoryService {
             _ => Err(error),
         }
     }
+}
+
+/// Returns how a topic's words changed, if the change was made.
+fn words_change(change: &PlannedChange, applied: &[String]) -> Option<WordsChange> {
+    let DirectoryFile::Topic(name) = &change.file else { return None };
+    applied.contains(&name.file()).then_some(())?;
+    let words = |text: &String| TopicWords::of(name, text);
+    Some(WordsChange {
+        old: change.before.as_ref().map(words)?,
+        new: change.after.as_ref().map(words)?,
+    })
 }

@@ -109,6 +109,7 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
             (Ok(text), DirectoryFile::Topic(name)) => {
                 read.topics.push((name, text, modified, hash));
             }
+            (_, DirectoryFile::Rejections) => {}
             (Err(_), DirectoryFile::Topic(name)) => read.unread.push(name),
             (Err(_), DirectoryFile::Index) => {
                 return Err(

@@ -91,7 +91,7 @@ fn written(
 ) -> (BTreeMap<DirectoryFile, String>, Vec<String>) {
     let topic = |(file, text): (&DirectoryFile, &String)| match file {
         DirectoryFile::Topic(name) => Some((name.clone(), text.clone())),
-        DirectoryFile::Index => None,
+        DirectoryFile::Index | DirectoryFile::Rejections => None,
     };
     let table = Table { dir: DIR.to_owned(), proposals: false };
     let mut desk =

@@ -7,7 +7,7 @@ use bethink_api as api;
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
-use bethink_store::{LastDream, MemoryVersionFilter, VersionRecord};
+use bethink_store::LastDream;
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
@@ -82,17 +82,6 @@ impl MemoryService {
             }
             Err(error) => Err(error),
         }
-    }
-
-    async fn newest_version(
-        &self,
-        directory: &MemoryDirectory,
-        path: &str,
-        before: Option<i64>,
-    ) -> Result<Option<VersionRecord>> {
-        let file = Some(path.to_owned());
-        let filter = MemoryVersionFilter { file, before, ..directory.versions(1) };
-        Ok(self.cx.store().memory_versions(filter).await?.into_iter().next())
     }
 
     /// Returns the file's text before a version, or `None` if there was no file.

@@ -10,7 +10,7 @@ use bethink_transcript::SessionId;
 
 use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
-use crate::proposals::NewProposal;
+use crate::proposals::{NewProposal, ProposalOutcome};
 use crate::service::MemoryService;
 
 #[derive(Debug, Default)]
@@ -94,7 +94,7 @@ impl MemoryService {
             by: api::ProposalAuthor::Extraction,
             source,
         };
-        Ok(self.propose(project, new).await?.is_some())
+        Ok(matches!(self.propose(project, new).await?, ProposalOutcome::Waiting(_)))
     }
 
     async fn write_learned(

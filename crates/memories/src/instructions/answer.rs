@@ -7,7 +7,7 @@ use bethink_instructions::{InstructionSet, LoadedInstruction, SkippedFile, absol
 use bethink_service::{Result, blocking};
 use bethink_tokens::text_tokens;
 
-use super::standing::{self, ReadInstructions};
+use super::standing::{self, InstructionGround, ReadInstructions};
 use crate::service::MemoryService;
 
 impl MemoryService {
@@ -23,7 +23,7 @@ impl MemoryService {
         let cwd = absolute(&dir, Path::new(cwd.as_deref().unwrap_or_default()));
         let touched: Vec<PathBuf> = touched.into_iter().map(PathBuf::from).collect();
         let approved = self.approved(&project.key).await?;
-        let ground = (self.cx.settings().person.clone(), self.cx.now());
+        let ground = InstructionGround::of(&self.cx);
         let read = move || Ok(standing::read(ground, &dir, &cwd, &touched, approved));
         let read = blocking(read).await?;
         Ok(answer(&read, self.cx.settings().memory.instructions))

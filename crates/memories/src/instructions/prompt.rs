@@ -13,7 +13,7 @@ use bethink_sessions::{
 };
 use bethink_transcript::Role;
 
-use super::standing::{self, InstructionsShown};
+use super::standing::{self, InstructionGround, InstructionsShown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -70,7 +70,7 @@ impl MemoryService {
         asked: &[String],
     ) -> Result<Arc<InstructionSet>> {
         let approved = self.approved(&project.key).await?;
-        let ground = (self.cx.settings().person.clone(), self.cx.now());
+        let ground = InstructionGround::of(&self.cx);
         let dir = PathBuf::from(&loaded.session.project_dir);
         let shown = handle.feature::<Mutex<InstructionsShown>>();
         let kept = Arc::clone(&shown);

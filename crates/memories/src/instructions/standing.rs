@@ -10,6 +10,7 @@ use bethink_instructions::{
     InstructionPlaces, InstructionRequest, InstructionSet, MANAGED, load, root_of,
 };
 use bethink_recall::marks;
+use bethink_service::ServiceContext;
 use bethink_sessions::{LoadedSession, SessionFeature};
 use bethink_transcript::{Seq, UnixMicros};
 
@@ -38,9 +39,25 @@ pub(super) struct ReadInstructions {
     pub(super) stamps: Arc<Stamps>,
 }
 
+/// What a read depends on besides the project.
+#[derive(Clone, Debug)]
+pub(super) struct InstructionGround {
+    pub(super) home: Option<PathBuf>,
+    /// Whether files above the project's root are loaded.
+    pub(super) above: bool,
+    pub(super) now: UnixMicros,
+}
+
+impl InstructionGround {
+    pub(super) fn of(cx: &ServiceContext) -> Self {
+        let (home, above) = (cx.settings().person.clone(), cx.settings().memory.instructions_above);
+        Self { home, above, now: cx.now() }
+    }
+}
+
 /// Reads everything for a working directory. Blocks on the disk.
 pub(super) fn read(
-    (home, now): (Option<PathBuf>, UnixMicros),
+    InstructionGround { home, above, now }: InstructionGround,
     dir: &Path,
     cwd: &Path,
     touched: &[PathBuf],
@@ -52,6 +69,7 @@ pub(super) fn read(
         home,
         root: root_of(&disk, dir),
         cwd: cwd.to_path_buf(),
+        above,
     };
     let found = load(&disk, InstructionRequest { places: &places, touched, approved: &approved });
     let (found, stamps) = (Arc::new(found), Arc::new(disk.into_stamps()));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bethink_api::SkipKind;
 use bethink_transcript::UnixMicros;
 
-use super::standing::{self, ReadInstructions};
+use super::standing::{self, InstructionGround, ReadInstructions};
 
 struct Project {
     dir: tempfile::TempDir,
@@ -28,7 +28,8 @@ impl Project {
     /// Long after everything was written.
     fn read(&self) -> ReadInstructions {
         let now = UnixMicros(i64::MAX / 2_000);
-        let ground = (Some(self.dir.path().join("home")), now);
+        let home = Some(self.dir.path().join("home"));
+        let ground = InstructionGround { home, above: false, now };
         let src = self.root.join("src");
         standing::read(ground, &src, &src, &[], Arc::default())
     }
@@ -111,7 +112,8 @@ fn what_was_just_written_is_not_trusted() {
     let project = project();
     let written = fs::metadata(project.root.join("CLAUDE.md")).unwrap().modified().unwrap();
     let micros = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
-    let ground = (None, UnixMicros(i64::try_from(micros).unwrap() + 1));
+    let now = UnixMicros(i64::try_from(micros).unwrap() + 1);
+    let ground = InstructionGround { home: None, above: false, now };
     let read = standing::read(ground, &project.root, &project.root, &[], Arc::default());
     assert!(!read.holds(0, &Arc::default()));
 }

@@ -10,6 +10,7 @@ use bethink_transcript::SessionId;
 
 use super::MOST;
 use super::choose::{FoundMemory, MemoryLookup};
+use super::linked::linked;
 use super::view::{key_of, name_of, recent_tools, surfaced};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -94,6 +95,13 @@ impl MemoryService {
             score: why.score,
             content: excerpt.content.to_owned(),
             truncated: excerpt.truncated,
+            versions: directory
+                .shown()
+                .other_versions(&topic.name)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            links: linked(&directory.shown(), &topic.name, &text),
             path: directory.dir.join(topic.name.file()).display().to_string(),
             why,
         })

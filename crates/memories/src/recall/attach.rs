@@ -103,6 +103,7 @@ impl MemoryService {
             text: &text,
             modified: found.topic.modified,
             now: self.cx.now(),
+            versions: &directory.shown().other_versions(name),
         }))
     }
 

@@ -60,6 +60,32 @@ pub(crate) async fn index(
     HttpAnswer::ok(&app.daemon.memories.memory_index(&asked.project_dir, asked.scope).await?)
 }
 
+/// Search the whole text of all memories. Unlike recall, it judges nothing.
+#[utoipa::path(
+    get, path = "/v1/memories/search", tag = "memories", operation_id = "memory_search",
+    params(api::MemorySearch),
+    responses((status = 200, body = api::MemoryHits))
+)]
+pub(crate) async fn search(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::MemorySearch>,
+) -> Reply {
+    HttpAnswer::ok(&app.daemon.memories.search_memories(asked).await?)
+}
+
+/// Import an export of claude-mem or mem0, entry by entry. Entries that say the same as an existing topic, and those
+/// with a secret, are skipped.
+#[utoipa::path(
+    post, path = "/v1/memories/import", tag = "memories", operation_id = "memory_import",
+    params(Key),
+    request_body = api::ImportMemories,
+    responses((status = 200, body = api::MemoriesImported))
+)]
+pub(crate) async fn import(change: Change) -> Reply {
+    let request = change.sent.json()?;
+    change.done(|daemon| async move { daemon.memories.import_memories(request).await }).await
+}
+
 /// Get the file of a topic.
 #[utoipa::path(
     get, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_get",

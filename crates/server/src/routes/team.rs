@@ -48,10 +48,34 @@ pub(crate) async fn init(change: Change) -> Reply {
     responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn sync(change: Change) -> Reply {
-    let api::TeamSyncRequest { project_dir, accept_rewrite } = change.sent.json()?;
-    change
-        .done(|daemon| async move { daemon.team.team_sync(&project_dir, accept_rewrite).await })
-        .await
+    let request: api::TeamSyncRequest = change.sent.json()?;
+    change.done(|daemon| async move { daemon.team.team_sync(request).await }).await
+}
+
+/// Resolve a conflict: keep one version of a topic, or a merged text. The other versions are removed and stay in the
+/// history. If it is not clear which version is meant, the answer is 409.
+#[utoipa::path(
+    post, path = "/v1/team/resolve", tag = "team", operation_id = "team_resolve",
+    params(Key),
+    request_body = api::ResolveConflict,
+    responses((status = 200, body = api::ConflictResolved))
+)]
+pub(crate) async fn resolve(change: Change) -> Reply {
+    let request = change.sent.json()?;
+    change.done(|daemon| async move { daemon.team.resolve_conflict(request).await }).await
+}
+
+/// Propose a private topic for the team memory. When it is approved, the private topic is removed.
+#[utoipa::path(
+    post, path = "/v1/memories/share", tag = "team", operation_id = "memory_share",
+    params(Key),
+    request_body = api::ShareMemory,
+    responses((status = 201, body = api::DecidedProposal))
+)]
+pub(crate) async fn share(change: Change) -> Reply {
+    let request = change.sent.json()?;
+    let work = |daemon: Daemon| async move { daemon.memories.share_memory(request).await };
+    change.done_as(StatusCode::CREATED, work).await
 }
 
 /// List proposals that wait for a person, newest first.
@@ -88,16 +112,21 @@ pub(crate) async fn propose(change: Change) -> Reply {
     responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
-    let api::Approval { replace } = change.sent.json_or_default()?;
-    change.done(|daemon| async move { daemon.memories.approve_proposal(id, replace).await }).await
+    let approval: api::Approval = change.sent.json_or_default()?;
+    change.done(|daemon| async move { daemon.memories.approve_proposal(id, approval).await }).await
 }
 
-/// Reject a proposal. The same text is not proposed again.
+/// Reject a proposal. Nothing with the same meaning is proposed again.
 #[utoipa::path(
     post, path = "/v1/proposals/{id}/reject", tag = "team", operation_id = "proposal_reject",
     params(("id" = uuid::Uuid, Path), Key),
+    request_body = api::Rejecting,
     responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn reject(Id(id): Id<Uuid>, change: Change) -> Reply {
-    change.done(|daemon| async move { daemon.memories.reject_proposal(id).await }).await
+    let api::Rejecting { reason } = change.sent.json_or_default()?;
+    let work = |daemon: Daemon| async move {
+        daemon.memories.reject_proposal(id, reason.as_deref()).await
+    };
+    change.done(work).await
 }

@@ -303,6 +303,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/memories/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import an export of claude-mem or mem0, entry by entry. Entries that say the same as an existing topic, and those
+         *     with a secret, are skipped.
+         */
+        post: operations["memory_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memories/index": {
         parameters: {
             query?: never;
@@ -351,6 +371,40 @@ export interface paths {
          *     else stays.
          */
         post: operations["memory_rebuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search the whole text of all memories. Unlike recall, it judges nothing. */
+        get: operations["memory_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Propose a private topic for the team memory. When it is approved, the private topic is removed. */
+        post: operations["memory_share"];
         delete?: never;
         options?: never;
         head?: never;
@@ -528,7 +582,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Reject a proposal. The same text is not proposed again. */
+        /** Reject a proposal. Nothing with the same meaning is proposed again. */
         post: operations["proposal_reject"];
         delete?: never;
         options?: never;
@@ -1068,6 +1122,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/team/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a conflict: keep one version of a topic, or a merged text. The other versions are removed and stay in the
+         *     history. If it is not clear which version is meant, the answer is 409.
+         */
+        post: operations["team_resolve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/team/sync": {
         parameters: {
             query?: never;
@@ -1193,6 +1267,8 @@ export interface components {
         Approval: {
             /** @description Approve even if the topic has changed since the proposal was made. */
             replace?: boolean;
+            /** @description Keep the private topic that a person proposed to share. By default it is removed, because the team has it now. */
+            keep_private?: boolean;
         };
         /** @description A file, to approve it for a project or to revoke its approval. */
         ApproveImport: {
@@ -1435,6 +1511,23 @@ export interface components {
              */
             after_seq: number;
             summary: string;
+        };
+        /** @description A conflict that was resolved. The versions that were not kept are in the history. */
+        ConflictResolved: {
+            /** @description The name. */
+            name: string;
+            /** @description Name of the version that was kept; absent if it was a merged text. */
+            kept?: string | null;
+            removed: string[];
+        };
+        /** @description One version of a topic. */
+        ConflictVersion: {
+            /** @description Name of the topic that contains it. */
+            name: string;
+            /** @description Who shared it, if git knows. */
+            by?: string | null;
+            /** @description Whether it is yours: shared under the name that git knows you by. */
+            mine: boolean;
         };
         /** @description A content block. It is stored exactly as it was sent. */
         ContentBlock: components["schemas"]["KnownBlock"] | components["schemas"]["OtherBlock"];
@@ -1957,6 +2050,14 @@ export interface components {
             /** @description Nothing was added, because the same file was imported before. */
             already_imported?: boolean;
         };
+        /** @description An export of another memory program. */
+        ImportMemories: {
+            /** @description Any directory of the project. */
+            project_dir: string;
+            scope?: components["schemas"]["MemoryScope"];
+            /** @description The JSON that claude-mem or mem0 exported. */
+            text: string;
+        };
         /** @description A session file to import from disk. */
         ImportRequest: {
             /** @description Absolute path of a session file. */
@@ -2197,6 +2298,13 @@ export interface components {
             /** @description The whole file, in a dry run. */
             text?: string | null;
         };
+        /** @description A topic that a recalled one links to. */
+        LinkedTopic: {
+            /** @description The name. */
+            name: string;
+            /** @description What it is about, in one line. */
+            description: string;
+        };
         /** @description A login. The answer also sets a cookie; further requests need both. */
         LoggedIn: {
             /** @description Send it in the header `X-Bethink-Page`. */
@@ -2206,6 +2314,25 @@ export interface components {
         Login: {
             /** @description The token from the launch URL. */
             launch: string;
+        };
+        /** @description What was imported. */
+        MemoriesImported: {
+            /** @description The program that made the export. */
+            from: string;
+            /** @description Names of the new topics. */
+            imported: string[];
+            /**
+             * Format: int64
+             * @description Number of entries that say the same as an existing topic.
+             */
+            known: number;
+            /**
+             * Format: int64
+             * @description Number of entries without text.
+             */
+            empty: number;
+            /** @description Reasons why entries were not imported. They never quote a secret. */
+            refused?: string[];
         };
         /** @description Topics of a project, in order of scope and name. */
         MemoriesPage: {
@@ -2278,6 +2405,31 @@ export interface components {
         /** @description The versions of a topic, newest first. */
         MemoryHistory: {
             versions: components["schemas"]["MemoryVersion"][];
+        };
+        MemoryHit: {
+            scope: components["schemas"]["MemoryScope"];
+            /** @description The name. */
+            name: string;
+            /** @description What it is about, in one line. */
+            description: string;
+            /** @description The part of the text with the most of the words. */
+            snippet: string;
+            /** @description Ranges of the words in the snippet, in characters. */
+            highlights: number[][];
+        };
+        /** @description Topics with some of the words; those with most of them come first. */
+        MemoryHits: {
+            hits: components["schemas"]["MemoryHit"][];
+            /**
+             * Format: int64
+             * @description Number of topics with any of the words.
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description Number of topics that were searched.
+             */
+            searched: number;
         };
         /** @description The memory index as it appears in prompts. */
         MemoryIndex: {
@@ -2791,6 +2943,12 @@ export interface components {
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
         };
+        /** @description A topic of which there are several versions. */
+        OpenConflict: {
+            /** @description The name. */
+            name: string;
+            versions: components["schemas"]["ConflictVersion"][];
+        };
         /** @description A content block of any other type. */
         OtherBlock: {
             /** @description The type of the block. */
@@ -2997,7 +3155,7 @@ export interface components {
          * @description Who made a proposal.
          * @enum {string}
          */
-        ProposalAuthor: "agent" | "extraction" | "dream";
+        ProposalAuthor: "agent" | "extraction" | "dream" | "person";
         /** @description A proposal was made or decided. */
         ProposalEvent: {
             data: components["schemas"]["ProposalEventData"];
@@ -3145,6 +3303,10 @@ export interface components {
             content: string;
             /** @description The text was cut. */
             truncated: boolean;
+            /** @description Other versions of it, which people have not merged yet. */
+            versions?: string[];
+            /** @description Topics that it links to. */
+            links?: components["schemas"]["LinkedTopic"][];
             /** @description Path of the whole file. */
             path: string;
             why: components["schemas"]["RecallWhy"];
@@ -3255,6 +3417,11 @@ export interface components {
          * @enum {string}
          */
         RecoveryStep: "collapse" | "compact" | "shrink_output" | "strip_media" | "strip_thinking" | "wait" | "none";
+        /** @description Why a proposal is rejected. */
+        Rejecting: {
+            /** @description For the team, in a few words. */
+            reason?: string | null;
+        };
         /** @description Something to remember. The daemon chooses a file name. */
         Remember: {
             /** @description Any directory of the project. */
@@ -3284,6 +3451,17 @@ export interface components {
         };
         /** @description The reader missed more events than are stored, so it has to read everything again. */
         ResetEventData: Record<string, unknown>;
+        /** @description How to resolve a conflict: either `keep` or `text`. */
+        ResolveConflict: {
+            /** @description Any directory of the project. */
+            project_dir: string;
+            /** @description The topic, or one of its versions. */
+            name: string;
+            /** @description `mine`, `theirs`, or the name of a version. */
+            keep?: string | null;
+            /** @description The merged text. */
+            text?: string | null;
+        };
         /** @description Which version to restore. */
         RestoreMemory: {
             /**
@@ -3428,6 +3606,13 @@ export interface components {
          * @enum {string}
          */
         Severity: "error" | "warning" | "note";
+        /** @description A private topic to propose for the team memory. */
+        ShareMemory: {
+            /** @description Any directory of the project. */
+            project_dir: string;
+            /** @description The name. */
+            name: string;
+        };
         /** @description A skill that was invoked. */
         Skill: {
             /** @description The name. */
@@ -3443,7 +3628,7 @@ export interface components {
          * @description Why a file is not loaded.
          * @enum {string}
          */
-        SkipKind: "waiting" | "already_loaded" | "same_text" | "claude_md_counts" | "other_tool" | "empty" | "no_such_file" | "cycle" | "too_deep" | "directory" | "not_a_file" | "of_the_system" | "outside" | "secret" | "foreign" | "too_large" | "not_text" | "no_pattern" | "unreadable" | "too_many";
+        SkipKind: "waiting" | "already_loaded" | "same_text" | "claude_md_counts" | "other_tool" | "above_root" | "empty" | "no_such_file" | "cycle" | "too_deep" | "directory" | "not_a_file" | "of_the_system" | "outside" | "secret" | "foreign" | "too_large" | "not_text" | "no_pattern" | "unreadable" | "too_many";
         /** @description An instruction file that is not loaded. */
         SkippedInstruction: {
             /** @description Path of the file. */
@@ -3584,6 +3769,10 @@ export interface components {
             unsynced?: string[];
             /** @description Files that must not be shared in their current state. */
             blocked?: components["schemas"]["TeamBlocked"][];
+            /** @description Files of others that were not pulled because of what they contain. A sync reports each once. */
+            withheld?: components["schemas"]["TeamBlocked"][];
+            /** @description Topics of which there are several versions, until a person chooses one. */
+            conflicts?: components["schemas"]["OpenConflict"][];
             /**
              * Format: int64
              * @description Number of proposals that wait for a person.
@@ -3621,6 +3810,8 @@ export interface components {
             project_dir: string;
             /** @description Accept that the remote's history was rewritten. Local changes are kept. */
             accept_rewrite?: boolean;
+            /** @description Files that were not pulled because of what they contain: remove them for everybody. */
+            drop?: string[];
         };
         /** @description Token limits that follow from the size of the context window. */
         Thresholds: {
@@ -3872,6 +4063,8 @@ export type CompactionTrigger = components['schemas']['CompactionTrigger'];
 export type Compactions = components['schemas']['Compactions'];
 export type ConcludeRequest = components['schemas']['ConcludeRequest'];
 export type Concluded = components['schemas']['Concluded'];
+export type ConflictResolved = components['schemas']['ConflictResolved'];
+export type ConflictVersion = components['schemas']['ConflictVersion'];
 export type ContentBlock = components['schemas']['ContentBlock'];
 export type ContextEvent = components['schemas']['ContextEvent'];
 export type ContextEventData = components['schemas']['ContextEventData'];
@@ -3916,6 +4109,7 @@ export type Hindsight = components['schemas']['Hindsight'];
 export type HistoryMessage = components['schemas']['HistoryMessage'];
 export type ImportApproval = components['schemas']['ImportApproval'];
 export type ImportFile = components['schemas']['ImportFile'];
+export type ImportMemories = components['schemas']['ImportMemories'];
 export type ImportRequest = components['schemas']['ImportRequest'];
 export type IndexLimit = components['schemas']['IndexLimit'];
 export type IndexSize = components['schemas']['IndexSize'];
@@ -3936,8 +4130,10 @@ export type KnownBlockType = components['schemas']['KnownBlockType'];
 export type LastCompaction = components['schemas']['LastCompaction'];
 export type Launch = components['schemas']['Launch'];
 export type LearnedMemory = components['schemas']['LearnedMemory'];
+export type LinkedTopic = components['schemas']['LinkedTopic'];
 export type LoggedIn = components['schemas']['LoggedIn'];
 export type Login = components['schemas']['Login'];
+export type MemoriesImported = components['schemas']['MemoriesImported'];
 export type MemoriesPage = components['schemas']['MemoriesPage'];
 export type Memory = components['schemas']['Memory'];
 export type MemoryAuthor = components['schemas']['MemoryAuthor'];
@@ -3945,6 +4141,8 @@ export type MemoryEvent = components['schemas']['MemoryEvent'];
 export type MemoryEventData = components['schemas']['MemoryEventData'];
 export type MemoryFinding = components['schemas']['MemoryFinding'];
 export type MemoryHistory = components['schemas']['MemoryHistory'];
+export type MemoryHit = components['schemas']['MemoryHit'];
+export type MemoryHits = components['schemas']['MemoryHits'];
 export type MemoryIndex = components['schemas']['MemoryIndex'];
 export type MemoryKind = components['schemas']['MemoryKind'];
 export type MemoryLayout = components['schemas']['MemoryLayout'];
@@ -3985,6 +4183,7 @@ export type NotesAuthor = components['schemas']['NotesAuthor'];
 export type NotesEvent = components['schemas']['NotesEvent'];
 export type NotesEventData = components['schemas']['NotesEventData'];
 export type NotesUpdate = components['schemas']['NotesUpdate'];
+export type OpenConflict = components['schemas']['OpenConflict'];
 export type OtherBlock = components['schemas']['OtherBlock'];
 export type PartTokens = components['schemas']['PartTokens'];
 export type PatchSession = components['schemas']['PatchSession'];
@@ -4020,9 +4219,11 @@ export type Recovered = components['schemas']['Recovered'];
 export type RecoveryEvent = components['schemas']['RecoveryEvent'];
 export type RecoveryEventData = components['schemas']['RecoveryEventData'];
 export type RecoveryStep = components['schemas']['RecoveryStep'];
+export type Rejecting = components['schemas']['Rejecting'];
 export type Remember = components['schemas']['Remember'];
 export type ResetEvent = components['schemas']['ResetEvent'];
 export type ResetEventData = components['schemas']['ResetEventData'];
+export type ResolveConflict = components['schemas']['ResolveConflict'];
 export type RestoreMemory = components['schemas']['RestoreMemory'];
 export type RestoredItem = components['schemas']['RestoredItem'];
 export type RestoredKind = components['schemas']['RestoredKind'];
@@ -4036,6 +4237,7 @@ export type SessionLifecycle = components['schemas']['SessionLifecycle'];
 export type SessionState = components['schemas']['SessionState'];
 export type SessionsPage = components['schemas']['SessionsPage'];
 export type Severity = components['schemas']['Severity'];
+export type ShareMemory = components['schemas']['ShareMemory'];
 export type Skill = components['schemas']['Skill'];
 export type Skills = components['schemas']['Skills'];
 export type SkipKind = components['schemas']['SkipKind'];
@@ -4564,6 +4766,38 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    memory_import: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportMemories"];
+            };
+        };
+        responses: {
+            /** @description What was imported. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoriesImported"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
     memory_index: {
         parameters: {
             query: {
@@ -4644,6 +4878,69 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemoryRebuilt"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    memory_search: {
+        parameters: {
+            query: {
+                /** @description Any directory of the project */
+                project_dir: string;
+                /** @description The words to look for, in any form */
+                q: string;
+                /** @description Only this memory; by default both */
+                scope?: components["schemas"]["MemoryScope"];
+                /** @description Maximum number of hits */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Topics with some of the words; those with most of them come first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryHits"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    memory_share: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareMemory"];
+            };
+        };
+        responses: {
+            /** @description A proposal and its state. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecidedProposal"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -5038,7 +5335,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rejecting"];
+            };
+        };
         responses: {
             /** @description A proposal and its state. */
             200: {
@@ -6160,6 +6461,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TeamSync"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_resolve: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResolveConflict"];
+            };
+        };
+        responses: {
+            /** @description A conflict that was resolved. The versions that were not kept are in the history. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConflictResolved"];
                 };
             };
             "4XX": components["responses"]["Problem"];

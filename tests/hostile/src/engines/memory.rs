@@ -154,6 +154,7 @@ pub(super) fn shown(text: &str) {
         text,
         modified: NOW,
         now: NOW,
+        versions: &[],
     });
     let _ = unseen::find(text);
     let _ = unseen::strip(text);
@@ -226,6 +227,7 @@ pub(super) fn instructions(text: &str) {
         home: None,
         root: root.clone(),
         cwd: root,
+        above: true,
     };
     let touched = [PathBuf::from("/p/src/lib.rs")];
     let approved = BTreeSet::new();

@@ -27,6 +27,10 @@ fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
         fail(CHECK, problem.clone(), "fix this; until then nothing is pulled or pushed")
     }));
     out.extend(status.blocked.iter().map(blocked));
+    out.extend(status.conflicts.iter().map(|conflict| {
+        let found = format!("{} has {} versions", conflict.name, conflict.versions.len());
+        warn(CHECK, found, format!("run `bethink team resolve {}`", conflict.name))
+    }));
     if !status.unsynced.is_empty() {
         let changed = plural(status.unsynced.len() as u64, "file", "files");
         let found = format!("{changed} changed since the last sync");

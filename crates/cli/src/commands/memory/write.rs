@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
-use bethink_api::{MemoryKind, MemoryOutcome, MemoryWritten, Remember};
+use bethink_api::{MemoryKind, MemoryOutcome, MemoryWritten, Remember, ShareMemory};
 use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
 
@@ -15,6 +15,7 @@ use crate::args::{self, AddMemory, OfTeam, OneMemory};
 use crate::commands::editor::{self, EditorFile};
 use crate::failure::{CliFailure, Done};
 use bethink_render::memory as render;
+use bethink_terminal::StyledText;
 
 /// Type of the problem if the file has changed since it was read.
 const CONFLICT: &str = "conflict";
@@ -31,7 +32,11 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
         scope: Some(scope(&OfTeam { team: what.team })),
         session_id: app.named_session(&client).await?,
     };
-    show(app, &client.remember(&request).await?)
+    show(app, &client.remember(&request).await?)?;
+    match what.team && !app.screen.json {
+        true => Ok(app.screen.note("run `bethink team sync` to share it")?),
+        false => Ok(()),
+    }
 }
 
 pub(super) async fn add(app: &mut CliApp, client: &Client, what: &AddMemory) -> Done {
@@ -151,6 +156,18 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
         app.screen.value(&serde_json::json!({ "removed": removed }))?;
     }
     Ok(())
+}
+
+/// `bethink memory share`.
+pub(super) async fn share(app: &mut CliApp, client: &Client, name: String) -> Done {
+    let request = ShareMemory { project_dir: app.project_dir(), name };
+    let told = client.share(&request).await?;
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    screen.line(StyledText::from("proposed ").strong(told.proposal.name))?;
+    let id = bethink_render::short_ids(&[told.proposal.id]).pop().unwrap_or_default();
+    Ok(screen.note(format!(
+        "`bethink team approve {id}` adds it to the team's memory and removes the private topic"
+    ))?)
 }
 
 fn show(app: &mut CliApp, done: &MemoryWritten) -> Done {

@@ -64,6 +64,8 @@ class Approval(TypedDict):
 
     replace: NotRequired[bool]
     """Approve even if the topic has changed since the proposal was made."""
+    keep_private: NotRequired[bool]
+    """Keep the private topic that a person proposed to share. By default it is removed, because the team has it now."""
 
 
 class ApproveImport(TypedDict):
@@ -116,6 +118,27 @@ class Concluded(TypedDict):
     after_seq: int
     """The parent's message after which prompts show the summary."""
     summary: str
+
+
+class ConflictResolved(TypedDict):
+    """A conflict that was resolved. The versions that were not kept are in the history."""
+
+    name: str
+    """The name."""
+    kept: NotRequired[str | None]
+    """Name of the version that was kept; absent if it was a merged text."""
+    removed: list[str]
+
+
+class ConflictVersion(TypedDict):
+    """One version of a topic."""
+
+    name: str
+    """Name of the topic that contains it."""
+    by: NotRequired[str | None]
+    """Who shared it, if git knows."""
+    mine: bool
+    """Whether it is yours: shared under the name that git knows you by."""
 
 
 class Covers(TypedDict):
@@ -416,6 +439,15 @@ class Launch(TypedDict):
     """Open it in a browser within a minute. It works once."""
 
 
+class LinkedTopic(TypedDict):
+    """A topic that a recalled one links to."""
+
+    name: str
+    """The name."""
+    description: str
+    """What it is about, in one line."""
+
+
 class LoggedIn(TypedDict):
     """A login. The answer also sets a cookie; further requests need both."""
 
@@ -428,6 +460,18 @@ class Login(TypedDict):
 
     launch: str
     """The token from the launch URL."""
+
+
+MemoriesImported = TypedDict(
+    'MemoriesImported',
+    {
+        'from': str,
+        'imported': list[str],
+        'known': int,
+        'empty': int,
+        'refused': NotRequired[list[str]],
+    },
+)
 
 
 MemoryAuthor: TypeAlias = Literal[
@@ -597,6 +641,14 @@ class NotesEventData(TypedDict):
     by: NotesAuthor
 
 
+class OpenConflict(TypedDict):
+    """A topic of which there are several versions."""
+
+    name: str
+    """The name."""
+    versions: list[ConflictVersion]
+
+
 class OtherBlock(TypedDict):
     """A content block of any other type."""
 
@@ -757,7 +809,7 @@ PromptStage: TypeAlias = Literal[
 """A stage that shortens the prompt."""
 
 
-ProposalAuthor: TypeAlias = Literal['agent', 'extraction', 'dream']
+ProposalAuthor: TypeAlias = Literal['agent', 'extraction', 'dream', 'person']
 """Who made a proposal."""
 
 
@@ -835,6 +887,13 @@ RecoveryStep: TypeAlias = Literal[
 """What was done about a provider error."""
 
 
+class Rejecting(TypedDict):
+    """Why a proposal is rejected."""
+
+    reason: NotRequired[str | None]
+    """For the team, in a few words."""
+
+
 class Remember(TypedDict):
     """Something to remember. The daemon chooses a file name."""
 
@@ -854,6 +913,19 @@ class Remember(TypedDict):
 
 class ResetEventData(TypedDict):
     """The reader missed more events than are stored, so it has to read everything again."""
+
+
+class ResolveConflict(TypedDict):
+    """How to resolve a conflict: either `keep` or `text`."""
+
+    project_dir: str
+    """Any directory of the project."""
+    name: str
+    """The topic, or one of its versions."""
+    keep: NotRequired[str | None]
+    """`mine`, `theirs`, or the name of a version."""
+    text: NotRequired[str | None]
+    """The merged text."""
 
 
 class RestoreMemory(TypedDict):
@@ -953,6 +1025,15 @@ Severity: TypeAlias = Literal['error', 'warning', 'note']
 """How severe a finding is."""
 
 
+class ShareMemory(TypedDict):
+    """A private topic to propose for the team memory."""
+
+    project_dir: str
+    """Any directory of the project."""
+    name: str
+    """The name."""
+
+
 class Skill(TypedDict):
     """A skill that was invoked."""
 
@@ -974,6 +1055,7 @@ SkipKind: TypeAlias = Literal[
     'same_text',
     'claude_md_counts',
     'other_tool',
+    'above_root',
     'empty',
     'no_such_file',
     'cycle',
@@ -1134,6 +1216,10 @@ class TeamStatus(TypedDict):
     """Files that changed since the last sync."""
     blocked: NotRequired[list[TeamBlocked]]
     """Files that must not be shared in their current state."""
+    withheld: NotRequired[list[TeamBlocked]]
+    """Files of others that were not pulled because of what they contain. A sync reports each once."""
+    conflicts: NotRequired[list[OpenConflict]]
+    """Topics of which there are several versions, until a person chooses one."""
     proposals: int
     """Number of proposals that wait for a person."""
 
@@ -1166,6 +1252,8 @@ class TeamSyncRequest(TypedDict):
     """Any directory of the project."""
     accept_rewrite: NotRequired[bool]
     """Accept that the remote's history was rewritten. Local changes are kept."""
+    drop: NotRequired[list[str]]
+    """Files that were not pulled because of what they contain: remove them for everybody."""
 
 
 class Thresholds(TypedDict):
@@ -1582,6 +1670,16 @@ class ImportFile(TypedDict):
     """Nothing was added, because the same file was imported before."""
 
 
+class ImportMemories(TypedDict):
+    """An export of another memory program."""
+
+    project_dir: str
+    """Any directory of the project."""
+    scope: NotRequired[MemoryScope]
+    text: str
+    """The JSON that claude-mem or mem0 exported."""
+
+
 class InstructionFile(TypedDict):
     """An instruction file that is loaded."""
 
@@ -1739,6 +1837,28 @@ class MemoryHistory(TypedDict):
     """The versions of a topic, newest first."""
 
     versions: list[MemoryVersion]
+
+
+class MemoryHit(TypedDict):
+    scope: MemoryScope
+    name: str
+    """The name."""
+    description: str
+    """What it is about, in one line."""
+    snippet: str
+    """The part of the text with the most of the words."""
+    highlights: list[list[int]]
+    """Ranges of the words in the snippet, in characters."""
+
+
+class MemoryHits(TypedDict):
+    """Topics with some of the words; those with most of them come first."""
+
+    hits: list[MemoryHit]
+    total: int
+    """Number of topics with any of the words."""
+    searched: int
+    """Number of topics that were searched."""
 
 
 class MemoryIndex(TypedDict):
@@ -2085,6 +2205,10 @@ class RecalledMemory(TypedDict):
     """Its text, at most 200 lines and 4,096 bytes."""
     truncated: bool
     """The text was cut."""
+    versions: NotRequired[list[str]]
+    """Other versions of it, which people have not merged yet."""
+    links: NotRequired[list[LinkedTopic]]
+    """Topics that it links to."""
     path: str
     """Path of the whole file."""
     why: RecallWhy
