@@ -8,8 +8,9 @@
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
-//! [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
+//! [`candidates`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
+mod candidates;
 mod change;
 mod damage;
 mod directory;

@@ -25,11 +25,11 @@ pub enum RememberOutcome {
 }
 
 /// A new topic that has no file yet.
-struct NewTopic {
-    named: Option<Name>,
-    description: String,
-    text: String,
-    source: Source,
+pub(crate) struct NewTopic {
+    pub(crate) named: Option<Name>,
+    pub(crate) description: String,
+    pub(crate) text: String,
+    pub(crate) source: Source,
 }
 
 impl MemoryService {
@@ -46,14 +46,25 @@ impl MemoryService {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
         let topic = self.topic(&request, "agent")?;
+        let author = Author::agent(request.session_id.map(SessionId));
+        self.add_for_agent(&project, scope, topic, author).await
+    }
+
+    /// Writes a private topic, or proposes one to the team.
+    pub(crate) async fn add_for_agent(
+        &self,
+        project: &MemoryProject,
+        scope: Scope,
+        topic: NewTopic,
+        author: Author,
+    ) -> Result<RememberOutcome> {
         if scope == Scope::Private {
-            let author = Author::agent(request.session_id.map(SessionId));
-            let written = self.write_new_topic(&project, scope, topic, author).await?;
+            let written = self.write_new_topic(project, scope, topic, author).await?;
             return Ok(RememberOutcome::Written(written));
         }
         let name = topic.named.unwrap_or_else(|| Name::suggest(&topic.description));
         let request = api::Propose {
-            project_dir: request.project_dir,
+            project_dir: project.root.display().to_string(),
             name: name.to_string(),
             text: topic.text,
             source: Some(topic.source),
@@ -86,7 +97,7 @@ impl MemoryService {
         Ok(NewTopic { named, description, text, source })
     }
 
-    async fn write_new_topic(
+    pub(crate) async fn write_new_topic(
         &self,
         project: &MemoryProject,
         scope: Scope,

@@ -1,16 +1,17 @@
 //! Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 
 use bethink_store::{
-    ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
-    RefusedStatement, StoreFuture, StoreResult, VERSIONS_OF_A_FILE, VersionRecord,
+    ExtractedCandidates, ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter,
+    NewMemoryVersion, PlannedWrite, RefusedStatement, StoreFuture, StoreResult, VERSIONS_OF_A_FILE,
+    VersionRecord,
 };
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use crate::sessions;
 use crate::sql::sql;
 use crate::store::SqliteStore;
+use crate::{candidates, sessions};
 
 const ADD: &str = "
     INSERT INTO memory_versions (directory, file, version, hash, content, author, session, note, at)
@@ -215,7 +216,12 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()> {
+    fn put_extraction_plan(
+        &self,
+        session: SessionId,
+        plan: ExtractionPlan,
+        found: ExtractedCandidates,
+    ) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 delete_plan(db, session).await?;
@@ -235,7 +241,7 @@ impl MemoryStore for SqliteStore {
                         .seal(&mut *db, "extraction_plan_writes")
                         .await?;
                 }
-                Ok(())
+                candidates::put(db, found).await
             })
         })
     }

@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 28] = [
+pub(crate) const TABLES: [&str; 30] = [
     "sessions",
     "messages",
     "records",
@@ -38,6 +38,8 @@ pub(crate) const TABLES: [&str; 28] = [
     "extraction_marks",
     "extraction_plans",
     "extraction_plan_writes",
+    "candidates",
+    "candidate_overflow",
     "last_dreams",
     "lock_names",
     "transcript_positions",

@@ -14,6 +14,7 @@
 //! * Every method is atomic.
 
 mod call;
+mod candidate;
 mod error;
 mod gateway;
 mod hook;
@@ -29,6 +30,10 @@ mod team;
 
 pub use bethink_api::MemorySource;
 pub use call::{LedgerStore, MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
+pub use candidate::{
+    CandidateFilter, CandidateState, CandidateStore, DECIDED_CANDIDATES, ExtractedCandidates,
+    StoredCandidate, WAITING_CANDIDATES,
+};
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use gateway::{ClientSession, GatewayStore, Lineage, Relative};
 pub use hook::{DeliveredMemories, HookStore, TranscriptPosition};
@@ -60,6 +65,7 @@ pub trait Store:
     + IndexStore
     + NotesStore
     + MemoryStore
+    + CandidateStore
     + TeamStore
     + HookStore
     + GatewayStore

@@ -5,6 +5,7 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::candidate::ExtractedCandidates;
 use crate::error::StoreFuture;
 
 /// Versions of memory files, and the state of extraction, consolidation and instructions for a project.
@@ -25,8 +26,13 @@ pub trait MemoryStore {
     /// Returns how far memories were extracted from a session; `None` before the first extraction.
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>>;
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>>;
-    /// Replaces the session's plan.
-    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()>;
+    /// Replaces the session's plan, and stores what else the extraction found, in one transaction.
+    fn put_extraction_plan(
+        &self,
+        session: SessionId,
+        plan: ExtractionPlan,
+        candidates: ExtractedCandidates,
+    ) -> StoreFuture<'_, ()>;
     /// In one transaction, deletes the session's plan, if any, and moves its mark forward to `through`, never back.
     fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()>;
     fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>>;

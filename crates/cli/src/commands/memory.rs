@@ -1,5 +1,6 @@
 //! `bethink memory …`: the project's topics.
 
+mod candidates;
 mod care;
 mod learned;
 mod named;
@@ -34,6 +35,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Restore { one, version } => restore(app, &client, &one, version).await,
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild { of, dry_run } => care::rebuild(app, &client, &of, dry_run).await,
+        MemoryCommand::Candidates(what) => candidates::run(app, &client, what).await,
         MemoryCommand::Extract { from_start, dry_run } => {
             learned::extract(app, &client, from_start, dry_run).await
         }
