@@ -7,7 +7,7 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
+//! [`memory_write`] → [`held_back`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
 //! [`candidates`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
 mod candidates;
@@ -17,6 +17,7 @@ mod directory;
 mod dream;
 mod extract;
 mod follow;
+mod held_back;
 mod history;
 mod index_line;
 mod instructions;

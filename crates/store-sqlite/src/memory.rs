@@ -2,8 +2,8 @@
 
 use bethink_store::{
     ExtractedCandidates, ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter,
-    NewMemoryVersion, PlannedWrite, RefusedStatement, StoreFuture, StoreResult, VERSIONS_OF_A_FILE,
-    VersionRecord,
+    NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, StoreFuture, StoreResult,
+    VERSIONS_OF_A_FILE, VersionRecord,
 };
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use serde_json::json;
@@ -107,6 +107,18 @@ const REFUSED: &str = "
 const REFUSE: &str = "
     INSERT INTO refused_statements (project, words, negative, refused_at)
     VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING
+    RETURNING *";
+
+const ALLOWANCES: &str = "
+    SELECT *
+    FROM secret_allowances
+    WHERE directory = ?
+    ORDER BY number";
+
+const ALLOW: &str = "
+    INSERT INTO secret_allowances (directory, file, rule, line, allowed_by, allowed_at)
+    VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING
     RETURNING *";
 
@@ -271,6 +283,29 @@ impl MemoryStore for SqliteStore {
         let words = json!(statement.words).to_string();
         let refuse = sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at);
         self.seal("refused_statements", refuse)
+    }
+
+    fn secret_allowances(&self, directory: String) -> StoreFuture<'_, Vec<SecretAllowance>> {
+        self.all(sql(ALLOWANCES).bind(directory), |row| {
+            Ok(SecretAllowance {
+                file: row.get("file")?,
+                rule: row.get("rule")?,
+                line: row.get("line")?,
+                by: row.get("allowed_by")?,
+                at: row.get("allowed_at")?,
+            })
+        })
+    }
+
+    fn allow_secret(&self, directory: String, allowance: SecretAllowance) -> StoreFuture<'_, ()> {
+        let allow = sql(ALLOW)
+            .bind(directory)
+            .bind(allowance.file)
+            .bind(allowance.rule)
+            .bind(allowance.line)
+            .bind(allowance.by)
+            .bind(allowance.at);
+        self.seal("secret_allowances", allow)
     }
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>> {

@@ -32,7 +32,7 @@ pub use bethink_api::MemorySource;
 pub use call::{LedgerStore, MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
 pub use candidate::{
     CandidateFilter, CandidateState, CandidateStore, DECIDED_CANDIDATES, ExtractedCandidates,
-    StoredCandidate, WAITING_CANDIDATES,
+    MemoryKind, StoredCandidate, WAITING_CANDIDATES,
 };
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use gateway::{ClientSession, GatewayStore, Lineage, Relative};
@@ -40,7 +40,7 @@ pub use hook::{DeliveredMemories, HookStore, TranscriptPosition};
 pub use job::{JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress};
 pub use memory::{
     ExtractionPlan, LastDream, MemoryAuthor, MemoryStore, MemoryVersionFilter, NewMemoryVersion,
-    PlannedWrite, RefusedStatement, VERSIONS_OF_A_FILE, VersionRecord,
+    PlannedWrite, RefusedStatement, SecretAllowance, VERSIONS_OF_A_FILE, VersionRecord,
 };
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};

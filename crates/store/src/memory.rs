@@ -44,6 +44,11 @@ pub trait MemoryStore {
         at: UnixMicros,
     ) -> StoreFuture<'_, ()>;
 
+    /// Returns the findings of the secret scan that are allowed in a memory directory, oldest first.
+    fn secret_allowances(&self, directory: String) -> StoreFuture<'_, Vec<SecretAllowance>>;
+    /// Adds an allowance. Adding the same one again changes nothing.
+    fn allow_secret(&self, directory: String, allowance: SecretAllowance) -> StoreFuture<'_, ()>;
+
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>>;
     fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()>;
     /// Returns the name under which this store's daemon locks memory directories. The first `candidate` is kept.
@@ -137,6 +142,19 @@ pub struct RefusedStatement {
     pub words: BTreeSet<String>,
     /// Whether it forbids or denies something.
     pub negative: bool,
+}
+
+/// A finding of the secret scan that a person allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretAllowance {
+    /// The file that it was allowed in first. It counts in the whole directory.
+    pub file: String,
+    /// The rule that found it.
+    pub rule: String,
+    /// Hash of the line that contains it.
+    pub line: String,
+    pub by: MemoryAuthor,
+    pub at: UnixMicros,
 }
 
 /// The last consolidation of a project's memory.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::{NOW, assert_not_found, make_session};
 use bethink_store::{
     ExtractedCandidates, ExtractionPlan, LastDream, MemoryAuthor, MemoryVersionFilter,
-    NewMemoryVersion, PlannedWrite, RefusedStatement, Store, VERSIONS_OF_A_FILE,
+    NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, Store, VERSIONS_OF_A_FILE,
 };
 
 fn version(file: &str, content: Option<&[u8]>, session: Option<SessionId>) -> NewMemoryVersion {
@@ -155,6 +155,22 @@ pub async fn an_extraction_goes_with_its_session(store: &impl Store) {
     make_session(store, 1).await;
     assert_eq!(store.extraction_plan(session).await.unwrap(), None);
     assert_eq!(store.extraction_mark(session).await.unwrap(), None);
+}
+
+pub async fn a_secret_is_allowed_once(store: &impl Store) {
+    let allowance = |rule: &str, line: &str| SecretAllowance {
+        file: "fog.md".to_owned(),
+        rule: rule.to_owned(),
+        line: line.to_owned(),
+        by: MemoryAuthor::Person,
+        at: NOW,
+    };
+    let all = [allowance("key", "a"), allowance("key", "b"), allowance("word", "a")];
+    for one in all.iter().chain(&all) {
+        store.allow_secret("app/private".to_owned(), one.clone()).await.unwrap();
+    }
+    assert_eq!(store.secret_allowances("app/private".to_owned()).await.unwrap(), all);
+    assert_eq!(store.secret_allowances("app/team".to_owned()).await.unwrap(), []);
 }
 
 pub async fn a_statement_is_refused_once(store: &impl Store) {

@@ -32,7 +32,12 @@ pub(crate) enum MemoryCommand {
     Add(AddMemory),
     /// Edit a topic in $VISUAL or $EDITOR
     #[command(after_help = "Example: bethink memory edit deploys")]
-    Edit(OneMemory),
+    Edit {
+        #[command(flatten)]
+        one: OneMemory,
+        #[command(flatten)]
+        allow: AllowSecret,
+    },
     /// Remove topics; `restore` brings them back
     #[command(after_help = "Example: bethink memory rm deploys")]
     Rm {
@@ -154,6 +159,13 @@ pub(crate) struct OneMemory {
     pub(crate) of: OfTeam,
 }
 
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AllowSecret {
+    /// Allow what the secret scan finds by this rule, or by RULE:LINE; may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow_secret: Vec<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AddMemory {
     #[command(flatten)]
@@ -167,6 +179,8 @@ pub(crate) struct AddMemory {
     /// One line that says when the topic is relevant
     #[arg(long)]
     pub(crate) description: Option<String>,
+    #[command(flatten)]
+    pub(crate) allow: AllowSecret,
 }
 
 #[derive(Debug, Args)]
@@ -186,6 +200,8 @@ pub(crate) struct RememberArgs {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
+    #[command(flatten)]
+    pub(crate) allow: AllowSecret,
 }
 
 #[derive(Debug, Args)]

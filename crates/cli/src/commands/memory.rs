@@ -28,7 +28,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Ls { of, kind } => ls(app, &client, &of, kind).await,
         MemoryCommand::Show { one, version } => show(app, &client, &one, version).await,
         MemoryCommand::Add(what) => write::add(app, &client, &what).await,
-        MemoryCommand::Edit(what) => write::edit(app, &client, &what).await,
+        MemoryCommand::Edit { one, allow } => write::edit(app, &client, &one, &allow).await,
         MemoryCommand::Rm { names, of } => write::rm(app, &client, names, &of).await,
         MemoryCommand::Index(of) => index(app, &client, &of).await,
         MemoryCommand::History(what) => history(app, &client, &what).await,
