@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 63] = [
+const RUNS: [&str; 64] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -55,6 +55,7 @@ const RUNS: [&str; 63] = [
     "memory lint",
     "memory rebuild",
     "memory extract --from-start --session REPLAYED",
+    "memory candidates --all",
     "memory forget REPLAYED",
     "recall mock database",
     "dream",
@@ -81,7 +82,7 @@ const LAST: [&str; 4] = ["logs", "completions bash", "status", "down"];
 /// An editor that adds a line.
 const EDITOR: [(&str, &str); 1] = [("EDITOR", "printf 'And wide.\\n' >>")];
 /// Commands that are not run, and why.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 11] = [
     ("hook", "it answers in an agent's format, not in ours"),
     ("mcp", "it speaks JSON-RPC with an agent"),
     ("notes edit", "it prints nothing"),
@@ -89,6 +90,8 @@ const NOT_RUN: [(&str, &str); 9] = [
     ("memory share", "it makes a proposal once, which `team proposals` shows"),
     ("team resolve", "it needs a conflict, which only two people can make"),
     ("team drop", "it needs a remote; `team init` prints the same schema"),
+    ("memory candidates keep", "it needs a candidate, which the demo has none of"),
+    ("memory candidates drop", "it needs a candidate, which the demo has none of"),
     ("team approve", "it needs a proposal, which only an agent can make"),
     ("team reject", "it needs a proposal, which only an agent can make"),
 ];

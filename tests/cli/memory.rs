@@ -253,3 +253,58 @@ fn memories_are_searched_exported_and_imported() {
     let cut = bob.run(&["memory", "import", "cut.tar"]);
     assert!(cut.code == 1 && cut.err.contains("cut off after 1 files"), "{cut:?}");
 }
+
+/// A transcript of a session in which each of these is said.
+fn transcript(terminal: &Terminal, name: &str, said: &[&str]) -> String {
+    let mut text = String::new();
+    for (number, said) in said.iter().enumerate() {
+        for (role, words) in [("user", *said), ("assistant", "Good.")] {
+            let line = serde_json::json!({
+                "type": role, "uuid": format!("{name}-{role}-{number}"), "sessionId": name,
+                "cwd": terminal.path(), "isSidechain": false,
+                "timestamp": "2026-01-02T03:04:05.678Z",
+                "message": { "role": role, "content": words },
+            });
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    let path = terminal.path().join(format!("{name}.jsonl"));
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn candidates_are_listed_kept_and_dropped() {
+    let terminal = Terminal::new();
+    let none = terminal.run(&["memory", "candidates"]);
+    assert!(none.code == 0 && none.err.contains("no candidates are waiting"), "{none:?}");
+    let said = [
+        "Ideally the retry limit is configurable, because some servers are slow.",
+        "Ideally the log level is configurable, because the logs are noisy.",
+    ];
+    done(terminal.run(&["import", &transcript(&terminal, "one", &said)]));
+    let told = done(terminal.run(&["memory", "extract", "--from-start", "--session", "last"]));
+    assert!(told.contains("candidate [") && told.contains(said[0]), "{told}");
+    let listed = done(terminal.run(&["memory", "candidates"]));
+    assert!(said.iter().all(|said| listed.contains(said)), "{listed}");
+    assert!(listed.contains("session ") && listed.contains("message 3"), "{listed}");
+    let status = done(terminal.run(&["status"]));
+    assert!(
+        status.contains("2 statements wait") && status.contains("memory candidates"),
+        "{status}"
+    );
+    let all = json(&done(terminal.run(&["memory", "candidates", "--json"])));
+    let id = |n: usize| all["candidates"][n]["id"].as_str().unwrap().to_owned();
+    let text = "Retries have a limit in the settings";
+    let kept = done(terminal.run(&["memory", "candidates", "keep", &id(1)[..8], "--text", text]));
+    assert!(kept.starts_with("remembered as retries-have-a-limit"), "{kept}");
+    let dropped = terminal.run(&["memory", "candidates", "drop", &id(0)[24..]]);
+    assert!(dropped.code == 0 && dropped.err.contains("dropped: Ideally the log"), "{dropped:?}");
+    let again = terminal.run(&["memory", "candidates", "keep", &id(0)]);
+    assert!(again.code == 1 && again.err.contains("no waiting candidate"), "{again:?}");
+    let both = terminal.run(&["memory", "candidates", "keep", "aaaa", "bbbb", "--name", "x"]);
+    assert!(both.code == 2 && both.err.contains("one by one"), "{both:?}");
+    let all = done(terminal.run(&["memory", "candidates", "--all"]));
+    assert!(all.contains("kept") && all.contains("dropped"), "{all}");
+    assert!(!done(terminal.run(&["status"])).contains("wait"));
+}

@@ -1,5 +1,6 @@
 //! What a client's model is told, and what it is never told.
 
+use bethink_harness::http::Request;
 use bethink_harness::{Daemon, until};
 use serde_json::{Value, json};
 
@@ -126,4 +127,53 @@ fn other_clients_are_answered_in_their_shape() {
     let ran = agent.hook_with(&["--client", "cursor", "sessionStart"], &input.to_string());
     let told: Value = serde_json::from_str(&ran.out).unwrap();
     assert!(told["additional_context"].as_str().unwrap().contains("tide-tables.md"));
+}
+
+/// Says a sentence that no rule takes for certain, and waits until it is a candidate.
+fn candidate(daemon: &Daemon, agent: &Agent) -> Value {
+    agent.say("user", "u1", SLOW);
+    agent.say("assistant", "a1", "I see.");
+    agent.hook("Stop").is_silent();
+    let path = format!("/v1/candidates?project_dir={}", agent.project.display());
+    let found = || daemon.client().get(&path).ok()["candidates"].get(0).cloned();
+    until(PATIENCE, found).expect("a candidate")
+}
+
+/// Connects to the tools as this client does.
+fn connect(daemon: &Daemon, client: &str) {
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": client, "version": "1" },
+    });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    let request = Request::new("POST", "/mcp")
+        .json(&message)
+        .header("Accept", "application/json, text/event-stream");
+    daemon.client().must(&request).ok();
+}
+
+const SLOW: &str = "Ideally the retry limit is configurable, because some servers are slow.";
+
+#[test]
+fn an_agent_that_can_answer_is_asked_once_what_is_worth_keeping() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "asked");
+    let one = candidate(&daemon, &agent);
+    assert_eq!(one["message_id"], "u1");
+    let other = Agent { session: "another".to_owned(), ..Agent::new(&daemon.home, "asked") };
+    assert_eq!(start(&other, "startup"), "", "it has no tool to answer with");
+    connect(&daemon, "claude-code");
+    // In the conversation that said it, the next prompt asks.
+    let told = prompt(&agent, "bake a cake with plums");
+    let id = one["id"].as_str().unwrap();
+    assert!(told.contains(SLOW) && told.contains(&id[id.len() - 8..]), "{told}");
+    assert!(told.contains("`remember`") && told.contains("not a request"), "{told}");
+    assert_eq!(prompt(&agent, "bake a cake with plums"), "", "asked already");
+    let told = start(&other, "startup");
+    assert!(told.contains(SLOW), "{told}");
+    assert_eq!(prompt(&other, "bake a cake with plums"), "", "asked at the start");
+    let dropped = format!("/v1/candidates/{id}/drop");
+    assert_eq!(daemon.client().post(&dropped, &json!({})).ok()["state"], "dropped");
+    let third = Agent { session: "third".to_owned(), ..Agent::new(&daemon.home, "asked") };
+    assert_eq!(start(&third, "startup"), "", "decided");
 }

@@ -59,6 +59,37 @@ fn the_team_gets_a_proposal() {
 }
 
 #[test]
+fn a_candidate_is_kept_or_dropped_by_its_id() {
+    let desk = Desk::new();
+    let mut waiting = Vec::new();
+    for said in [
+        "Ideally the retry limit is configurable, because some servers are slow.",
+        "Ideally the log level is configurable, because the logs are noisy.",
+    ] {
+        let session = desk.session();
+        desk.daemon.append(&session, &[say::user(said), say::assistant("Good.")]);
+        let path = format!("/v1/sessions/{session}/extract");
+        let done = desk.daemon.client().post(&path, &json!({})).ok();
+        waiting.push(done["candidates"][0]["id"].as_str().unwrap().to_owned());
+    }
+    let [first, second] = <[String; 2]>::try_from(waiting).unwrap();
+    let text = "The retry limit belongs into the settings.";
+    let short = &first[first.len() - 8..];
+    let kept = desk.call("remember", &json!({ "keep": short, "text": text })).good();
+    assert_eq!(kept.value["outcome"], "created", "{}", kept.text);
+    let topic = desk.topic("private", kept.value["name"].as_str().unwrap()).text();
+    assert!(topic.contains(text) && topic.contains("> Ideally the retry limit"), "{topic}");
+    let gone = desk.call("remember", &json!({ "keep": short })).bad();
+    assert!(gone.starts_with("not_found: "), "{gone}");
+    let dropped = desk.call("remember", &json!({ "drop": second })).good();
+    assert_eq!(dropped.value["outcome"], "dropped");
+    let nothing = desk.call("remember", &json!({ "type": "user" })).bad();
+    assert!(nothing.contains("`keep` or `drop`"), "{nothing}");
+    let path = format!("/v1/candidates?project_dir={}", desk.project());
+    assert_eq!(desk.daemon.client().get(&path).ok()["candidates"], json!([]));
+}
+
+#[test]
 fn history_is_searched_in_one_session_or_in_all() {
     let desk = Desk::new();
     let (one, other) = (desk.session(), desk.session());

@@ -24,12 +24,18 @@ fn a_write_is_refused_by_rule_and_line() {
     assert_eq!(ada.reads("ci.md"), None);
     let unseen = ada.try_write("ci", &topic("ci", "how we deploy", "run\u{202e} this"));
     assert!(unseen.text().contains("U+202E"), "{}", unseen.text());
-    // Private memory is a person's own.
+    // Private memory waits for the person, who may allow what was found.
     let path = format!("/v1/memories/private/ci?project_dir={}", ada.dir());
     let text = topic("ci", "how we deploy", &format!("use {}", key()));
-    let request =
-        bethink_harness::Request::new("PUT", &path).bytes("text/markdown", text.as_bytes());
-    ada.http.must(&request).ok();
+    let put = |path: &str| {
+        bethink_harness::Request::new("PUT", path).bytes("text/markdown", text.as_bytes())
+    };
+    let held_back = ada.http.must(&put(&path));
+    assert_eq!(held_back.status, 422, "{}", held_back.text());
+    assert!(!held_back.text().contains(&key()[8..]), "{}", held_back.text());
+    let allowed = format!("{path}&allow_secret=github-token:7");
+    ada.http.must(&put(&allowed)).ok();
+    ada.http.must(&put(&path)).ok();
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
 
+mod candidate;
 mod compaction;
 mod context;
 mod dashboard;
@@ -24,6 +25,7 @@ mod shape;
 mod state;
 mod team;
 
+pub use candidate::*;
 pub use compaction::*;
 pub use context::*;
 pub use dashboard::*;
@@ -82,7 +84,7 @@ macro_rules! printed_as_in_json {
 }
 
 printed_as_in_json! {
-    BlockedWay, CollapseState, CompactionLevel, CompactionTrigger, DreamPhase, ErrorClass,
+    BlockedWay, CandidateState, CollapseState, CompactionLevel, CompactionTrigger, DreamPhase, ErrorClass,
     FillLevel, HealthStatus, IndexLimit, Inject, InstructionKind, JobState, MemoryAuthor,
     MemoryKind, MemoryLayout, MemoryOutcome, MemoryScope, ModelProvider, ModelReadiness,
     PromptChange, PromptStage, ProposalAuthor, ProposalState, Purpose, RecoveryStep, RestoredKind,

@@ -214,6 +214,9 @@ pub struct Remember {
     /// The session in which it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
+    /// Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_secret: Vec<String>,
 }
 
 /// The result of a write.
@@ -306,6 +309,17 @@ pub struct ScopeQuery {
     pub project_dir: String,
     /// Which memory directory: by default `private` for the index, and both for findings
     pub scope: Option<MemoryScope>,
+}
+
+/// The project of a topic that is written, and what a person allows in it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PutMemoryQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// Findings of the secret scan that a person allows, separated by commas: rules, or `RULE:LINE` where a rule finds
+    /// several
+    pub allow_secret: Option<String>,
 }
 
 /// Which versions of a topic, newest first.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::candidate::Candidate;
 use crate::memory::{IndexLimit, MemoryKind, MemoryOutcome, MemoryScope};
 use crate::model::Strategy;
 
@@ -132,6 +133,9 @@ pub struct Extracted {
     pub by_agent: u64,
     /// Memories that were written, or would be.
     pub memories: Vec<LearnedMemory>,
+    /// Statements that may be worth remembering, which wait for a decision, or would.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<Candidate>,
     /// Statements worth remembering that were not written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedStatement>,
@@ -189,6 +193,9 @@ pub struct Forgotten {
     pub session_id: Uuid,
     /// The topics that change.
     pub files: Vec<ForgottenMemory>,
+    /// Statements of the session that were waiting as candidates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
 }
 
 /// A topic from which a session's memories are removed.

@@ -14,8 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use memory::{
-    AddMemory, InstructionsArgs, InstructionsCommand, MemoryCommand, OfTeam, OneMemory, Recall,
-    RememberArgs,
+    AddMemory, AllowSecret, CandidatesArgs, CandidatesCommand, InstructionsArgs,
+    InstructionsCommand, KeepCandidates, MemoryCommand, OfTeam, OneMemory, Recall, RememberArgs,
 };
 pub(crate) use session::{
     HistoryArgs, ListSessions, NewSessionArgs, NotesCommand, Search, SessionCommand,

@@ -105,8 +105,13 @@ impl Client {
         topic: &TopicRef,
         text: String,
         over: &Over,
+        allow_secret: &[String],
     ) -> Result<api::MemoryWritten> {
         let request = self.of_topic(Method::PUT, topic, &[]);
+        let request = match allow_secret {
+            [] => request,
+            allowed => request.query(&[("allow_secret", allowed.join(","))]),
+        };
         let request = over.put(request.header(CONTENT_TYPE, "text/markdown").body(text));
         self.json("PUT /v1/memories/…", request).await
     }

@@ -212,6 +212,24 @@ impl Client {
         self.send(Method::POST, "v1/team/sync", sync).await
     }
 
+    /// The waiting candidates, or all.
+    pub async fn candidates(&self, project_dir: &str, all: bool) -> Result<api::Candidates> {
+        let query = api::CandidateQuery { project_dir: project_dir.to_owned(), all };
+        self.get("v1/candidates", &query).await
+    }
+
+    pub async fn keep_candidate(
+        &self,
+        id: Uuid,
+        keep: &api::KeepCandidate,
+    ) -> Result<api::MemoryWritten> {
+        self.send(Method::POST, &format!("v1/candidates/{id}/keep"), keep).await
+    }
+
+    pub async fn drop_candidate(&self, id: Uuid) -> Result<api::Candidate> {
+        self.post(&format!("v1/candidates/{id}/drop")).await
+    }
+
     /// The open proposals, or all.
     pub async fn proposals(&self, project_dir: &str, all: bool) -> Result<api::Proposals> {
         let query = api::ProposalQuery { project_dir: Some(project_dir.to_owned()), all };

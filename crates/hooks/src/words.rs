@@ -20,7 +20,7 @@ impl HookService {
     pub(crate) async fn words(&self, delivery: &Delivery) -> Result<Vec<String>> {
         match delivery.event {
             HookEvent::SessionStart => self.first_words(delivery).await,
-            HookEvent::PromptSubmit => self.fitting_words(delivery).await,
+            HookEvent::PromptSubmit => self.prompt_words(delivery).await,
             _ => Ok(Vec::new()),
         }
     }
@@ -31,8 +31,10 @@ impl HookService {
             None => None,
         };
         let taken = notes.as_ref().map_or(0, |notes| notes.chars().count() + GAP);
+        let offer = self.offer(delivery).await;
+        let taken = taken + offer.as_ref().map_or(0, |offer| offer.chars().count() + GAP);
         let index = self.index_for(delivery, MAX_CONTEXT_CHARS - taken).await?;
-        Ok(index.into_iter().chain(notes).collect())
+        Ok(index.into_iter().chain(notes).chain(offer).collect())
     }
 
     /// Returns the memory index as it appears in a prompt, in at most `room` characters.
@@ -64,6 +66,23 @@ impl HookService {
         let session = self.cx.store().session(id).await?;
         let notes = self.notes.notes_now(&session).await?;
         Ok(notes.map(|notes| notes_text(id, &notes.text, notes.through.0)))
+    }
+
+    /// Asks the client's agent about candidates for memory, each once per conversation. At the end of a turn a hook can
+    /// only make the model go on, so what that turn said is offered with the next prompt.
+    async fn offer(&self, delivery: &Delivery) -> Option<String> {
+        let (dir, (client, key)) = (delivery.input.cwd.as_ref()?, who(delivery)?);
+        let offered = self.memories.candidate_offer(dir, client.as_str(), &key).await;
+        offered.unwrap_or_else(|error| {
+            tracing::warn!(reason = %error.detail, "could not offer candidates to an agent");
+            None
+        })
+    }
+
+    async fn prompt_words(&self, delivery: &Delivery) -> Result<Vec<String>> {
+        let mut texts = self.fitting_words(delivery).await?;
+        texts.extend(self.offer(delivery).await);
+        Ok(texts)
     }
 
     /// Returns memories that are relevant to the user's message, each once per conversation.

@@ -55,7 +55,7 @@ async fn text(client: &McpClient, uri: &str) -> Result<String, ServiceError> {
     match uri::parse(uri) {
         Some(ResourceUri::Memory { scope, name }) => {
             let project = client.project(None)?;
-            Ok(client.daemon.memories.memory(&project, scope, &name).await?.text)
+            Ok(client.daemon.memories.memory_for_agent(&project, scope, &name).await?.text)
         }
         Some(ResourceUri::Notes { session }) => {
             let id = SessionId(client::uuid(&session, "uri")?);

@@ -45,6 +45,8 @@ impl MemoryTopic {
 #[derive(Clone, Debug)]
 pub struct IndexFile {
     pub text: String,
+    /// The text without lines that contain what looks like a secret.
+    pub shown: String,
     pub hash: Hash,
 }
 
@@ -62,9 +64,9 @@ pub struct DirectorySnapshot {
 }
 
 impl DirectorySnapshot {
-    /// The whole index. The prompt decides how much of it to show.
+    /// The whole index, except secrets. The prompt decides how much of it to show.
     pub fn index_text(&self) -> String {
-        self.index.as_ref().map_or_else(String::new, |file| file.text.clone())
+        self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
     }
 
     /// Returns the topics of which there are several versions, each with its other versions.

@@ -7,9 +7,10 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`write`] ([`stamp`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
-//! [`search`] → [`foreign`] → [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
+//! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
+//! [`candidates`] → [`search`] → [`foreign`] → [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
+mod candidates;
 mod change;
 mod damage;
 mod directory;
@@ -17,6 +18,7 @@ mod dream;
 mod extract;
 mod follow;
 mod foreign;
+mod held_back;
 mod history;
 mod import;
 mod index_line;

@@ -6,6 +6,7 @@ use bethink_api as api;
 use bethink_memdir::lint::{Directory, StrangeFile, TopicFile, lint};
 use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::{DirectoryFile, FileError};
+use bethink_secrets::{ScannedText, SecretFinding, scan};
 use bethink_service::{Result, blocking};
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
@@ -40,6 +41,28 @@ impl MemoryService {
         Ok(api::MemoryLint { shelves: directories })
     }
 
+    /// Returns a finding for each secret that nobody has allowed.
+    async fn secrets_of(
+        &self,
+        directory: &MemoryDirectory,
+        file: &str,
+        text: &str,
+    ) -> Result<Vec<api::MemoryFinding>> {
+        let found = self.held_back(directory, text).await?;
+        let finding = |one: SecretFinding| api::MemoryFinding {
+            severity: api::Severity::Warning,
+            rule: "secret".to_owned(),
+            file: file.to_owned(),
+            line: Some(one.line as u64),
+            what: format!("contains {} ({}), so it is not recalled", one.what, one.rule),
+            help: format!(
+                "take it out, or allow it: `bethink memory edit NAME --allow-secret {}:{}`",
+                one.rule, one.line
+            ),
+        };
+        Ok(found.into_iter().map(finding).collect())
+    }
+
     async fn look_over(&self, directory: &Arc<MemoryDirectory>) -> Result<api::MemoryShelf> {
         let shown = self.snapshot_anew(directory).await?;
         let (held, seen) = (Arc::clone(directory), Arc::clone(&shown));
@@ -47,11 +70,17 @@ impl MemoryService {
         let looked = blocking(move || {
             let read = read(&held, &seen)?;
             let text = seen.index.as_ref().map(|index| index.text.as_str());
-            Ok((read.there, findings(held.scope, text, &read)))
+            let found = findings(held.scope, text, &read);
+            Ok((read.there, found, suspects(&read, text)))
         });
         // A directory that cannot be read is reported as a fault.
         let (there, findings, fault) = match looked.await {
-            Ok((there, findings)) => (there, findings, shown.fault.clone()),
+            Ok((there, mut findings, suspects)) => {
+                for (file, text) in suspects {
+                    findings.extend(self.secrets_of(directory, &file, &text).await?);
+                }
+                (there, findings, shown.fault.clone())
+            }
             Err(error) => (false, Vec::new(), shown.fault.clone().or(Some(error.detail))),
         };
         let text = shown.index.as_ref().map(|index| index.text.as_str());
@@ -71,6 +100,15 @@ impl MemoryService {
             findings,
         })
     }
+}
+
+/// Returns the files with findings, allowed or not.
+fn suspects(read: &ReadFiles, index: Option<&str>) -> Vec<(String, String)> {
+    let topics = read.topics.iter().map(|(name, text)| (name.file(), text.as_str()));
+    let index = index.map(|text| (DirectoryFile::Index.path(), text));
+    let has_findings = |text: &str| !scan(&ScannedText { name: "", text }).is_empty();
+    let suspects = topics.chain(index).filter(|(_, text)| has_findings(text));
+    suspects.map(|(file, text)| (file, text.to_owned())).collect()
 }
 
 fn index_size(text: &str) -> api::IndexSize {

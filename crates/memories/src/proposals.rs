@@ -16,6 +16,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::{name_of, no_file};
 use crate::service::MemoryService;
+use crate::write::team_gate;
 
 /// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
@@ -51,10 +52,7 @@ impl MemoryService {
     ) -> Result<ProposalOutcome> {
         within_limit(&new.name.file(), &new.text)?;
         // A text that contains a secret is not stored, not even as a proposal.
-        bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
-            let detail = format!("could not share {}: {error}", new.name.file());
-            ServiceError::invalid("text", detail).hint("nothing was stored")
-        })?;
+        team_gate(&new.text)?;
         let directory = project.directory(Scope::Team);
         let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
         let same = |text: &str| print(text) == print(&new.text);

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use bethink_api as api;
+use bethink_api::MemoryAuthor;
 use bethink_memdir::{Header, Name, Scope, Source, header};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
+use crate::held_back::description_of;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::read::name_of;
@@ -25,11 +27,11 @@ pub enum RememberOutcome {
 }
 
 /// A new topic that has no file yet.
-struct NewTopic {
-    named: Option<Name>,
-    description: String,
-    text: String,
-    source: Source,
+pub(crate) struct NewTopic {
+    pub(crate) named: Option<Name>,
+    pub(crate) description: String,
+    pub(crate) text: String,
+    pub(crate) source: Source,
 }
 
 impl MemoryService {
@@ -37,6 +39,10 @@ impl MemoryService {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
         let topic = self.topic(&request, "person")?;
+        let place = (scope, &**project.directory(scope));
+        // The file has the text's lines, and those of the front matter.
+        self.allow_secrets(place, "", &request.text, &request.allow_secret).await?;
+        self.check_words(place, &request.text, MemoryAuthor::Person).await?;
         let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
         self.write_new_topic(&project, scope, topic, author).await
     }
@@ -46,14 +52,27 @@ impl MemoryService {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
         let topic = self.topic(&request, "agent")?;
+        let place = (scope, &**project.directory(scope));
+        self.check_words(place, &request.text, MemoryAuthor::Agent).await?;
+        let author = Author::agent(request.session_id.map(SessionId));
+        self.add_for_agent(&project, scope, topic, author).await
+    }
+
+    /// Writes a private topic, or proposes one to the team.
+    pub(crate) async fn add_for_agent(
+        &self,
+        project: &MemoryProject,
+        scope: Scope,
+        topic: NewTopic,
+        author: Author,
+    ) -> Result<RememberOutcome> {
         if scope == Scope::Private {
-            let author = Author::agent(request.session_id.map(SessionId));
-            let written = self.write_new_topic(&project, scope, topic, author).await?;
+            let written = self.write_new_topic(project, scope, topic, author).await?;
             return Ok(RememberOutcome::Written(written));
         }
         let name = topic.named.unwrap_or_else(|| Name::suggest(&topic.description));
         let request = api::Propose {
-            project_dir: request.project_dir,
+            project_dir: project.root.display().to_string(),
             name: name.to_string(),
             text: topic.text,
             source: Some(topic.source),
@@ -67,6 +86,7 @@ impl MemoryService {
         }
         let named = request.name.as_deref().map(name_of).transpose()?;
         let said = Header::default().described(&request.text);
+        let said = description_of(&request.text).unwrap_or(said);
         let description = request.description.clone().unwrap_or(said);
         let source = Source {
             session: request.session_id.map_or_else(String::new, |id| id.to_string()),
@@ -86,7 +106,7 @@ impl MemoryService {
         Ok(NewTopic { named, description, text, source })
     }
 
-    async fn write_new_topic(
+    pub(crate) async fn write_new_topic(
         &self,
         project: &MemoryProject,
         scope: Scope,

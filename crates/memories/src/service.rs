@@ -26,6 +26,8 @@ pub(crate) struct MemoryState {
     pub(crate) projects: ProjectRegistry,
     /// When to check again whether a dream is due, by directory.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
+    /// Names of the clients that have connected to our MCP server, and when they last did.
+    pub(crate) mcp_clients: Mutex<HashMap<String, UnixMicros>>,
 }
 
 impl MemoryService {

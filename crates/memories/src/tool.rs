@@ -13,6 +13,7 @@ use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_transcript::SessionId;
 
 use crate::change::TRIES;
+use crate::held_back::listed;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -103,6 +104,13 @@ impl ToolRun<'_> {
         let file = file_of(&spot.at).ok_or_else(|| missing(path))?;
         let found = self.read(spot.scope, &file).await?;
         let (text, _) = found.ok_or_else(|| missing(path))?;
+        let directory = self.project.directory(spot.scope);
+        let findings = self.memories.held_back(directory, &text).await?;
+        if !findings.is_empty() {
+            let found = listed(&findings);
+            let told = format!("{path} is held back: {found}. Only a person can release it");
+            return Err(ToolRefusal::ForModel(told));
+        }
         Ok(tool::file(path, &text, range)?)
     }
 

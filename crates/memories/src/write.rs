@@ -70,11 +70,13 @@ impl MemoryService {
     ) -> Result<api::MemoryWritten> {
         if let Some(text) = &write.text {
             within_limit(&write.file.path(), text)?;
-            if write.scope == Scope::Team {
-                team_gate(&write.file, text)?;
-            }
         }
         let directory = project.directory(write.scope);
+        match (&write.text, write.scope) {
+            (Some(text), Scope::Team) => team_gate(text)?,
+            (Some(text), Scope::Private) => self.check_for_secrets(directory, &write, text).await?,
+            (None, _) => {}
+        }
         let turn = directory.turn(&write.file).await;
         let current = directory.read_file(&write.file).await?;
         let current = current.as_ref().and_then(FileContent::text);
@@ -142,11 +144,11 @@ impl MemoryService {
     }
 }
 
-/// Rejects secrets and invisible characters in team memory.
-fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
-    bethink_secrets::gate(&file.path(), text).map_err(|error| {
-        ServiceError::invalid("text", format!("could not share {file}: {error}")).hint(
-            "nothing was written; remove the secret from the text, or keep the memory private",
-        )
+/// Rejects secrets and invisible characters in team memory. The error does not repeat the file's name, which may have
+/// been made from the text.
+pub(crate) fn team_gate(text: &str) -> Result<()> {
+    bethink_secrets::gate("", text).map_err(|error| {
+        ServiceError::invalid("text", format!("the text could not be shared: {error}"))
+            .hint("nothing was written; remove that text, or keep the memory private")
     })
 }

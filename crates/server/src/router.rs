@@ -18,8 +18,8 @@ use crate::observe::{add_headers, observe, panicked};
 use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
-    access, compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
-    memory_work, messages, notes, search, sessions, state, system, team, usage,
+    access, candidates, compactions, context, dashboard, events, files, hooks, instructions, jobs,
+    memories, memory_work, messages, notes, search, sessions, state, system, team, usage,
 };
 
 /// All routes. The inner router is only the fallback of the outer one, so that the guard runs before routing.
@@ -90,6 +90,9 @@ routes! {
     "/v1/memories/{scope}/{name}" => get memories::get, put memories::put, delete memories::delete;
     "/v1/memories/{scope}/{name}/history" => get memories::history;
     "/v1/memories/{scope}/{name}/restore" => post memories::restore;
+    "/v1/candidates" => get candidates::list;
+    "/v1/candidates/{id}/keep" => post candidates::keep;
+    "/v1/candidates/{id}/drop" => post candidates::drop;
     "/v1/recall" => post memory_work::recall;
     "/v1/memory-tool" => post memory_work::call_tool;
     "/v1/team" => get team::status;

@@ -70,6 +70,8 @@ pub enum Event {
     },
     /// A proposal was made or decided.
     Proposal { id: Uuid, name: String, state: api::ProposalState, project_dir: String },
+    /// A candidate was found or decided.
+    Candidate { id: Uuid, state: api::CandidateState, project_dir: String },
     /// Memories were added to a prompt.
     Recall {
         #[schema(value_type = u64)]
@@ -151,6 +153,7 @@ impl Event {
             Event::Todos { .. } => "todos",
             Event::Memory { .. } | Event::ForgetAsked { .. } => "memory",
             Event::Proposal { .. } => "proposal",
+            Event::Candidate { .. } => "candidate",
             Event::Recall { .. } => "recall",
             Event::Model { .. } => "model",
             Event::Recovery { .. } => "recovery",

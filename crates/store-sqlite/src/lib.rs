@@ -11,6 +11,7 @@
 
 mod append;
 mod calls;
+mod candidates;
 mod check;
 mod checksum;
 mod collapses;

@@ -1,16 +1,17 @@
 //! Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 
 use bethink_store::{
-    ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
-    RefusedStatement, StoreFuture, StoreResult, VERSIONS_OF_A_FILE, VersionRecord,
+    ExtractedCandidates, ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter,
+    NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, StoreFuture, StoreResult,
+    VERSIONS_OF_A_FILE, VersionRecord,
 };
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use crate::sessions;
 use crate::sql::sql;
 use crate::store::SqliteStore;
+use crate::{candidates, sessions};
 
 const ADD: &str = "
     INSERT INTO memory_versions (directory, file, version, hash, content, author, session, note, at)
@@ -106,6 +107,18 @@ const REFUSED: &str = "
 const REFUSE: &str = "
     INSERT INTO refused_statements (project, words, negative, refused_at)
     VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING
+    RETURNING *";
+
+const ALLOWANCES: &str = "
+    SELECT *
+    FROM secret_allowances
+    WHERE directory = ?
+    ORDER BY number";
+
+const ALLOW: &str = "
+    INSERT INTO secret_allowances (directory, file, rule, line, allowed_by, allowed_at)
+    VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING
     RETURNING *";
 
@@ -215,7 +228,12 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()> {
+    fn put_extraction_plan(
+        &self,
+        session: SessionId,
+        plan: ExtractionPlan,
+        found: ExtractedCandidates,
+    ) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 delete_plan(db, session).await?;
@@ -235,7 +253,7 @@ impl MemoryStore for SqliteStore {
                         .seal(&mut *db, "extraction_plan_writes")
                         .await?;
                 }
-                Ok(())
+                candidates::put(db, found).await
             })
         })
     }
@@ -265,6 +283,29 @@ impl MemoryStore for SqliteStore {
         let words = json!(statement.words).to_string();
         let refuse = sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at);
         self.seal("refused_statements", refuse)
+    }
+
+    fn secret_allowances(&self, directory: String) -> StoreFuture<'_, Vec<SecretAllowance>> {
+        self.all(sql(ALLOWANCES).bind(directory), |row| {
+            Ok(SecretAllowance {
+                file: row.get("file")?,
+                rule: row.get("rule")?,
+                line: row.get("line")?,
+                by: row.get("allowed_by")?,
+                at: row.get("allowed_at")?,
+            })
+        })
+    }
+
+    fn allow_secret(&self, directory: String, allowance: SecretAllowance) -> StoreFuture<'_, ()> {
+        let allow = sql(ALLOW)
+            .bind(directory)
+            .bind(allowance.file)
+            .bind(allowance.rule)
+            .bind(allowance.line)
+            .bind(allowance.by)
+            .bind(allowance.at);
+        self.seal("secret_allowances", allow)
     }
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>> {

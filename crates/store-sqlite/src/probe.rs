@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 28] = [
+pub(crate) const TABLES: [&str; 31] = [
     "sessions",
     "messages",
     "records",
@@ -38,6 +38,9 @@ pub(crate) const TABLES: [&str; 28] = [
     "extraction_marks",
     "extraction_plans",
     "extraction_plan_writes",
+    "candidates",
+    "candidate_overflow",
+    "secret_allowances",
     "last_dreams",
     "lock_names",
     "transcript_positions",

@@ -60,7 +60,7 @@ pub(crate) const PROJECTS: &str = "
     ORDER BY project_dir";
 
 /// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
-const DELETE: [&str; 18] = [
+const DELETE: [&str; 19] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -82,6 +82,7 @@ const DELETE: [&str; 18] = [
     "DELETE FROM extraction_marks WHERE session = ?",
     "DELETE FROM extraction_plans WHERE session = ?",
     "DELETE FROM extraction_plan_writes WHERE session = ?",
+    "DELETE FROM candidates WHERE session = ?",
     "DELETE FROM transcript_positions WHERE session = ?",
     "DELETE FROM messages WHERE session = ?",
     "DELETE FROM sessions WHERE id = ?",

@@ -1,7 +1,9 @@
 //! Statements with the port's types for parameters, columns and errors.
 
-use bethink_api::{MemoryAuthor, parse_word};
-use bethink_store::{JobState, ProposalAuthor, ProposalState, StoreError, StoreResult};
+use bethink_api::{MemoryAuthor, MemoryKind, parse_word};
+use bethink_store::{
+    CandidateState, JobState, ProposalAuthor, ProposalState, StoreError, StoreResult,
+};
 use bethink_transcript::{
     CallId, CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId, UnixMicros,
 };
@@ -161,6 +163,8 @@ columns! {
     Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
     JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
     MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a memory has the author {word:?}")));
+    MemoryKind, String, |kind| kind.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a candidate has the type {word:?}")));
+    CandidateState, i64, |state| number_in(&CANDIDATE_STATES, &state), |column| at(&CANDIDATE_STATES, column, "a candidate has the state");
     ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a proposal has the author {word:?}")));
     ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
 }
@@ -169,6 +173,8 @@ columns! {
 const ROLES: [Role; 2] = [Role::User, Role::Assistant];
 const JOB_STATES: [JobState; 4] =
     [JobState::Queued, JobState::Running, JobState::Done, JobState::Failed];
+const CANDIDATE_STATES: [CandidateState; 3] =
+    [CandidateState::Waiting, CandidateState::Kept, CandidateState::Dropped];
 const PROPOSAL_STATES: [ProposalState; 3] =
     [ProposalState::Open, ProposalState::Approved, ProposalState::Rejected];
 

@@ -14,6 +14,7 @@
 //! * Every method is atomic.
 
 mod call;
+mod candidate;
 mod error;
 mod gateway;
 mod hook;
@@ -29,13 +30,17 @@ mod team;
 
 pub use bethink_api::MemorySource;
 pub use call::{LedgerStore, MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
+pub use candidate::{
+    CandidateFilter, CandidateState, CandidateStore, DECIDED_CANDIDATES, ExtractedCandidates,
+    MemoryKind, StoredCandidate, WAITING_CANDIDATES,
+};
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use gateway::{ClientSession, GatewayStore, Lineage, Relative};
 pub use hook::{DeliveredMemories, HookStore, TranscriptPosition};
 pub use job::{JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress};
 pub use memory::{
     ExtractionPlan, LastDream, MemoryAuthor, MemoryStore, MemoryVersionFilter, NewMemoryVersion,
-    PlannedWrite, RefusedStatement, VERSIONS_OF_A_FILE, VersionRecord,
+    PlannedWrite, RefusedStatement, SecretAllowance, VERSIONS_OF_A_FILE, VersionRecord,
 };
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};
@@ -60,6 +65,7 @@ pub trait Store:
     + IndexStore
     + NotesStore
     + MemoryStore
+    + CandidateStore
     + TeamStore
     + HookStore
     + GatewayStore

@@ -5,6 +5,7 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::candidate::ExtractedCandidates;
 use crate::error::StoreFuture;
 
 /// Versions of memory files, and the state of extraction, consolidation and instructions for a project.
@@ -25,8 +26,13 @@ pub trait MemoryStore {
     /// Returns how far memories were extracted from a session; `None` before the first extraction.
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>>;
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>>;
-    /// Replaces the session's plan.
-    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()>;
+    /// Replaces the session's plan, and stores what else the extraction found, in one transaction.
+    fn put_extraction_plan(
+        &self,
+        session: SessionId,
+        plan: ExtractionPlan,
+        candidates: ExtractedCandidates,
+    ) -> StoreFuture<'_, ()>;
     /// In one transaction, deletes the session's plan, if any, and moves its mark forward to `through`, never back.
     fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()>;
     fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>>;
@@ -37,6 +43,11 @@ pub trait MemoryStore {
         statement: RefusedStatement,
         at: UnixMicros,
     ) -> StoreFuture<'_, ()>;
+
+    /// Returns the findings of the secret scan that are allowed in a memory directory, oldest first.
+    fn secret_allowances(&self, directory: String) -> StoreFuture<'_, Vec<SecretAllowance>>;
+    /// Adds an allowance. Adding the same one again changes nothing.
+    fn allow_secret(&self, directory: String, allowance: SecretAllowance) -> StoreFuture<'_, ()>;
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>>;
     fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()>;
@@ -131,6 +142,19 @@ pub struct RefusedStatement {
     pub words: BTreeSet<String>,
     /// Whether it forbids or denies something.
     pub negative: bool,
+}
+
+/// A finding of the secret scan that a person allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretAllowance {
+    /// The file that it was allowed in first. It counts in the whole directory.
+    pub file: String,
+    /// The rule that found it.
+    pub rule: String,
+    /// Hash of the line that contains it.
+    pub line: String,
+    pub by: MemoryAuthor,
+    pub at: UnixMicros,
 }
 
 /// The last consolidation of a project's memory.

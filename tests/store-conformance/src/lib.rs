@@ -15,6 +15,7 @@
 
 pub mod appends;
 pub mod calls;
+pub mod candidates;
 pub mod clients;
 pub mod collapses;
 pub mod hooks;
@@ -106,10 +107,14 @@ macro_rules! store_conformance {
             memory: the_oldest_of_too_many_versions_go,
             memory: a_plan_is_replaced_until_it_is_finished,
             memory: an_extraction_goes_with_its_session,
+            memory: a_secret_is_allowed_once,
             memory: a_statement_is_refused_once,
             memory: the_last_dream_is_replaced,
             memory: the_first_lock_name_stays,
             memory: an_approved_import_can_be_revoked,
+            candidates: candidates_come_with_their_plan_and_once,
+            candidates: the_oldest_of_too_many_candidates_go,
+            candidates: candidates_go_with_their_session,
             team: proposals_come_back_as_put,
             team: proposals_are_listed_by_project_name_and_state,
             team: the_oldest_decided_proposals_go,

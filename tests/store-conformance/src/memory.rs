@@ -5,8 +5,8 @@ use bytes::Bytes;
 
 use super::{NOW, assert_not_found, make_session};
 use bethink_store::{
-    ExtractionPlan, LastDream, MemoryAuthor, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
-    RefusedStatement, Store, VERSIONS_OF_A_FILE,
+    ExtractedCandidates, ExtractionPlan, LastDream, MemoryAuthor, MemoryVersionFilter,
+    NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, Store, VERSIONS_OF_A_FILE,
 };
 
 fn version(file: &str, content: Option<&[u8]>, session: Option<SessionId>) -> NewMemoryVersion {
@@ -118,10 +118,16 @@ pub async fn a_plan_is_replaced_until_it_is_finished(store: &impl Store) {
     let (session, other) = (make_session(store, 1).await, make_session(store, 2).await);
     assert_eq!(store.extraction_plan(session).await.unwrap(), None);
     for plan in [plan(4, &["b", "a", "c"]), plan(7, &["d"]), ExtractionPlan::default()] {
-        store.put_extraction_plan(session, plan.clone()).await.unwrap();
+        store
+            .put_extraction_plan(session, plan.clone(), ExtractedCandidates::default())
+            .await
+            .unwrap();
         assert_eq!(store.extraction_plan(session).await.unwrap(), Some(plan));
     }
-    store.put_extraction_plan(other, plan(1, &["a"])).await.unwrap();
+    store
+        .put_extraction_plan(other, plan(1, &["a"]), ExtractedCandidates::default())
+        .await
+        .unwrap();
     assert_eq!(store.extraction_mark(session).await.unwrap(), None);
     for (through, mark) in [(7, 7), (4, 7), (9, 9)] {
         store.finish_extraction(session, Seq(through)).await.unwrap();
@@ -135,13 +141,36 @@ pub async fn a_plan_is_replaced_until_it_is_finished(store: &impl Store) {
 pub async fn an_extraction_goes_with_its_session(store: &impl Store) {
     let session = make_session(store, 1).await;
     store.finish_extraction(session, Seq(3)).await.unwrap();
-    store.put_extraction_plan(session, plan(4, &["a"])).await.unwrap();
+    store
+        .put_extraction_plan(session, plan(4, &["a"]), ExtractedCandidates::default())
+        .await
+        .unwrap();
     store.delete_session(session).await.unwrap();
-    assert_not_found(store.put_extraction_plan(session, plan(5, &["late"])).await);
+    assert_not_found(
+        store
+            .put_extraction_plan(session, plan(5, &["late"]), ExtractedCandidates::default())
+            .await,
+    );
     assert_not_found(store.finish_extraction(session, Seq(5)).await);
     make_session(store, 1).await;
     assert_eq!(store.extraction_plan(session).await.unwrap(), None);
     assert_eq!(store.extraction_mark(session).await.unwrap(), None);
+}
+
+pub async fn a_secret_is_allowed_once(store: &impl Store) {
+    let allowance = |rule: &str, line: &str| SecretAllowance {
+        file: "fog.md".to_owned(),
+        rule: rule.to_owned(),
+        line: line.to_owned(),
+        by: MemoryAuthor::Person,
+        at: NOW,
+    };
+    let all = [allowance("key", "a"), allowance("key", "b"), allowance("word", "a")];
+    for one in all.iter().chain(&all) {
+        store.allow_secret("app/private".to_owned(), one.clone()).await.unwrap();
+    }
+    assert_eq!(store.secret_allowances("app/private".to_owned()).await.unwrap(), all);
+    assert_eq!(store.secret_allowances("app/team".to_owned()).await.unwrap(), []);
 }
 
 pub async fn a_statement_is_refused_once(store: &impl Store) {

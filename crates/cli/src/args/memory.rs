@@ -32,7 +32,12 @@ pub(crate) enum MemoryCommand {
     Add(AddMemory),
     /// Edit a topic in $VISUAL or $EDITOR
     #[command(after_help = "Example: bethink memory edit deploys")]
-    Edit(OneMemory),
+    Edit {
+        #[command(flatten)]
+        one: OneMemory,
+        #[command(flatten)]
+        allow: AllowSecret,
+    },
     /// Remove topics; `restore` brings them back
     #[command(after_help = "Example: bethink memory rm deploys")]
     Rm {
@@ -106,6 +111,9 @@ pub(crate) enum MemoryCommand {
         #[arg(long)]
         dry_run: bool,
     },
+    /// List statements that may be worth remembering, keep or drop them
+    #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
+    Candidates(CandidatesArgs),
     /// Extract memories from a session now
     #[command(after_help = "Example: bethink memory extract --dry-run")]
     Extract {
@@ -128,6 +136,51 @@ pub(crate) enum MemoryCommand {
     },
 }
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct CandidatesArgs {
+    /// Also list candidates that were kept or dropped
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    #[command(subcommand)]
+    pub(crate) command: Option<CandidatesCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CandidatesCommand {
+    /// Write candidates to memory
+    #[command(
+        after_help = "Example: bethink memory candidates keep 3f9c1a2b --text \"Use pnpm, never npm\""
+    )]
+    Keep(KeepCandidates),
+    /// Drop candidates; they are not offered again
+    #[command(after_help = "Example: bethink memory candidates drop 3f9c1a2b")]
+    Drop {
+        /// Ids, or their beginnings or ends, as `memory candidates` shows them
+        #[arg(required = true, value_name = "ID")]
+        candidates: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeepCandidates {
+    /// Ids, or their beginnings or ends, as `memory candidates` shows them
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) candidates: Vec<String>,
+    /// What to remember, in your words [default: the statement itself]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// The topic's name [default: derived from the description]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The topic's type [default: that of the candidate]
+    #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
+    pub(crate) kind: Option<MemoryKind>,
+    /// Add it to the team's memory, for everyone
+    #[arg(long)]
+    pub(crate) team: bool,
+}
+
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OfTeam {
     /// Use the team's memory
@@ -143,6 +196,13 @@ pub(crate) struct OneMemory {
     pub(crate) of: OfTeam,
 }
 
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AllowSecret {
+    /// Allow what the secret scan finds by this rule, or by RULE:LINE; may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow_secret: Vec<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AddMemory {
     #[command(flatten)]
@@ -156,6 +216,8 @@ pub(crate) struct AddMemory {
     /// One line that says when the topic is relevant
     #[arg(long)]
     pub(crate) description: Option<String>,
+    #[command(flatten)]
+    pub(crate) allow: AllowSecret,
 }
 
 #[derive(Debug, Args)]
@@ -175,6 +237,8 @@ pub(crate) struct RememberArgs {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
+    #[command(flatten)]
+    pub(crate) allow: AllowSecret,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bethink_api::{HealthStatus, Usage};
 use bethink_client::stop::stop;
 use bethink_client::{Client, ClientError, UsageQuery};
-use bethink_terminal::words::{count, span};
+use bethink_terminal::words::{count, plural, span};
 use bethink_terminal::{Screen, StyledText, Tone};
 use serde_json::json;
 
@@ -70,12 +70,15 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
     let model = client.model().await.ok();
+    // A directory that is no project has none.
+    let candidates = client.candidates(&app.project_dir(), false).await;
+    let candidates = candidates.map_or(0, |found| found.candidates.len() as u64);
     let uptime = file.as_ref().and_then(|_| age(&app.places.home.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
     let told = json!({
         "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
         "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-        "home": app.places.home.path(), "model": model, "usage": usage,
+        "home": app.places.home.path(), "candidates": candidates, "model": model, "usage": usage,
     });
     let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
@@ -101,6 +104,11 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     }
     row("home", app.places.home.path().display().to_string().into())?;
     row("sessions", count(sessions).into())?;
+    if candidates > 0 {
+        let waiting = plural(candidates, "statement waits", "statements wait");
+        let told = format!("{waiting} in this project: `bethink memory candidates` lists them");
+        row("memory", told.into())?;
+    }
     let is_unused = sessions == 0;
     let lines = model.iter().flat_map(|model| render::model(model, room));
     for (at, line) in lines.enumerate() {

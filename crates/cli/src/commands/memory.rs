@@ -1,6 +1,7 @@
 //! `bethink memory …`: the project's topics.
 
 mod archive;
+mod candidates;
 mod care;
 mod learned;
 mod named;
@@ -29,7 +30,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Ls { of, kind } => ls(app, &client, &of, kind).await,
         MemoryCommand::Show { one, version } => show(app, &client, &one, version).await,
         MemoryCommand::Add(what) => write::add(app, &client, &what).await,
-        MemoryCommand::Edit(what) => write::edit(app, &client, &what).await,
+        MemoryCommand::Edit { one, allow } => write::edit(app, &client, &one, &allow).await,
         MemoryCommand::Rm { names, of } => write::rm(app, &client, names, &of).await,
         MemoryCommand::Search { query, of, limit } => {
             search(app, &client, &query.join(" "), &of, limit).await
@@ -42,6 +43,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Restore { one, version } => restore(app, &client, &one, version).await,
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild { of, dry_run } => care::rebuild(app, &client, &of, dry_run).await,
+        MemoryCommand::Candidates(what) => candidates::run(app, &client, what).await,
         MemoryCommand::Extract { from_start, dry_run } => {
             learned::extract(app, &client, from_start, dry_run).await
         }

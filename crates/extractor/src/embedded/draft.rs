@@ -129,7 +129,8 @@ pub fn description(sentence: &str) -> String {
     text::shorten_at_word(&text::one_line(without_request(sentence)), DESCRIPTION_CHARS)
 }
 
-fn quoted(sentence: &str) -> String {
+/// Returns a sentence as a Markdown quotation.
+pub fn quoted(sentence: &str) -> String {
     let lines: Vec<String> = sentence.lines().map(|line| format!("> {}", line.trim())).collect();
     lines.join("\n")
 }

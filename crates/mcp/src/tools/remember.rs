@@ -2,6 +2,7 @@
 
 use bethink_api as api;
 use bethink_memories::RememberOutcome;
+use bethink_service::ServiceError;
 use rmcp::model::Tool;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -12,16 +13,20 @@ use crate::client::McpClient;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RememberInput {
-    /// The fact and its reason, in sentences that make sense without context; no secrets
-    text: String,
-    /// The topic's name; by default from the description
+    /// The fact and its reason, in sentences that make sense alone; no secrets
+    text: Option<String>,
+    /// ID of a candidate to keep
+    keep: Option<String>,
+    /// ID of a candidate to drop
+    drop: Option<String>,
+    /// The topic's name
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
     /// A summary in one line
     description: Option<String>,
-    /// `team` proposes it to the team: a person decides
+    /// `team` proposes it: a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
     scope: Option<api::MemoryScope>,
@@ -33,14 +38,12 @@ pub(crate) struct RememberInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RememberOutput {
-    /// `created`, or `proposed` to the team
+    /// `created`, `proposed` or `dropped`
     outcome: String,
     scope: String,
     name: String,
-    /// Path of its file
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// ID of the proposal
     #[serde(skip_serializing_if = "Option::is_none")]
     proposal_id: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -55,6 +58,21 @@ fn scopes(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": api::MemoryScope::ALL })
 }
 
+fn named(given: Option<String>) -> Option<String> {
+    given.filter(|text| !text.trim().is_empty())
+}
+
+fn dropped(one: &api::Candidate) -> RememberOutput {
+    RememberOutput {
+        outcome: one.state.to_string(),
+        scope: api::MemoryScope::Private.to_string(),
+        name: String::new(),
+        path: None,
+        proposal_id: None,
+        warnings: Vec::new(),
+    }
+}
+
 pub(crate) fn described() -> Tool {
     tool::<RememberInput, RememberOutput>(
         "remember",
@@ -66,16 +84,35 @@ pub(crate) fn described() -> Tool {
 }
 
 pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<RememberOutput> {
+    let project_dir = client.project(input.project_dir)?;
+    let memories = &client.daemon.memories;
+    if let Some(id) = named(input.drop) {
+        let one = memories.drop_candidate_for_agent(&project_dir, &id).await?;
+        let text = "Dropped. You will not be asked about it again.".to_owned();
+        return Ok(ToolAnswer::new(dropped(&one), text));
+    }
+    let keep = named(input.keep);
+    let text = named(input.text);
+    if keep.is_none() && text.is_none() {
+        let refusal = ServiceError::invalid("text", "is missing: say what to remember");
+        return Err(refusal.hint("pass `text`, or `keep` or `drop` with the ID of a candidate"));
+    }
     let request = api::Remember {
-        project_dir: client.project(input.project_dir)?,
-        text: input.text,
+        project_dir,
+        text: text.unwrap_or_default(),
         name: input.name,
         description: input.description,
         kind: input.kind,
         scope: input.scope,
         session_id: client.session_if_named(input.session_id.as_deref())?,
+        // Only a person can allow one.
+        allow_secret: Vec::new(),
     };
-    let (output, text) = match client.daemon.memories.remember_for_agent(request).await? {
+    let done = match keep {
+        Some(id) => memories.keep_candidate_for_agent(&id, request).await?,
+        None => memories.remember_for_agent(request).await?,
+    };
+    let (output, text) = match done {
         RememberOutcome::Written(done) => {
             let mut text = format!("Remembered as {:?} in {}", done.name, done.path);
             for warning in &done.warnings {

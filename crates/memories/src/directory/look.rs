@@ -11,6 +11,7 @@ use bethink_service::{Result, locked};
 
 use super::OpenDirectory;
 use crate::directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
+use crate::held_back::without_secrets;
 use crate::refused::{refused, unusable};
 use crate::stamp::recorded;
 
@@ -125,7 +126,8 @@ impl MemoryDirectory {
         self.show(|shown| match file {
             DirectoryFile::Index => {
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
-                shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
+                let file = IndexFile { shown: without_secrets(&text), text, hash: content.hash };
+                shown.index = Some(Arc::new(file));
             }
             DirectoryFile::Rejections => {
                 shown.rejections = String::from_utf8_lossy(&content.bytes).into_owned();

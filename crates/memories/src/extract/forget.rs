@@ -38,7 +38,9 @@ impl MemoryService {
             }
             files.push(outcome(wanted));
         }
-        Ok(api::Forgotten { dry_run: request.dry_run, session_id: request.session_id, files })
+        let candidates = self.forget_candidates(&project, id, request.dry_run).await?;
+        let api::ForgetRequest { dry_run, session_id, .. } = request;
+        Ok(api::Forgotten { dry_run, session_id, files, candidates })
     }
 
     /// Finds topics with text from the session.

@@ -59,7 +59,7 @@ impl MemoryService {
     }
 
     /// Refuses a statement permanently, in any wording.
-    pub(super) async fn refuse_statement(
+    pub(crate) async fn refuse_statement(
         &self,
         project: &MemoryProject,
         statement: &str,

@@ -9,7 +9,9 @@ use bethink_service::{
     if_found, job_session,
 };
 use bethink_sessions::{LoadedSession, SessionPrefix};
-use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord};
+use bethink_store::{
+    ExtractedCandidates, ExtractionPlan, JobRecord, PlannedWrite, SessionRecord, StoredCandidate,
+};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
@@ -17,6 +19,7 @@ use super::embedded::writes;
 use super::gate::EXTRACT;
 use super::plan::{learned, planned};
 use super::statements::{NewStatements, Since};
+use crate::candidates::{reopened, shown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -117,13 +120,15 @@ impl MemoryService {
         if statements.through == Seq::ZERO {
             return Ok(out);
         }
-        let plan = self.learn(&session, &project, &statements, prefix, &mut out).await?;
+        let (plan, candidates) =
+            self.learn(&session, &project, &statements, prefix, &mut out).await?;
         out.strategy.clone_from(&plan.strategy);
+        out.candidates = candidates.new.iter().cloned().map(shown).collect();
         if dry_run {
             out.memories = would_be(&plan);
             return Ok(out);
         }
-        out.memories = self.write_down(&project, &session, &statements, &plan).await?;
+        out.memories = self.write_down(&project, &session, &statements, &plan, candidates).await?;
         self.publish_forget_requests(id, &out.forget);
         let count = out.memories.len() as u64;
         metrics::counter!("bethink_memories_extracted_total", "strategy" => plan.strategy)
@@ -139,27 +144,29 @@ impl MemoryService {
         statements: &NewStatements,
         prefix: Option<SessionPrefix>,
         out: &mut api::Extracted,
-    ) -> Result<ExtractionPlan> {
+    ) -> Result<(ExtractionPlan, ExtractedCandidates)> {
         let mut plan = ExtractionPlan {
             strategy: embedded::STRATEGY.to_owned(),
             through: statements.through,
             ..ExtractionPlan::default()
         };
         if statements.said.is_empty() {
-            return Ok(plan);
+            return Ok((plan, ExtractedCandidates::default()));
         }
         // Importing a folder must not cost a model call for each file.
         if !statements.imported {
             let learned = self.learn_by_model(session, project, statements, prefix);
             if let Some(learned) = Box::pin(learned).await? {
-                return Ok(learned);
+                return Ok((learned, ExtractedCandidates::default()));
             }
         }
         let found = self.learn_by_rules(project, session.id, statements.said.clone()).await?;
         plan.writes = writes(&found);
         out.dropped = dropped(&found);
+        let candidates =
+            self.candidates_of(session, project, found.candidates, &mut plan.writes).await?;
         out.forget = found.forget.into_iter().map(|(_, words)| words).collect();
-        Ok(plan)
+        Ok((plan, candidates))
     }
 
     /// Stores the plan, carries it out, and moves the mark.
@@ -169,13 +176,16 @@ impl MemoryService {
         session: &SessionRecord,
         statements: &NewStatements,
         plan: &ExtractionPlan,
+        candidates: ExtractedCandidates,
     ) -> Result<Vec<api::LearnedMemory>> {
         let id = session.id;
-        if plan.writes.is_empty() && plan.proposals.is_empty() {
+        let is_empty = candidates == ExtractedCandidates::default();
+        if is_empty && plan.writes.is_empty() && plan.proposals.is_empty() {
             self.cx.store().finish_extraction(id, plan.through).await?;
             return Ok(Vec::new());
         }
-        self.cx.store().put_extraction_plan(id, plan.clone()).await?;
+        self.cx.store().put_extraction_plan(id, plan.clone(), candidates.clone()).await?;
+        self.announce_candidates(candidates.new.iter().chain(&candidates.decided));
         let mut carried = self.carry_out(project, id, plan).await?;
         let by_rules = carried.lost.iter().any(|write| write.sentence.is_some());
         if by_rules {
@@ -187,6 +197,11 @@ impl MemoryService {
             carried.done.extend(more.done);
             carried.lost = more.lost;
         }
+        let is_lost = |one: &&StoredCandidate| {
+            carried.lost.iter().any(|write| Some(&write.name) == one.topic.as_ref())
+        };
+        let reopened = candidates.decided.iter().filter(is_lost).cloned().map(reopened).collect();
+        self.cx.store().update_candidates(reopened).await?;
         self.cx.store().finish_extraction(id, plan.through).await?;
         Ok(carried.done)
     }

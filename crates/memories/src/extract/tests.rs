@@ -17,7 +17,7 @@ use bethink_api::MemoryOutcome;
 use bethink_config::Settings;
 use bethink_memdir::{Scope, header};
 use bethink_service::ErrorKind;
-use bethink_store::{ExtractionPlan, PlannedWrite};
+use bethink_store::{ExtractedCandidates, ExtractionPlan, PlannedWrite};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
@@ -196,7 +196,12 @@ async fn a_plan_that_was_broken_off_is_finished_without_doubles() {
         writes,
         proposals: Vec::new(),
     };
-    memories.cx.store().put_extraction_plan(id, whole.clone()).await.unwrap();
+    memories
+        .cx
+        .store()
+        .put_extraction_plan(id, whole.clone(), ExtractedCandidates::default())
+        .await
+        .unwrap();
     let half = ExtractionPlan { writes: whole.writes[..1].to_vec(), ..whole.clone() };
     let project = memories.project("/project").await.unwrap();
     memories.carry_out(&project, id, &half).await.unwrap();
@@ -247,7 +252,12 @@ async fn somebody_elses_text_is_never_overwritten() {
         )
         .await
         .unwrap();
-    memories.cx.store().put_extraction_plan(id, plan.clone()).await.unwrap();
+    memories
+        .cx
+        .store()
+        .put_extraction_plan(id, plan.clone(), ExtractedCandidates::default())
+        .await
+        .unwrap();
     let done = extract(&memories, id).await;
     assert_eq!(read(&memories, "use-pnpm-installs").await, "by hand\n");
     assert_eq!(done.memories.len(), 0);

@@ -75,7 +75,7 @@ impl MemoryService {
         Ok(texts)
     }
 
-    /// Returns `None` if the file no longer exists.
+    /// Returns `None` if the file no longer exists, or is held back because of a secret.
     async fn recalled_memory(
         &self,
         project: &MemoryProject,
@@ -84,6 +84,9 @@ impl MemoryService {
         let FoundMemory { scope, topic, why } = found;
         let directory = project.directory(scope);
         let (text, _) = directory.read(&topic.name).await.ok()??;
+        if !self.held_back(directory, &text).await.ok()?.is_empty() {
+            return None;
+        }
         let excerpt = excerpt(&text);
         Some(api::RecalledMemory {
             scope,

@@ -88,7 +88,7 @@ impl MemoryService {
         read
     }
 
-    /// Returns a memory's text for a prompt, or `None` if its file cannot be read.
+    /// Returns a memory's text for a prompt, or `None` if its file cannot be read or is held back.
     pub(super) async fn reminder(
         &self,
         project: &MemoryProject,
@@ -96,6 +96,9 @@ impl MemoryService {
     ) -> Option<String> {
         let (directory, name) = (project.directory(found.scope), &found.topic.name);
         let (text, _) = directory.read(name).await.ok()??;
+        if !self.held_back(directory, &text).await.ok()?.is_empty() {
+            return None;
+        }
         Some(recalled(&RecalledText {
             scope: found.scope,
             name,

@@ -101,12 +101,12 @@ pub(crate) async fn get(
 }
 
 /// Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-/// conflict (409) returns both versions.
+/// conflict (409) returns both versions. A text with what looks like a secret is refused (422) until it is allowed.
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(
         TopicPath,
-        api::ProjectQuery,
+        api::PutMemoryQuery,
         ("If-Match" = Option<String>, Header),
         ("If-None-Match" = Option<String>, Header),
     ),
@@ -116,15 +116,22 @@ pub(crate) async fn get(
 pub(crate) async fn put(
     State(app): State<ServerState>,
     MemoryPath(scope, name): MemoryPath,
-    Asked(api::ProjectQuery { project_dir }): Asked<api::ProjectQuery>,
+    Asked(asked): Asked<api::PutMemoryQuery>,
     request: Request,
 ) -> Result<Response, HttpFailure> {
     let (parts, body) = request.into_parts();
     let expected = expected(&parts.headers)?;
     let text = markdown::text(body, &parts, MAX_MEMORY_BYTES, SHORTER).await?;
     let daemon = app.daemon.clone();
-    let work =
-        async move { daemon.memories.put_memory(&project_dir, scope, &name, text, expected).await };
+    let api::PutMemoryQuery { project_dir, allow_secret } = asked;
+    let allowed = allow_secret.unwrap_or_default();
+    let allowed = allowed.split(',').map(str::trim).filter(|one| !one.is_empty());
+    let allowed: Vec<String> = allowed.map(str::to_owned).collect();
+    let work = async move {
+        let memories = &daemon.memories;
+        memories.allow_secrets_of(&project_dir, scope, &name, &text, &allowed).await?;
+        memories.put_memory(&project_dir, scope, &name, text, expected).await
+    };
     let done = markdown::written(&app, work).await?;
     let mut headers = headers(&done.etag);
     headers.remove(CONTENT_TYPE);

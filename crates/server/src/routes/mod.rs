@@ -1,6 +1,7 @@
 //! One file per resource. A handler extracts its arguments, calls the daemon and converts the result.
 
 pub(crate) mod access;
+pub(crate) mod candidates;
 pub(crate) mod compactions;
 pub(crate) mod context;
 pub(crate) mod dashboard;

@@ -55,6 +55,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/candidates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List candidates that wait for a decision, newest first. */
+        get: operations["candidate_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/candidates/{id}/drop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Drop a candidate. What it says is not offered again, in any wording. */
+        post: operations["candidate_drop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/candidates/{id}/keep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep a candidate: write a memory that quotes it, with its source. */
+        post: operations["candidate_keep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/dashboard/launch": {
         parameters: {
             query?: never;
@@ -422,7 +473,7 @@ export interface paths {
         get: operations["memory_get"];
         /**
          * Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-         *     conflict (409) returns both versions.
+         *     conflict (409) returns both versions. A text with what looks like a secret is refused (422) until it is allowed.
          */
         put: operations["memory_put"];
         post?: never;
@@ -1328,6 +1379,83 @@ export interface components {
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
         };
+        /** @description A statement of the user that may be worth remembering. No prompt contains it until it is kept. */
+        Candidate: {
+            /**
+             * Format: uuid
+             * @description The ID.
+             */
+            id: string;
+            /** @description Any directory of the project. */
+            project_dir: string;
+            /** @description The user's own words. */
+            sentence: string;
+            /** @description The sentence before it, by the assistant or the user. */
+            context?: string | null;
+            /** @description The type that the memory would have. */
+            type: components["schemas"]["MemoryKind"];
+            /** @description The rule that found it. */
+            rule: string;
+            /**
+             * Format: int64
+             * @description Candidates of a session are compared by it: the higher, the likelier to matter later.
+             */
+            score: number;
+            /**
+             * Format: uuid
+             * @description The session.
+             */
+            session_id: string;
+            /**
+             * Format: int64
+             * @description Position of the message that contains it.
+             */
+            seq: number;
+            /** @description ID of that message. */
+            message_id?: string | null;
+            /** @description When it was said, as RFC 3339. */
+            said_at: string;
+            state: components["schemas"]["CandidateState"];
+            /** @description When it was decided, as RFC 3339. */
+            decided_at?: string | null;
+            decided_by?: components["schemas"]["MemoryAuthor"] | null;
+            /** @description Name of the topic that was written from it. */
+            topic?: string | null;
+        };
+        /** @description A candidate was found or decided. */
+        CandidateEvent: {
+            data: components["schemas"]["CandidateEventData"];
+            /**
+             * @description The kind of event.
+             * @enum {string}
+             */
+            event: "candidate";
+        };
+        /** @description A candidate was found or decided. */
+        CandidateEventData: {
+            /**
+             * Format: uuid
+             * @description The ID.
+             */
+            id: string;
+            state: components["schemas"]["CandidateState"];
+            /** @description Any directory of the project. */
+            project_dir: string;
+        };
+        /**
+         * @description The state of a candidate.
+         * @enum {string}
+         */
+        CandidateState: "waiting" | "kept" | "dropped";
+        /** @description Candidates, newest first. */
+        Candidates: {
+            candidates: components["schemas"]["Candidate"][];
+            /**
+             * Format: int64
+             * @description Number of candidates that were removed undecided, because too many newer ones were waiting.
+             */
+            removed?: number;
+        };
         /** @description A span of messages, and the short text that replaces it in prompts, now or when the window fills up. */
         Collapse: {
             /**
@@ -1816,7 +1944,7 @@ export interface components {
          */
         ErrorClass: "overflow" | "output_overflow" | "media_too_large" | "request_too_large" | "thinking_bound" | "history" | "rate_limited" | "overloaded" | "server" | "auth" | "quota" | "not_found" | "invalid" | "unreachable" | "timed_out" | "broken" | "too_much" | "forbidden" | "unknown";
         /** @description One thing that happened, with the data of its kind. */
-        Event: components["schemas"]["MessageEvent"] | components["schemas"]["ContextEvent"] | components["schemas"]["CompactionEvent"] | components["schemas"]["CollapseEvent"] | components["schemas"]["CacheEvent"] | components["schemas"]["NotesEvent"] | components["schemas"]["TodosEvent"] | components["schemas"]["MemoryEvent"] | components["schemas"]["ForgetAskedEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["RecallEvent"] | components["schemas"]["ModelEvent"] | components["schemas"]["RecoveryEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["SessionEvent"] | components["schemas"]["ResetEvent"];
+        Event: components["schemas"]["MessageEvent"] | components["schemas"]["ContextEvent"] | components["schemas"]["CompactionEvent"] | components["schemas"]["CollapseEvent"] | components["schemas"]["CacheEvent"] | components["schemas"]["NotesEvent"] | components["schemas"]["TodosEvent"] | components["schemas"]["MemoryEvent"] | components["schemas"]["ForgetAskedEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["CandidateEvent"] | components["schemas"]["RecallEvent"] | components["schemas"]["ModelEvent"] | components["schemas"]["RecoveryEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["SessionEvent"] | components["schemas"]["ResetEvent"];
         /** @description The messages that a summary replaces, or only those that one line of it is about. */
         Expanded: {
             messages: components["schemas"]["HistoryMessage"][];
@@ -1853,6 +1981,8 @@ export interface components {
             by_agent: number;
             /** @description Memories that were written, or would be. */
             memories: components["schemas"]["LearnedMemory"][];
+            /** @description Statements that may be worth remembering, which wait for a decision, or would. */
+            candidates?: components["schemas"]["Candidate"][];
             /** @description Statements worth remembering that were not written. */
             dropped?: components["schemas"]["DroppedStatement"][];
             /** @description The user's requests to forget something. A person has to decide which topics are meant. */
@@ -1936,6 +2066,8 @@ export interface components {
             session_id: string;
             /** @description The topics that change. */
             files: components["schemas"]["ForgottenMemory"][];
+            /** @description Statements of the session that were waiting as candidates. */
+            candidates?: string[];
         };
         /** @description A topic from which a session's memories are removed. */
         ForgottenMemory: {
@@ -2234,6 +2366,17 @@ export interface components {
         /** @description Jobs, newest first. */
         Jobs: {
             jobs: components["schemas"]["Job"][];
+        };
+        /** @description How to keep a candidate. */
+        KeepCandidate: {
+            /** @description What to remember, in other words. The topic quotes the user's own words too. */
+            text?: string | null;
+            /** @description The topic's name; derived from the text if absent. */
+            name?: string | null;
+            /** @description What it is about, in one line. */
+            description?: string | null;
+            type?: components["schemas"]["MemoryKind"] | null;
+            scope?: components["schemas"]["MemoryScope"] | null;
         };
         /** @description A content block of the Messages API. Its `type` determines its other fields. */
         KnownBlock: {
@@ -3439,6 +3582,8 @@ export interface components {
              * @description The session in which it was said.
              */
             session_id?: string | null;
+            /** @description Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several. */
+            allow_secret?: string[];
         };
         /** @description The reader missed more events than are stored, so it has to read everything again. */
         ResetEvent: {
@@ -4049,6 +4194,11 @@ export type BothVersions = components['schemas']['BothVersions'];
 export type CacheEvent = components['schemas']['CacheEvent'];
 export type CacheFall = components['schemas']['CacheFall'];
 export type CacheReport = components['schemas']['CacheReport'];
+export type Candidate = components['schemas']['Candidate'];
+export type CandidateEvent = components['schemas']['CandidateEvent'];
+export type CandidateEventData = components['schemas']['CandidateEventData'];
+export type CandidateState = components['schemas']['CandidateState'];
+export type Candidates = components['schemas']['Candidates'];
 export type Collapse = components['schemas']['Collapse'];
 export type CollapseEvent = components['schemas']['CollapseEvent'];
 export type CollapseEventData = components['schemas']['CollapseEventData'];
@@ -4125,6 +4275,7 @@ export type JobEventData = components['schemas']['JobEventData'];
 export type JobProgress = components['schemas']['JobProgress'];
 export type JobState = components['schemas']['JobState'];
 export type Jobs = components['schemas']['Jobs'];
+export type KeepCandidate = components['schemas']['KeepCandidate'];
 export type KnownBlock = components['schemas']['KnownBlock'];
 export type KnownBlockType = components['schemas']['KnownBlockType'];
 export type LastCompaction = components['schemas']['LastCompaction'];
@@ -4335,6 +4486,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, unknown>;
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    candidate_list: {
+        parameters: {
+            query: {
+                /** @description Any directory of the project */
+                project_dir: string;
+                /** @description `true`: include decided candidates */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Candidates, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Candidates"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    candidate_drop: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A statement of the user that may be worth remembering. No prompt contains it until it is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Candidate"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    candidate_keep: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeepCandidate"];
+            };
+        };
+        responses: {
+            /** @description The result of a write. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryWritten"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -4982,6 +5224,11 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
+                /**
+                 * @description Findings of the secret scan that a person allows, separated by commas: rules, or `RULE:LINE` where a rule finds
+                 *     several
+                 */
+                allow_secret?: string;
             };
             header?: {
                 "If-Match"?: string | null;

@@ -1,7 +1,7 @@
 //! Extracts memories from a session, and removes those that were learned from one.
 
 use bethink_api::{
-    ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory, MemoryScope,
+    Candidate, ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory, MemoryScope,
 };
 use bethink_client::Client;
 use bethink_terminal::words::plural;
@@ -17,6 +17,9 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     for memory in &done.memories {
         screen.flowing(memory_line(memory), 2)?;
+    }
+    for one in &done.candidates {
+        screen.flowing(candidate_line(one), 2)?;
     }
     for dropped in done.dropped.iter().filter(|dropped| !dropped.statement.is_empty()) {
         screen.hint(format!("skipped ({}): {}", dropped.reason, dropped.statement))?;
@@ -40,6 +43,14 @@ fn memory_line(memory: &LearnedMemory) -> StyledText {
         .dim(kind)
         .plain(format!(": {}", said.map_or("", String::as_str)))
         .dim(place)
+}
+
+fn candidate_line(one: &Candidate) -> StyledText {
+    StyledText::new()
+        .put(Tone::Warn, "candidate ")
+        .dim(format!("[{}]", one.kind))
+        .plain(format!(": {}", one.sentence))
+        .dim(format!("  message {}", one.seq))
 }
 
 fn sum(done: &Extracted, all: bool) -> String {
@@ -76,11 +87,14 @@ pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_r
             screen.flowing(StyledText::new().put(Tone::Bad, format!("- {line}")), 2)?;
         }
     }
+    for statement in &done.candidates {
+        screen.flowing(StyledText::new().put(Tone::Bad, format!("- candidate: {statement}")), 2)?;
+    }
     Ok(screen.hint(told(&done))?)
 }
 
 fn told(done: &Forgotten) -> String {
-    match (done.files.is_empty(), done.dry_run) {
+    match (done.files.is_empty() && done.candidates.is_empty(), done.dry_run) {
         (true, _) => "the memory contains nothing from this session".to_owned(),
         (false, true) => {
             "nothing was changed; without `--dry-run`, these lines are removed".to_owned()

@@ -11,7 +11,7 @@ use bethink_client::memories::{Over, TopicRef};
 use super::named::{find, scope, topic};
 use super::warn::warn;
 use crate::app::CliApp;
-use crate::args::{self, AddMemory, OfTeam, OneMemory};
+use crate::args::{self, AddMemory, AllowSecret, OfTeam, OneMemory};
 use crate::commands::editor::{self, EditorFile};
 use crate::failure::{CliFailure, Done};
 use bethink_render::memory as render;
@@ -31,6 +31,7 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
         kind: what.kind,
         scope: Some(scope(&OfTeam { team: what.team })),
         session_id: app.named_session(&client).await?,
+        allow_secret: what.allow.allow_secret,
     };
     show(app, &client.remember(&request).await?)?;
     match what.team && !app.screen.json {
@@ -77,7 +78,9 @@ async fn put_new(
     }
     if has_header {
         let topic = topic(app, scope(&what.one.of), &what.one.name);
-        return Ok(client.put_topic(&topic, text, &Over::Nothing).await?);
+        return Ok(client
+            .put_topic(&topic, text, &Over::Nothing, &what.allow.allow_secret)
+            .await?);
     }
     let new = Remember {
         project_dir: app.project_dir(),
@@ -87,6 +90,7 @@ async fn put_new(
         kind: what.kind,
         scope: Some(scope(&what.one.of)),
         session_id: None,
+        allow_secret: what.allow.allow_secret.clone(),
     };
     Ok(client.remember(&new).await?)
 }
@@ -104,18 +108,24 @@ async fn added_in_editor(app: &mut CliApp, client: &Client, what: &AddMemory) ->
         return Ok(app.screen.note("no text entered; nothing was added")?);
     }
     let topic = topic(app, scope(&what.one.of), &what.one.name);
-    put(app, client, &topic, draft, text, &Over::Nothing).await
+    put(app, client, &topic, (draft, text), &Over::Nothing, &what.allow).await
 }
 
-pub(super) async fn edit(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
+pub(super) async fn edit(
+    app: &mut CliApp,
+    client: &Client,
+    what: &OneMemory,
+    allow: &AllowSecret,
+) -> Done {
     editor::check()?;
     let (topic, before) = find(app, client, what).await?;
     let (draft, text) = editor::edited(app, &topic.name, &before.text)?;
-    if text == before.text {
+    // A finding can be allowed without a change.
+    if text == before.text && allow.allow_secret.is_empty() {
         draft.discard();
         return Ok(app.screen.note("nothing was changed")?);
     }
-    put(app, client, &topic, draft, text, &Over::Tag(before.etag)).await
+    put(app, client, &topic, (draft, text), &Over::Tag(before.etag), allow).await
 }
 
 /// Saves an edited text. If that fails, the text stays in its file, and the error names the file.
@@ -123,11 +133,11 @@ async fn put(
     app: &mut CliApp,
     client: &Client,
     topic: &TopicRef,
-    draft: EditorFile,
-    text: String,
+    (draft, text): (EditorFile, String),
     over: &Over,
+    allow: &AllowSecret,
 ) -> Done {
-    match client.put_topic(topic, text, over).await {
+    match client.put_topic(topic, text, over, &allow.allow_secret).await {
         Ok(done) => {
             draft.discard();
             show(app, &done)

@@ -92,6 +92,10 @@ class BothVersions(TypedDict):
     """What was to be written; absent if the file was to be removed."""
 
 
+CandidateState: TypeAlias = Literal['waiting', 'kept', 'dropped']
+"""The state of a candidate."""
+
+
 CollapseState: TypeAlias = Literal['staged', 'committed']
 """Whether prompts show a collapse."""
 
@@ -909,6 +913,8 @@ class Remember(TypedDict):
     scope: NotRequired[MemoryScope | None]
     session_id: NotRequired[str | None]
     """The session in which it was said."""
+    allow_secret: NotRequired[list[str]]
+    """Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several."""
 
 
 class ResetEventData(TypedDict):
@@ -1375,6 +1381,57 @@ class CacheReport(TypedDict):
     last: NotRequired[CacheFall | None]
 
 
+class Candidate(TypedDict):
+    """A statement of the user that may be worth remembering. No prompt contains it until it is kept."""
+
+    id: str
+    """The ID."""
+    project_dir: str
+    """Any directory of the project."""
+    sentence: str
+    """The user's own words."""
+    context: NotRequired[str | None]
+    """The sentence before it, by the assistant or the user."""
+    type: MemoryKind
+    """The type that the memory would have."""
+    rule: str
+    """The rule that found it."""
+    score: int
+    """Candidates of a session are compared by it: the higher, the likelier to matter later."""
+    session_id: str
+    """The session."""
+    seq: int
+    """Position of the message that contains it."""
+    message_id: NotRequired[str | None]
+    """ID of that message."""
+    said_at: str
+    """When it was said, as RFC 3339."""
+    state: CandidateState
+    decided_at: NotRequired[str | None]
+    """When it was decided, as RFC 3339."""
+    decided_by: NotRequired[MemoryAuthor | None]
+    topic: NotRequired[str | None]
+    """Name of the topic that was written from it."""
+
+
+class CandidateEventData(TypedDict):
+    """A candidate was found or decided."""
+
+    id: str
+    """The ID."""
+    state: CandidateState
+    project_dir: str
+    """Any directory of the project."""
+
+
+class Candidates(TypedDict):
+    """Candidates, newest first."""
+
+    candidates: list[Candidate]
+    removed: NotRequired[int]
+    """Number of candidates that were removed undecided, because too many newer ones were waiting."""
+
+
 class Collapse(TypedDict):
     """A span of messages, and the short text that replaces it in prompts, now or when the window fills up."""
 
@@ -1746,6 +1803,19 @@ class Jobs(TypedDict):
     """Jobs, newest first."""
 
     jobs: list[Job]
+
+
+class KeepCandidate(TypedDict):
+    """How to keep a candidate."""
+
+    text: NotRequired[str | None]
+    """What to remember, in other words. The topic quotes the user's own words too."""
+    name: NotRequired[str | None]
+    """The topic's name; derived from the text if absent."""
+    description: NotRequired[str | None]
+    """What it is about, in one line."""
+    type: NotRequired[MemoryKind | None]
+    scope: NotRequired[MemoryScope | None]
 
 
 class KnownBlock(TypedDict):
@@ -2352,6 +2422,14 @@ class CacheEvent(TypedDict):
     """The kind of event."""
 
 
+class CandidateEvent(TypedDict):
+    """A candidate was found or decided."""
+
+    data: CandidateEventData
+    event: Literal['candidate']
+    """The kind of event."""
+
+
 class CollapseEvent(TypedDict):
     """A collapsed span has a text, or prompts show it."""
 
@@ -2442,6 +2520,8 @@ class Extracted(TypedDict):
     """Number of statements that were skipped because the agent itself wrote to memory in that turn."""
     memories: list[LearnedMemory]
     """Memories that were written, or would be."""
+    candidates: NotRequired[list[Candidate]]
+    """Statements that may be worth remembering, which wait for a decision, or would."""
     dropped: NotRequired[list[DroppedStatement]]
     """Statements worth remembering that were not written."""
     forget: NotRequired[list[str]]
@@ -2465,6 +2545,8 @@ class Forgotten(TypedDict):
     """The session."""
     files: list[ForgottenMemory]
     """The topics that change."""
+    candidates: NotRequired[list[str]]
+    """Statements of the session that were waiting as candidates."""
 
 
 class InstructionChain(TypedDict):
@@ -2656,6 +2738,7 @@ Event: TypeAlias = (
     | MemoryEvent
     | ForgetAskedEvent
     | ProposalEvent
+    | CandidateEvent
     | RecallEvent
     | ModelEvent
     | RecoveryEvent

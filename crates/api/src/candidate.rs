@@ -1,0 +1,92 @@
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::memory::{MemoryAuthor, MemoryKind, MemoryScope};
+
+/// The state of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CandidateState {
+    Waiting,
+    /// A memory was written from it.
+    Kept,
+    Dropped,
+}
+
+/// A statement of the user that may be worth remembering. No prompt contains it until it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Candidate {
+    pub id: Uuid,
+    pub project_dir: String,
+    /// The user's own words.
+    pub sentence: String,
+    /// The sentence before it, by the assistant or the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The type that the memory would have.
+    #[serde(rename = "type")]
+    pub kind: MemoryKind,
+    /// The rule that found it.
+    pub rule: String,
+    /// Candidates of a session are compared by it: the higher, the likelier to matter later.
+    pub score: i64,
+    pub session_id: Uuid,
+    /// Position of the message that contains it.
+    pub seq: u64,
+    /// ID of that message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// When it was said, as RFC 3339.
+    pub said_at: String,
+    pub state: CandidateState,
+    /// When it was decided, as RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<String>,
+    /// Who decided; `extraction` if a second session said the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<MemoryAuthor>,
+    /// Name of the topic that was written from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+}
+
+/// Candidates, newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Candidates {
+    pub candidates: Vec<Candidate>,
+    /// Number of candidates that were removed undecided, because too many newer ones were waiting.
+    #[serde(default)]
+    pub removed: u64,
+}
+
+/// How to keep a candidate.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct KeepCandidate {
+    /// What to remember, in other words. The topic quotes the user's own words too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The topic's name; derived from the text if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is about, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MemoryKind>,
+    /// `private` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<MemoryScope>,
+}
+
+/// Which candidates to list, newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CandidateQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// `true`: include decided candidates
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    pub all: bool,
+}

@@ -1,0 +1,142 @@
+//! Keeps and drops candidates, for a person or for a client's agent.
+
+use bethink_api as api;
+use bethink_service::{Result, ServiceError};
+use bethink_store::{CandidateFilter, CandidateState, StoredCandidate};
+use bethink_transcript::SessionId;
+use uuid::Uuid;
+
+use super::shown;
+use super::topic::{TopicWording, topic};
+use crate::memory_write::Author;
+use crate::project::MemoryProject;
+use crate::read::name_of;
+use crate::remember::{NewTopic, RememberOutcome};
+use crate::service::MemoryService;
+
+impl MemoryService {
+    /// Writes a memory from a candidate, at a person's request.
+    pub async fn keep_candidate(
+        &self,
+        id: Uuid,
+        request: api::KeepCandidate,
+    ) -> Result<api::MemoryWritten> {
+        let project = self.project(&self.waiting_candidate(id).await?.project_dir).await?;
+        let _one = project.turns.extracting.lock().await;
+        let candidate = self.waiting_candidate(id).await?;
+        let new = new_topic(&candidate, &request)?;
+        let note = format!("kept candidate {id}");
+        let author = Author { session: Some(candidate.session), note, ..Author::person() };
+        let scope = request.scope.unwrap_or_default();
+        let written = self.write_new_topic(&project, scope, new, author).await?;
+        let topic = Some(written.name.clone());
+        self.decide_candidate(candidate, CandidateState::Kept, api::MemoryAuthor::Person, topic)
+            .await?;
+        Ok(written)
+    }
+
+    /// As [`Self::keep_candidate`], for an agent, which can only propose team memories. `text` of the request is in other
+    /// words, and may be empty. `named` is the candidate's id, or its beginning.
+    pub async fn keep_candidate_for_agent(
+        &self,
+        named: &str,
+        request: api::Remember,
+    ) -> Result<RememberOutcome> {
+        let project = self.project(&request.project_dir).await?;
+        let _one = project.turns.extracting.lock().await;
+        let candidate = self.named_candidate(&project, named).await?;
+        let wanted = api::KeepCandidate {
+            text: Some(request.text),
+            name: request.name,
+            description: request.description,
+            kind: request.kind,
+            scope: request.scope,
+        };
+        let new = new_topic(&candidate, &wanted)?;
+        let note = format!("kept candidate {}", candidate.id);
+        let author = Author { note, ..Author::agent(request.session_id.map(SessionId)) };
+        let scope = wanted.scope.unwrap_or_default();
+        let done = self.add_for_agent(&project, scope, new, author).await?;
+        let name = match &done {
+            RememberOutcome::Written(written) => written.name.clone(),
+            RememberOutcome::Proposed(proposal) => proposal.name.clone(),
+        };
+        let by = api::MemoryAuthor::Agent;
+        self.decide_candidate(candidate, CandidateState::Kept, by, Some(name)).await?;
+        Ok(done)
+    }
+
+    /// Drops a candidate at a person's request. Its statement is not learned any more, in any wording, unless the user asks
+    /// to remember it.
+    pub async fn drop_candidate(&self, id: Uuid) -> Result<api::Candidate> {
+        let candidate = self.waiting_candidate(id).await?;
+        let project = self.project(&candidate.project_dir).await?;
+        let _one = project.turns.extracting.lock().await;
+        let candidate = self.waiting_candidate(id).await?;
+        self.refuse_statement(&project, &candidate.sentence).await?;
+        self.decide_candidate(candidate, CandidateState::Dropped, api::MemoryAuthor::Person, None)
+            .await
+    }
+
+    /// As [`Self::drop_candidate`], for an agent: it is not offered again, but a clear statement of the user is still learned.
+    pub async fn drop_candidate_for_agent(
+        &self,
+        project_dir: &str,
+        named: &str,
+    ) -> Result<api::Candidate> {
+        let project = self.project(project_dir).await?;
+        let _one = project.turns.extracting.lock().await;
+        let candidate = self.named_candidate(&project, named).await?;
+        self.decide_candidate(candidate, CandidateState::Dropped, api::MemoryAuthor::Agent, None)
+            .await
+    }
+
+    /// Drops what waits from a session that is forgotten. Returns its statements.
+    pub(crate) async fn forget_candidates(
+        &self,
+        project: &MemoryProject,
+        session: SessionId,
+        dry_run: bool,
+    ) -> Result<Vec<String>> {
+        let filter = CandidateFilter {
+            project_dir: Some(project.root.display().to_string()),
+            session: Some(session),
+            state: Some(CandidateState::Waiting),
+        };
+        let waiting = self.cx.store().candidates(filter).await?;
+        let statements = waiting.iter().map(|one| one.sentence.clone()).collect();
+        for one in waiting.into_iter().filter(|_| !dry_run) {
+            self.refuse_statement(project, &one.sentence).await?;
+            let by = api::MemoryAuthor::Person;
+            self.decide_candidate(one, CandidateState::Dropped, by, None).await?;
+        }
+        Ok(statements)
+    }
+
+    async fn decide_candidate(
+        &self,
+        candidate: StoredCandidate,
+        state: CandidateState,
+        by: api::MemoryAuthor,
+        topic: Option<String>,
+    ) -> Result<api::Candidate> {
+        let (decided_at, decided_by) = (Some(self.cx.now()), Some(by));
+        let decided = StoredCandidate { state, decided_at, decided_by, topic, ..candidate };
+        self.cx.store().update_candidates(vec![decided.clone()]).await?;
+        self.announce_candidates([&decided]);
+        Ok(shown(decided))
+    }
+}
+
+fn new_topic(candidate: &StoredCandidate, request: &api::KeepCandidate) -> Result<NewTopic> {
+    let wording = TopicWording {
+        text: request.text.as_deref(),
+        description: request.description.as_deref(),
+        kind: request.kind,
+    };
+    let made = topic(&[candidate], &wording);
+    let (text, description, source) =
+        made.ok_or_else(|| ServiceError::internal("a candidate makes a topic"))?;
+    let named = request.name.as_deref().map(name_of).transpose()?;
+    Ok(NewTopic { named, description, text, source })
+}

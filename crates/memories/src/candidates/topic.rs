@@ -1,0 +1,65 @@
+//! The text of a topic that is written from a candidate: the user's own words, and when and where they were said.
+
+use bethink_extractor::embedded::draft;
+use bethink_memdir::{Header, MemoryKind, Source, header};
+use bethink_service::rfc3339;
+use bethink_store::StoredCandidate;
+
+/// What the topic adds to the user's own words.
+#[derive(Debug, Default)]
+pub(super) struct TopicWording<'a> {
+    /// The fact in other words.
+    pub(super) text: Option<&'a str>,
+    pub(super) description: Option<&'a str>,
+    pub(super) kind: Option<MemoryKind>,
+}
+
+/// Returns the text, and its description. `said` are statements of one meaning, the newest first. The text only depends
+/// on them, so writing it again after a crash changes nothing.
+pub(super) fn topic(
+    said: &[&StoredCandidate],
+    wording: &TopicWording<'_>,
+) -> Option<(String, String, Source)> {
+    let newest = said.first()?;
+    let text = wording.text.map(str::trim).filter(|text| !text.is_empty());
+    let first = text.unwrap_or(&newest.sentence);
+    let description = draft::description(wording.description.unwrap_or(first));
+    let source = Source {
+        session: newest.session.to_string(),
+        messages: vec![newest.seq.0.to_string()],
+        strategy: draft::STRATEGY.to_owned(),
+        time: rfc3339(newest.said_at),
+    };
+    let head = Header {
+        name: None,
+        description: Some(description.clone()),
+        kind: Some(wording.kind.unwrap_or(newest.kind)),
+        modified: Some(source.time.clone()),
+        source: Some(source.clone()),
+        faults: Vec::new(),
+    };
+    let mut parts: Vec<String> = text.map(str::to_owned).into_iter().collect();
+    let mut quoted: Option<&str> = None;
+    for one in said {
+        if quoted != Some(&one.sentence) {
+            parts.push(draft::quoted(&one.sentence));
+        }
+        quoted = Some(&one.sentence);
+        parts.push(origin(one, said.len() > 1));
+    }
+    Some((header::write(&head, &format!("{}\n", parts.join("\n\n"))), description, source))
+}
+
+/// Says when a statement was made, and what it followed. One line, which extraction does not take for a statement.
+fn origin(one: &StoredCandidate, names_session: bool) -> String {
+    let time = rfc3339(one.said_at);
+    let day = time.split('T').next().unwrap_or(&time);
+    let place = match names_session {
+        true => format!(" (session {}, message {})", one.session, one.seq),
+        false => String::new(),
+    };
+    match one.context.as_deref().map(bethink_transcript::text::one_line) {
+        Some(context) => format!("The user said so on {day}{place}, after: “{context}”"),
+        None => format!("The user said so on {day}{place}."),
+    }
+}

@@ -1,0 +1,187 @@
+//! Holds back texts that contain what looks like a secret: they are not written, recalled or shown to an agent, until a
+//! person allows the finding. No message repeats the text of the line, or a name that was made from it.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use bethink_api::MemoryAuthor;
+use bethink_memdir::{Hash, Scope};
+use bethink_secrets::{ScannedText, SecretFinding, scan};
+use bethink_service::{Result, ServiceError};
+use bethink_store::SecretAllowance;
+
+use crate::directory::MemoryDirectory;
+use crate::memory_write::MemoryWrite;
+use crate::read::file_of;
+use crate::service::MemoryService;
+use crate::write::team_gate;
+
+/// Maximum number of findings that a message lists. The rest are counted.
+const MOST_LISTED: usize = 5;
+
+impl MemoryService {
+    /// Returns the findings in a text that nobody has allowed in this directory.
+    pub(crate) async fn held_back(
+        &self,
+        directory: &MemoryDirectory,
+        text: &str,
+    ) -> Result<Vec<SecretFinding>> {
+        let mut findings = scan(&ScannedText { name: "", text });
+        if findings.is_empty() {
+            return Ok(findings);
+        }
+        let allowed = self.cx.store().secret_allowances(directory.key.clone()).await?;
+        let allowed: HashSet<(String, String)> =
+            allowed.into_iter().map(|one| (one.rule, one.line)).collect();
+        let is_allowed = |finding: &SecretFinding| {
+            allowed.contains(&(finding.rule.to_owned(), line_hash(text, finding)))
+        };
+        findings.retain(|finding| !is_allowed(finding));
+        Ok(findings)
+    }
+
+    /// Refuses the words of somebody who wants to remember them, with the line numbers that they have there.
+    pub(crate) async fn check_words(
+        &self,
+        (scope, directory): (Scope, &MemoryDirectory),
+        text: &str,
+        by: MemoryAuthor,
+    ) -> Result<()> {
+        if scope == Scope::Team {
+            return team_gate(text);
+        }
+        let findings = self.held_back(directory, text).await?;
+        if findings.is_empty() { Ok(()) } else { Err(refusal(&findings, by)) }
+    }
+
+    /// Refuses a private text with a finding that nobody has allowed.
+    pub(crate) async fn check_for_secrets(
+        &self,
+        directory: &MemoryDirectory,
+        write: &MemoryWrite,
+        text: &str,
+    ) -> Result<()> {
+        let name = write.file.path();
+        if scan(&ScannedText { name: &name, text: "" }).iter().any(|found| found.line == 0) {
+            return Err(ServiceError::invalid(
+                "name",
+                "the name contains what looks like a secret",
+            )
+            .hint("nothing was written; choose another name"));
+        }
+        self.check_words((write.scope, directory), text, write.author.by).await
+    }
+
+    /// Records which findings a person allows in a text that they are about to write to a topic.
+    pub async fn allow_secrets_of(
+        &self,
+        project_dir: &str,
+        scope: Scope,
+        name: &str,
+        text: &str,
+        allowed: &[String],
+    ) -> Result<()> {
+        let project = self.project(project_dir).await?;
+        let place = (scope, &**project.directory(scope));
+        self.allow_secrets(place, &file_of(name)?.path(), text, allowed).await
+    }
+
+    /// Records which findings of a text a person allows. Each is a rule, or `RULE:LINE` if the rule finds several.
+    pub(crate) async fn allow_secrets(
+        &self,
+        (scope, directory): (Scope, &MemoryDirectory),
+        file: &str,
+        text: &str,
+        allowed: &[String],
+    ) -> Result<()> {
+        if allowed.is_empty() {
+            return Ok(());
+        }
+        if scope == Scope::Team {
+            let why = "a finding can only be allowed in private memory: everyone in the team would get the secret";
+            return Err(ServiceError::invalid("allow_secret", why));
+        }
+        let findings = scan(&ScannedText { name: "", text });
+        for named in allowed {
+            let finding = named_finding(&findings, named)?;
+            let allowance = SecretAllowance {
+                file: file.to_owned(),
+                rule: finding.rule.to_owned(),
+                line: line_hash(text, finding),
+                by: MemoryAuthor::Person,
+                at: self.cx.now(),
+            };
+            self.cx.store().allow_secret(directory.key.clone(), allowance).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns an error that names each finding by rule and line.
+fn refusal(findings: &[SecretFinding], by: MemoryAuthor) -> ServiceError {
+    let detail = format!("the text contains what looks like a secret: {}", listed(findings));
+    let hint = match (by, findings.first()) {
+        (MemoryAuthor::Person, Some(first)) => format!(
+            "nothing was written; take it out, or allow it with `--allow-secret {}` (`allow_secret` in the API)",
+            first.rule
+        ),
+        _ => "nothing was written; take it out".to_owned(),
+    };
+    ServiceError::invalid("text", detail).hint(hint)
+}
+
+/// Returns `line 3: a GitHub token (github-token)`, at most some of the findings.
+pub(crate) fn listed(findings: &[SecretFinding]) -> String {
+    let shown: Vec<String> = findings.iter().take(MOST_LISTED).map(ToString::to_string).collect();
+    match findings.len().saturating_sub(MOST_LISTED) {
+        0 => shown.join("; "),
+        more => format!("{}; and {more} more", shown.join("; ")),
+    }
+}
+
+/// Returns the index without the lines that contain what looks like a secret.
+pub(crate) fn without_secrets(index: &str) -> String {
+    let findings = scan(&ScannedText { name: "", text: index });
+    let hidden: HashSet<usize> = findings.iter().map(|finding| finding.line).collect();
+    let lines = index.split_inclusive('\n').zip(1..);
+    lines.filter(|(_, number)| !hidden.contains(number)).map(|(line, _)| line).collect()
+}
+
+/// Returns a description for a text in which a person allowed secrets, which the text's own words could repeat in every
+/// prompt; `None` if the text has no findings.
+pub(crate) fn description_of(text: &str) -> Option<String> {
+    let findings = scan(&ScannedText { name: "", text });
+    Some(format!("A note with {}", findings.first()?.what))
+}
+
+fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a SecretFinding> {
+    let (rule, line) = match named.rsplit_once(':') {
+        Some((rule, line)) => (rule, line.parse::<usize>().ok()),
+        None => (named, None),
+    };
+    let is_meant = |one: &&SecretFinding| one.rule == rule && line.is_none_or(|at| at == one.line);
+    let mut meant = findings.iter().filter(is_meant);
+    match (meant.next(), meant.next()) {
+        (Some(one), None) => Ok(one),
+        (Some(_), Some(_)) => {
+            let detail = format!("the rule {rule} finds several: {}", listed(findings));
+            let hint = format!("allow each one with its line, such as `{rule}:1`");
+            Err(ServiceError::invalid("allow_secret", detail).hint(hint))
+        }
+        (None, _) => {
+            let detail = match findings.is_empty() {
+                true => "the text has no finding to allow".to_owned(),
+                false => format!("no such finding in this text: {}", listed(findings)),
+            };
+            Err(ServiceError::invalid("allow_secret", detail)
+                .hint("use the rule in parentheses, or `RULE:LINE`"))
+        }
+    }
+}
+
+fn line_hash(text: &str, finding: &SecretFinding) -> String {
+    let line = text.lines().nth(finding.line.saturating_sub(1)).unwrap_or_default();
+    Hash::of(line.trim().as_bytes()).to_string()
+}
