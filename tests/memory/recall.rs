@@ -90,6 +90,31 @@ fn nothing_that_fits_is_nothing_told() {
 }
 
 #[test]
+fn who_asks_gets_what_is_near_and_is_told_what_is_sure() {
+    let desk = Desk::new();
+    desk.put("fog", FOG, &[]).ok();
+    desk.put("water", WATER, &[]).ok();
+    let certainty = |body: &Value| -> Vec<(String, String)> {
+        let answer = desk.ask(body);
+        let word = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
+        let memories = answer["memories"].as_array().unwrap().iter();
+        memories.map(|memory| (word(memory, "name"), word(memory, "certainty"))).collect()
+    };
+    let pair = |name: &str, certainty: &str| (name.to_owned(), certainty.to_owned());
+    let doubtful = "at which line does the plan end";
+    assert_eq!(certainty(&json!({ "query": doubtful })), [pair("fog", "perhaps")]);
+    assert_eq!(certainty(&json!({ "query": doubtful, "manner": "asked" })).len(), 1);
+    assert_eq!(certainty(&json!({ "query": doubtful, "manner": "injected" })), []);
+    let fog = json!({ "query": "how far in the fog", "manner": "injected" });
+    assert_eq!(certainty(&fog), [pair("fog", "sure")]);
+    let wordings =
+        json!({ "query": "what of the tax office", "queries": ["surface of the lakes"] });
+    assert_eq!(certainty(&wordings), [pair("water", "sure")]);
+    let wordings = json!({ "queries": ["the fog", " "] });
+    assert_eq!(certainty(&wordings), [pair("fog", "sure")]);
+}
+
+#[test]
 fn how_to_use_a_tool_at_hand_is_not_told_but_its_dangers_are() {
     let desk = Desk::new();
     desk.put("grep-usage", "---\ndescription: Flags of grep that we use\n---\nUse -rn.\n", &[])
@@ -213,6 +238,9 @@ fn what_a_session_taught_it_need_not_be_told() {
     );
     desk.put("fog", &own, &[]).ok();
     assert!(!desk.turn(&session, "How far can one see in the fog?").contains("800 metres"));
+    let unasked =
+        json!({ "query": "How far in the fog?", "session_id": session, "manner": "injected" });
+    assert_eq!(desk.found(&unasked), [""; 0]);
     let other = desk.session();
     assert!(desk.turn(&other, "How far can one see in the fog?").contains("800 metres"));
 }
@@ -258,6 +286,10 @@ fn what_is_asked_wrongly_is_refused_in_words() {
     let nobody = "0199a000-0000-7000-8000-000000000000";
     let unknown = json!({ "project_dir": project, "query": "fog", "session_id": nobody });
     assert_eq!(ask(unknown)["status"], 404);
+    let nine = json!({ "project_dir": project, "queries": vec!["fog"; 9] });
+    assert_eq!(ask(nine)["field"], "queries");
+    let long = json!({ "project_dir": project, "query": "fog ".repeat(300_000) });
+    assert_eq!(ask(long)["field"], "query");
     desk.put("fog", FOG, &[]).ok();
     for limit in [0_u64, 1, 99] {
         assert_eq!(desk.found(&json!({ "query": "fog", "limit": limit })), ["fog"]);

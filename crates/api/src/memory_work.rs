@@ -13,7 +13,14 @@ use crate::model::Strategy;
 pub struct RecallRequest {
     pub project_dir: String,
     /// What the user said or wants to do, in any words.
+    #[serde(default)]
     pub query: String,
+    /// Other wordings of the question, up to 8. What fits any of them is found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<String>,
+    /// How strict to be. By default, `asked`.
+    #[serde(default)]
+    pub manner: RecallManner,
     /// Memories that this session has received since its last compaction are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
@@ -23,6 +30,28 @@ pub struct RecallRequest {
     /// Maximum number of memories, up to 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+}
+
+/// What a recall is for, which decides what happens in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecallManner {
+    /// Somebody asked: the nearest memories are returned, and those that may not fit are marked `perhaps`.
+    #[default]
+    Asked,
+    /// The answer is added to a prompt unasked: in doubt, nothing is returned.
+    Injected,
+}
+
+/// Whether a memory fits the question.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RecallCertainty {
+    #[default]
+    Sure,
+    Perhaps,
 }
 
 /// Relevant memories, best first; none if nothing fits.
@@ -50,6 +79,8 @@ pub struct RecalledMemory {
     pub age: String,
     /// When the file was last written, as RFC 3339.
     pub modified: String,
+    /// Whether it fits the question. The sure ones are first.
+    pub certainty: RecallCertainty,
     /// Relevance from 0 to 1, comparable across directories.
     pub score: f64,
     /// Its text, at most 200 lines and 4,096 bytes.

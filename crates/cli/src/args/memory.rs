@@ -145,6 +145,9 @@ pub(crate) struct Recall {
     /// A question, or a description of your task
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
+    /// Another wording of the question; may be repeated
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) or: Vec<String>,
     /// Show at most this many memories
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u64>,

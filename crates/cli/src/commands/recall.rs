@@ -1,6 +1,8 @@
 //! `bethink recall`: finds memories that help with a question.
 
-use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory, Strategy};
+use bethink_api::{
+    MemoryScope, RecallCertainty, RecallRequest, RecallTerm, RecalledMemory, Strategy,
+};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
 
@@ -19,10 +21,11 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let request = RecallRequest {
         project_dir: app.project_dir(),
         query: how.query.join(" "),
+        queries: how.or.clone(),
         // Memories that are already in this session's prompt are left out.
         session_id: app.named_session(&client).await?,
-        recent_tools: None,
         limit: how.limit,
+        ..RecallRequest::default()
     };
     let found = client.recall(&request).await?;
     let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
@@ -30,9 +33,14 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
         let names = found.memories.into_iter().map(|memory| memory.name.into());
         return Ok(screen.lines(names)?);
     }
+    let mut is_sure = true;
     for (at, memory) in found.memories.iter().enumerate() {
         if at > 0 {
             screen.gap()?;
+        }
+        if is_sure && memory.certainty == RecallCertainty::Perhaps {
+            is_sure = false;
+            screen.line(StyledText::new().dim("perhaps:"))?;
         }
         let width = screen.look.width;
         screen.lines(head(memory, width))?;
