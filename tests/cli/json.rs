@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 60] = [
+const RUNS: [&str; 61] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -54,6 +54,7 @@ const RUNS: [&str; 60] = [
     "memory extract --from-start --session REPLAYED",
     "memory forget REPLAYED",
     "recall mock database",
+    "recall check",
     "dream",
     "instructions",
     "instructions approve ../RULES.md",

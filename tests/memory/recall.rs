@@ -114,6 +114,29 @@ fn who_asks_gets_what_is_near_and_is_told_what_is_sure() {
     assert_eq!(certainty(&wordings), [pair("fog", "sure")]);
 }
 
+/// The question shares no word with the topic. Meaning finds it for who asks, and for nobody else.
+#[test]
+fn a_question_in_other_words_finds_what_it_means() {
+    let mut desk = Desk::new();
+    desk.put("fog", FOG, &[]).ok();
+    desk.put("wages", "---\ndescription: Salaries are paid by bank transfer\n---\nMonthly.\n", &[])
+        .ok();
+    let other_words = json!({ "query": "haze swallows remote towers" });
+    let first = |desk: &Desk| desk.ask(&other_words)["memories"][0].clone();
+    let found = || (first(&desk)["name"] == "fog").then(|| first(&desk));
+    let memory = until(PATIENCE, found).expect("vectors are made in the background");
+    assert_eq!(memory["certainty"], "perhaps");
+    let unasked = json!({ "query": "haze swallows remote towers", "manner": "injected" });
+    assert_eq!(desk.found(&unasked), [""; 0]);
+    // A topic that changes is found by its new meaning.
+    desk.put("wages", "---\ndescription: Mist over distant castles\n---\nDaily.\n", &[]).ok();
+    let found = || desk.found(&other_words).contains(&"wages".to_owned()).then_some(());
+    until(PATIENCE, found).expect("vectors follow the text");
+    desk.daemon.kill9();
+    desk.daemon.start();
+    assert!(!desk.found(&other_words).is_empty(), "the stored vectors are used at once");
+}
+
 #[test]
 fn how_to_use_a_tool_at_hand_is_not_told_but_its_dangers_are() {
     let desk = Desk::new();

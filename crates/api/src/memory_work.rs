@@ -92,6 +92,42 @@ pub struct RecalledMemory {
     pub why: RecallWhy,
 }
 
+/// The project whose recall is checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallCheckRequest {
+    pub project_dir: String,
+}
+
+/// How well a project's topics are found by their own words, and what past prompts would get.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallCheck {
+    /// Number of topics.
+    pub topics: u64,
+    /// Number of questions asked: each topic's description, and the sentences that it quotes.
+    pub questions: u64,
+    /// Number of questions that found their topic.
+    pub found: u64,
+    /// Number of past prompts that were replayed.
+    pub prompts: u64,
+    /// Number of past prompts that would get memories.
+    pub given: u64,
+    pub problems: Vec<RecallProblem>,
+}
+
+/// A topic that is not found by its own words, or that comes too often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallProblem {
+    pub scope: MemoryScope,
+    pub name: String,
+    /// The question that shows it; may be empty.
+    pub question: String,
+    /// Topics that were found in its place.
+    pub instead: Vec<String>,
+    pub reason: String,
+    /// What to change.
+    pub advice: String,
+}
+
 /// Why a memory was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallWhy {

@@ -15,7 +15,7 @@ use clap_complete::Shell;
 
 pub(crate) use memory::{
     AddMemory, InstructionsArgs, InstructionsCommand, MemoryCommand, OfTeam, OneMemory, Recall,
-    RememberArgs,
+    RecallCommand, RememberArgs,
 };
 pub(crate) use session::{
     HistoryArgs, ListSessions, NewSessionArgs, NotesCommand, Search, SessionCommand,

@@ -50,5 +50,6 @@ pub use proposals::NewProposal;
 pub use read::MemoryText;
 pub use recall::SESSION_BYTES;
 pub use recall::attach::RecallContributor;
+pub use recall::meaning::VectorsJob;
 pub use remember::RememberOutcome;
 pub use service::MemoryService;

@@ -91,6 +91,7 @@ routes! {
     "/v1/memories/{scope}/{name}/history" => get memories::history;
     "/v1/memories/{scope}/{name}/restore" => post memories::restore;
     "/v1/recall" => post memory_work::recall;
+    "/v1/recall/check" => post memory_work::check_recall;
     "/v1/memory-tool" => post memory_work::call_tool;
     "/v1/team" => get team::status;
     "/v1/team/init" => post team::init;

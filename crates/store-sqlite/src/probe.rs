@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 28] = [
+pub(crate) const TABLES: [&str; 29] = [
     "sessions",
     "messages",
     "records",
@@ -39,6 +39,7 @@ pub(crate) const TABLES: [&str; 28] = [
     "extraction_plans",
     "extraction_plan_writes",
     "last_dreams",
+    "topic_vectors",
     "lock_names",
     "transcript_positions",
     "delivered_memories",

@@ -108,6 +108,7 @@ macro_rules! store_conformance {
             memory: an_extraction_goes_with_its_session,
             memory: a_statement_is_refused_once,
             memory: the_last_dream_is_replaced,
+            memory: vectors_of_topics_are_replaced_and_deleted,
             memory: the_first_lock_name_stays,
             memory: an_approved_import_can_be_revoked,
             team: proposals_come_back_as_put,

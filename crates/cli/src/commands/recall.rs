@@ -1,13 +1,14 @@
 //! `bethink recall`: finds memories that help with a question.
 
 use bethink_api::{
-    MemoryScope, RecallCertainty, RecallRequest, RecallTerm, RecalledMemory, Strategy,
+    MemoryScope, RecallCertainty, RecallCheckRequest, RecallProblem, RecallRequest, RecallTerm,
+    RecalledMemory, Strategy,
 };
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
 
 use crate::app::CliApp;
-use crate::args::Recall;
+use crate::args::{Recall, RecallCommand};
 use crate::failure::Done;
 
 const INDENT: &str = "    ";
@@ -17,6 +18,9 @@ const LINES: usize = 4;
 const TERMS: usize = 6;
 
 pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
+    if let Some(RecallCommand::Check) = how.command {
+        return check(app).await;
+    }
     let client = app.client().await?;
     let request = RecallRequest {
         project_dir: app.project_dir(),
@@ -62,6 +66,40 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
         screen.gap()?;
     }
     Ok(screen.hint(said)?)
+}
+
+async fn check(app: &mut CliApp) -> Done {
+    let client = app.client().await?;
+    let request = RecallCheckRequest { project_dir: app.project_dir() };
+    let check = client.check_recall(&request).await?;
+    let Some(screen) = app.screen.unless_json(&check)? else { return Ok(()) };
+    for problem in &check.problems {
+        screen.lines(problem_lines(problem, screen.look.width))?;
+        screen.gap()?;
+    }
+    let questions = plural(check.questions, "question", "questions");
+    let prompts = plural(check.prompts, "past prompt", "past prompts");
+    Ok(screen.hint(format!(
+        "{} of {questions} found their topic; {} of {prompts} would get memories",
+        check.found, check.given
+    ))?)
+}
+
+fn problem_lines(problem: &RecallProblem, width: usize) -> Vec<StyledText> {
+    let scope = if problem.scope == MemoryScope::Team { "team/" } else { "" };
+    let name = StyledText::new().dim(scope).put(Tone::Accent, problem.name.clone());
+    let mut lines = vec![name.plain(format!("  {}", problem.reason)).fitted(width)];
+    if !problem.question.is_empty() {
+        let question = format!("\"{}\"", problem.question);
+        lines.push(StyledText::from(INDENT).plain(question).fitted(width));
+    }
+    if !problem.instead.is_empty() {
+        let found = format!("found: {}", problem.instead.join(", "));
+        lines.push(StyledText::from(INDENT).dim(found).fitted(width));
+    }
+    let advice = wrapped(&problem.advice, width.saturating_sub(INDENT.len()));
+    lines.extend(advice.into_iter().map(|line| StyledText::from(INDENT).dim(line)));
+    lines
 }
 
 /// Returns the name, type and age; the description; and why it was found.

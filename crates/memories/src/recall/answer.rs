@@ -71,9 +71,13 @@ impl MemoryService {
             limit: limit.clamp(1, MOST),
         };
         self.refresh_library(&project).await?;
+        if request.manner == api::RecallManner::Asked {
+            self.read_vectors(&project).await;
+        }
         let searched = project.library.len() as u64;
         let library = &project.library;
-        let chosen = self.choose_by_model(library, session, &view.model, &wanted).await;
+        let chosen = self.choose_by_model(library, session, &view.model, &wanted);
+        let chosen = Box::pin(chosen).await;
         let (found, strategy) = match chosen {
             Some(found) => (library.with_nearest(found, wanted).await?, api::Strategy::Model),
             None => (library.choose(wanted).await?, api::Strategy::Embedded),

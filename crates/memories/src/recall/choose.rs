@@ -69,7 +69,19 @@ impl Library {
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
         // This takes milliseconds in a large directory, so it does not run on the request threads.
-        blocking(move || Ok(library.held().choose(&wanted))).await
+        blocking(move || Ok(library.choose_now(&wanted))).await
+    }
+
+    /// As [`Self::choose`], blocking.
+    pub(super) fn choose_now(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
+        let similar: Vec<_> = match wanted.manner {
+            api::RecallManner::Injected => Vec::new(),
+            api::RecallManner::Asked => {
+                let queries = wanted.queries.iter();
+                queries.map(|query| self.meanings.similar_to(query, self)).collect()
+            }
+        };
+        self.held().choose(wanted, &similar)
     }
 
     /// Adds to a model's choice what is nearest besides, for somebody who asked.
@@ -110,16 +122,18 @@ impl Library {
 }
 
 impl LibraryState {
-    fn choose(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
+    /// `similar` is how similar topics are to each wording; meaning never decides what is injected.
+    fn choose(&self, wanted: &MemoryLookup, similar: &[Vec<(TopicId, f32)>]) -> Vec<FoundMemory> {
         let exclude = self.left_out(wanted);
-        let choose = match wanted.manner {
-            api::RecallManner::Asked => nearest,
-            api::RecallManner::Injected => select,
-        };
-        let of_wordings = wanted
-            .queries
-            .iter()
-            .map(|question| choose(&self.catalog, &wanted.ask(question, &exclude, wanted.limit)));
+        let of_wordings = wanted.queries.iter().enumerate().map(|(at, question)| {
+            let ask = wanted.ask(question, &exclude, wanted.limit);
+            match wanted.manner {
+                api::RecallManner::Injected => select(&self.catalog, &ask),
+                api::RecallManner::Asked => {
+                    nearest(&self.catalog, &ask, similar.get(at).map_or(&[], Vec::as_slice))
+                }
+            }
+        });
         let picks = merged(of_wordings.collect(), wanted.limit);
         let found = picks.into_iter().filter_map(|pick| {
             let entry = self.topics.get(&pick.id)?;
@@ -161,7 +175,7 @@ impl LibraryState {
 
 impl MemoryService {
     /// Updates the catalog to match the directories. Only reads files that changed.
-    pub(super) async fn refresh_library(&self, project: &MemoryProject) -> Result<()> {
+    pub(super) async fn refresh_library(&self, project: &Arc<MemoryProject>) -> Result<()> {
         let _one = project.library.following.lock().await;
         let private = self.snapshot(project.directory(Scope::Private)).await?;
         let shown = [private, self.snapshot(project.directory(Scope::Team)).await?];
@@ -174,7 +188,9 @@ impl MemoryService {
             library.follow(&directories, &shown);
             Ok(())
         })
-        .await
+        .await?;
+        self.follow_meaning(project);
+        Ok(())
     }
 
     /// Lets a model choose. Returns `None` if no model was asked or its answer was unusable.

@@ -192,7 +192,7 @@ fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> NewestWords {
 }
 
 /// Returns the user's own words in a message, without text that programs added.
-fn words_of(message: &Message) -> Option<String> {
+pub(super) fn words_of(message: &Message) -> Option<String> {
     let has_text = message.blocks.iter().any(|block| matches!(block.kind, BlockKind::Text));
     if message.role != Role::User || !has_text {
         return None;

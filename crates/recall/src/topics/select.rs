@@ -1,6 +1,7 @@
 //! Picks the topics that a question is about, or none.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use bethink_api::{RecallCertainty, TopicField};
 
@@ -9,7 +10,7 @@ use super::card::FIELDS;
 use super::catalog::{Catalog, TopicId, TopicPosting};
 use super::fit::{Match, TopicFit, aboutness, fit};
 use super::tools::is_manual_of;
-use super::weights::{BESIDE_BEST, CLOSE_LOOK, WIDE_LOOK};
+use super::weights::{ALIKE, BESIDE_BEST, CLOSE_LOOK, NEAR_MEANING, WIDE_LOOK};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CatalogQuery<'a> {
@@ -55,14 +56,24 @@ pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
 }
 
 /// Returns the topics that are nearest to a question that somebody asked, best first, those that [`select`] would pick
-/// before all others. Empty only if no topic has any of its words.
-pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
+/// before all others. `alike` is how similar topics are in meaning, where that is known; it only changes the order, and
+/// finds topics with other words. Empty only if no topic shares a word with the question or is similar.
+pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32)]) -> Vec<Pick> {
     let words = words(catalog, ask.question, Reading::Trusting);
-    let mut near: Vec<(u32, f32)> = candidates(catalog, &words, |_, _| true)
+    let alike = Alike::new(catalog, alike);
+    let by_words = candidates(catalog, &words, |_, _| true).into_iter();
+    let mut slots: Vec<u32> =
+        by_words.filter(|slot| is_wanted(catalog, *slot, ask)).take(CLOSE_LOOK).collect();
+    let others =
+        alike.most().filter(|slot| !slots.contains(slot) && is_wanted(catalog, *slot, ask));
+    let others: Vec<u32> = others.take(CLOSE_LOOK).collect();
+    slots.extend(others);
+    let mut near: Vec<(u32, f32)> = slots
         .into_iter()
-        .filter(|slot| is_wanted(catalog, *slot, ask))
-        .take(CLOSE_LOOK)
-        .map(|slot| (slot, fit(catalog, slot, &matches(catalog, &words, slot)).nearness()))
+        .map(|slot| {
+            let by_words = fit(catalog, slot, &matches(catalog, &words, slot)).nearness();
+            (slot, alike.joined(by_words, slot))
+        })
         .collect();
     near.sort_by(best_first);
     near.truncate(ask.limit);
@@ -73,6 +84,43 @@ pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
         pick(catalog, &words, slot, score, certainty)
     });
     in_order(picks.collect())
+}
+
+/// How similar topics are to a question in meaning.
+#[derive(Debug, Default)]
+struct Alike {
+    /// By slot, above the mean of all topics, or [`ALIKE`]. Empty if nothing is known.
+    above: HashMap<u32, f32>,
+    /// The slots of those that are similar enough without a common word, the most similar first.
+    most: Vec<u32>,
+}
+
+impl Alike {
+    fn new(catalog: &Catalog, alike: &[(TopicId, f32)]) -> Self {
+        let mean = alike.iter().map(|(_, alike)| alike).sum::<f32>() / alike.len().max(1) as f32;
+        // A directory with one topic has no mean to compare with.
+        let base = mean.min(ALIKE);
+        let known = alike.iter().filter_map(|(id, alike)| Some((catalog.slot(*id)?, *alike)));
+        let mut known: Vec<(u32, f32)> = known.filter(|(_, alike)| *alike >= ALIKE).collect();
+        known.sort_by(best_first);
+        Self {
+            most: known.iter().map(|(slot, _)| *slot).collect(),
+            above: known.into_iter().map(|(slot, alike)| (slot, alike - base)).collect(),
+        }
+    }
+
+    fn most(&self) -> impl Iterator<Item = u32> {
+        self.most.iter().copied()
+    }
+
+    /// Returns the score with the meaning, still from 0 to 1.
+    fn joined(&self, by_words: f32, slot: u32) -> f32 {
+        if self.above.is_empty() {
+            return by_words;
+        }
+        let above = self.above.get(&slot).copied().unwrap_or_default();
+        ((by_words + NEAR_MEANING * above) / NEAR_MEANING).min(1.0)
+    }
 }
 
 /// Returns the best picks of several wordings of one question, each topic once.
@@ -309,7 +357,7 @@ mod tests {
 
     fn near(question: &str) -> Vec<(u32, RecallCertainty)> {
         let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
-        nearest(&catalog(), &ask).iter().map(|pick| (pick.id.0, pick.certainty)).collect()
+        nearest(&catalog(), &ask, &[]).iter().map(|pick| (pick.id.0, pick.certainty)).collect()
     }
 
     #[test]
@@ -326,11 +374,30 @@ mod tests {
     }
 
     #[test]
+    fn a_similar_meaning_finds_topics_with_other_words() {
+        let ask =
+            CatalogQuery { question: "bad view in the mist", limit: 2, ..CatalogQuery::default() };
+        let ids = |alike: &[(TopicId, f32)]| -> Vec<(u32, RecallCertainty)> {
+            let picks = nearest(&catalog(), &ask, alike);
+            picks.iter().map(|pick| (pick.id.0, pick.certainty)).collect()
+        };
+        assert_eq!(ids(&[]), []);
+        let alike = [(TopicId(0), 0.5), (TopicId(1), 0.3), (TopicId(3), 0.1), (TopicId(99), 0.9)];
+        assert_eq!(ids(&alike)[0], (0, RecallCertainty::Perhaps), "meaning alone is never sure");
+        assert_eq!(ids(&[(TopicId(0), 0.1), (TopicId(1), 0.05)]), [], "nothing is near");
+        // The own words still win over another topic's meaning.
+        let own = CatalogQuery { question: "default fog distance", ..ask };
+        let picks = nearest(&catalog(), &own, &[(TopicId(1), 0.5), (TopicId(0), 0.3)]);
+        assert_eq!((picks[0].id.0, picks[0].certainty), (0, RecallCertainty::Sure));
+    }
+
+    #[test]
     fn of_several_wordings_each_topic_comes_once() {
         let catalog = catalog();
         let ask = |question| CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
         let of = |questions: &[&'static str], limit| -> Vec<u32> {
-            let of_wordings = questions.iter().map(|question| nearest(&catalog, &ask(question)));
+            let of_wordings =
+                questions.iter().map(|question| nearest(&catalog, &ask(question), &[]));
             merged(of_wordings.collect(), limit).iter().map(|pick| pick.id.0).collect()
         };
         assert_eq!(of(&["fog distance", "how far one sees"], 5), [0]);
@@ -371,7 +438,7 @@ mod tests {
         catalog.settle();
         let question = "files paths update task";
         let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
-        assert_eq!(nearest(&catalog, &ask)[0].id, TopicId(1_234));
+        assert_eq!(nearest(&catalog, &ask, &[])[0].id, TopicId(1_234));
     }
 
     #[test]

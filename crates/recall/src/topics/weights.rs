@@ -74,6 +74,12 @@ pub const NEAR_COVERED: f32 = 0.5;
 pub const NEAR_TOGETHER: f32 = 0.1;
 pub const NEAR_HEADER: f32 = 0.4;
 
+/// Weight of a similar meaning in that order, for the similarity above the mean of all topics. Half and twice of it gave the
+/// same.
+pub const NEAR_MEANING: f32 = 2.0;
+/// Minimum similarity of a topic that shares no word with the question: below it, nothing is near.
+pub const ALIKE: f32 = 0.2;
+
 /// Number of topics that are scored in detail: those that cover the most of the question.
 pub const CLOSE_LOOK: usize = 64;
 /// Number of topics that are put in order before those are left out that the session has seen or that explain its tools.
