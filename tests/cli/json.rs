@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 64] = [
+const RUNS: [&str; 65] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -58,6 +58,7 @@ const RUNS: [&str; 64] = [
     "memory candidates --all",
     "memory forget REPLAYED",
     "recall mock database",
+    "recall check",
     "dream",
     "instructions",
     "instructions approve ../RULES.md",

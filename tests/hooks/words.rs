@@ -1,7 +1,6 @@
 //! What a client's model is told, and what it is never told.
 
-use bethink_harness::http::Request;
-use bethink_harness::{Daemon, until};
+use bethink_harness::{Daemon, Request, until};
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, PATIENCE, followed};
@@ -67,6 +66,36 @@ fn a_prompt_gets_the_memory_that_fits_it_once_and_again_after_a_compaction() {
     let again = until(PATIENCE, || Some(prompt(&agent, asked)).filter(|told| !told.is_empty()));
     assert!(again.is_some_and(|told| told.contains("harbour office")));
     drop(daemon);
+}
+
+#[test]
+fn what_the_session_uses_or_taught_is_left_out() {
+    let usage = "Flags of grep: we use grep -rn, and -l for names.";
+    let (daemon, agent) = remembering("grep-usage", usage);
+    let asked = "which flags of grep do we use?";
+    agent.say("user", "u1", "Look for the tide tables.");
+    let call =
+        json!({ "type": "tool_use", "id": "t1", "name": "Grep", "input": { "pattern": "tide" } });
+    let line = json!({
+        "type": "assistant", "uuid": "a1", "sessionId": agent.session, "cwd": agent.project,
+        "isSidechain": false, "timestamp": "2026-01-02T03:04:05.678Z",
+        "message": { "role": "assistant", "content": [call] },
+    });
+    agent.write(format!("{line}\n"));
+    agent.hook("Stop").is_silent();
+    let (session, _) = followed(&daemon, 2);
+    assert_eq!(prompt(&agent, asked), "", "it has just used the tool");
+    let own = format!(
+        "---\ndescription: Where the tide tables come from\nsource:\n  session: {session}\n---\n{TIDES}\n"
+    );
+    let path = format!("/v1/memories/private/tides?project_dir={}", agent.project.display());
+    let request = Request::new("PUT", &path).bytes("text/markdown", own.as_bytes());
+    assert!(daemon.client().send(&request).unwrap().status < 300);
+    let of_tides = "where are the tide tables fetched from?";
+    assert_eq!(prompt(&agent, of_tides), "", "it taught that");
+    let other = Agent::new(&daemon.home, "other");
+    assert!(prompt(&other, asked).contains("grep -rn"));
+    assert!(prompt(&other, of_tides).contains("harbour office"));
 }
 
 #[test]

@@ -90,6 +90,54 @@ fn nothing_that_fits_is_nothing_told() {
 }
 
 #[test]
+fn who_asks_gets_what_is_near_and_is_told_what_is_sure() {
+    let desk = Desk::new();
+    desk.put("fog", FOG, &[]).ok();
+    desk.put("water", WATER, &[]).ok();
+    let certainty = |body: &Value| -> Vec<(String, String)> {
+        let answer = desk.ask(body);
+        let word = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
+        let memories = answer["memories"].as_array().unwrap().iter();
+        memories.map(|memory| (word(memory, "name"), word(memory, "certainty"))).collect()
+    };
+    let pair = |name: &str, certainty: &str| (name.to_owned(), certainty.to_owned());
+    let doubtful = "at which line does the plan end";
+    assert_eq!(certainty(&json!({ "query": doubtful })), [pair("fog", "perhaps")]);
+    assert_eq!(certainty(&json!({ "query": doubtful, "manner": "asked" })).len(), 1);
+    assert_eq!(certainty(&json!({ "query": doubtful, "manner": "injected" })), []);
+    let fog = json!({ "query": "how far in the fog", "manner": "injected" });
+    assert_eq!(certainty(&fog), [pair("fog", "sure")]);
+    let wordings =
+        json!({ "query": "what of the tax office", "queries": ["surface of the lakes"] });
+    assert_eq!(certainty(&wordings), [pair("water", "sure")]);
+    let wordings = json!({ "queries": ["the fog", " "] });
+    assert_eq!(certainty(&wordings), [pair("fog", "sure")]);
+}
+
+/// The question shares no word with the topic. Meaning finds it for who asks, and for nobody else.
+#[test]
+fn a_question_in_other_words_finds_what_it_means() {
+    let mut desk = Desk::new();
+    desk.put("fog", FOG, &[]).ok();
+    desk.put("wages", "---\ndescription: Salaries are paid by bank transfer\n---\nMonthly.\n", &[])
+        .ok();
+    let other_words = json!({ "query": "haze swallows remote towers" });
+    let first = |desk: &Desk| desk.ask(&other_words)["memories"][0].clone();
+    let found = || (first(&desk)["name"] == "fog").then(|| first(&desk));
+    let memory = until(PATIENCE, found).expect("vectors are made in the background");
+    assert_eq!(memory["certainty"], "perhaps");
+    let unasked = json!({ "query": "haze swallows remote towers", "manner": "injected" });
+    assert_eq!(desk.found(&unasked), [""; 0]);
+    // A topic that changes is found by its new meaning.
+    desk.put("wages", "---\ndescription: Mist over distant castles\n---\nDaily.\n", &[]).ok();
+    let found = || desk.found(&other_words).contains(&"wages".to_owned()).then_some(());
+    until(PATIENCE, found).expect("vectors follow the text");
+    desk.daemon.kill9();
+    desk.daemon.start();
+    assert!(!desk.found(&other_words).is_empty(), "the stored vectors are used at once");
+}
+
+#[test]
 fn how_to_use_a_tool_at_hand_is_not_told_but_its_dangers_are() {
     let desk = Desk::new();
     desk.put("grep-usage", "---\ndescription: Flags of grep that we use\n---\nUse -rn.\n", &[])
@@ -213,6 +261,9 @@ fn what_a_session_taught_it_need_not_be_told() {
     );
     desk.put("fog", &own, &[]).ok();
     assert!(!desk.turn(&session, "How far can one see in the fog?").contains("800 metres"));
+    let unasked =
+        json!({ "query": "How far in the fog?", "session_id": session, "manner": "injected" });
+    assert_eq!(desk.found(&unasked), [""; 0]);
     let other = desk.session();
     assert!(desk.turn(&other, "How far can one see in the fog?").contains("800 metres"));
 }
@@ -258,6 +309,10 @@ fn what_is_asked_wrongly_is_refused_in_words() {
     let nobody = "0199a000-0000-7000-8000-000000000000";
     let unknown = json!({ "project_dir": project, "query": "fog", "session_id": nobody });
     assert_eq!(ask(unknown)["status"], 404);
+    let nine = json!({ "project_dir": project, "queries": vec!["fog"; 9] });
+    assert_eq!(ask(nine)["field"], "queries");
+    let long = json!({ "project_dir": project, "query": "fog ".repeat(300_000) });
+    assert_eq!(ask(long)["field"], "query");
     desk.put("fog", FOG, &[]).ok();
     for limit in [0_u64, 1, 99] {
         assert_eq!(desk.found(&json!({ "query": "fog", "limit": limit })), ["fog"]);

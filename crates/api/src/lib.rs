@@ -87,8 +87,8 @@ printed_as_in_json! {
     BlockedWay, CandidateState, CollapseState, CompactionLevel, CompactionTrigger, DreamPhase, ErrorClass,
     FillLevel, HealthStatus, IndexLimit, Inject, InstructionKind, JobState, MemoryAuthor,
     MemoryKind, MemoryLayout, MemoryOutcome, MemoryScope, ModelProvider, ModelReadiness,
-    PromptChange, PromptStage, ProposalAuthor, ProposalState, Purpose, RecoveryStep, RestoredKind,
-    Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
+    PromptChange, PromptStage, ProposalAuthor, ProposalState, Purpose, RecallCertainty, RecallManner,
+    RecoveryStep, RestoredKind, Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
 }
 
 /// Parses a value of a closed set from its name in JSON.

@@ -14,7 +14,14 @@ use crate::model::Strategy;
 pub struct RecallRequest {
     pub project_dir: String,
     /// What the user said or wants to do, in any words.
+    #[serde(default)]
     pub query: String,
+    /// Other wordings of the question, up to 8. What fits any of them is found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<String>,
+    /// How strict to be. By default, `asked`.
+    #[serde(default)]
+    pub manner: RecallManner,
     /// Memories that this session has received since its last compaction are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
@@ -24,6 +31,28 @@ pub struct RecallRequest {
     /// Maximum number of memories, up to 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+}
+
+/// What a recall is for, which decides what happens in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecallManner {
+    /// Somebody asked: the nearest memories are returned, and those that may not fit are marked `perhaps`.
+    #[default]
+    Asked,
+    /// The answer is added to a prompt unasked: in doubt, nothing is returned.
+    Injected,
+}
+
+/// Whether a memory fits the question.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RecallCertainty {
+    #[default]
+    Sure,
+    Perhaps,
 }
 
 /// Relevant memories, best first; none if nothing fits.
@@ -51,6 +80,8 @@ pub struct RecalledMemory {
     pub age: String,
     /// When the file was last written, as RFC 3339.
     pub modified: String,
+    /// Whether it fits the question. The sure ones are first.
+    pub certainty: RecallCertainty,
     /// Relevance from 0 to 1, comparable across directories.
     pub score: f64,
     /// Its text, at most 200 lines and 4,096 bytes.
@@ -73,6 +104,42 @@ pub struct RecalledMemory {
 pub struct LinkedTopic {
     pub name: String,
     pub description: String,
+}
+
+/// The project whose recall is checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallCheckRequest {
+    pub project_dir: String,
+}
+
+/// How well a project's topics are found by their own words, and what past prompts would get.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallCheck {
+    /// Number of topics.
+    pub topics: u64,
+    /// Number of questions asked: each topic's description, and the sentences that it quotes.
+    pub questions: u64,
+    /// Number of questions that found their topic.
+    pub found: u64,
+    /// Number of past prompts that were replayed.
+    pub prompts: u64,
+    /// Number of past prompts that would get memories.
+    pub given: u64,
+    pub problems: Vec<RecallProblem>,
+}
+
+/// A topic that is not found by its own words, or that comes too often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallProblem {
+    pub scope: MemoryScope,
+    pub name: String,
+    /// The question that shows it; may be empty.
+    pub question: String,
+    /// Topics that were found in its place.
+    pub instead: Vec<String>,
+    pub reason: String,
+    /// What to change.
+    pub advice: String,
 }
 
 /// Why a memory was chosen.

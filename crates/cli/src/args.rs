@@ -15,7 +15,8 @@ use clap_complete::Shell;
 
 pub(crate) use memory::{
     AddMemory, AllowSecret, CandidatesArgs, CandidatesCommand, InstructionsArgs,
-    InstructionsCommand, KeepCandidates, MemoryCommand, OfTeam, OneMemory, Recall, RememberArgs,
+    InstructionsCommand, KeepCandidates, MemoryCommand, OfTeam, OneMemory, Recall, RecallCommand,
+    RememberArgs,
 };
 pub(crate) use session::{
     HistoryArgs, ListSessions, NewSessionArgs, NotesCommand, Search, SessionCommand,

@@ -73,6 +73,11 @@ impl Client {
         self.send(Method::POST, "v1/recall", what).await
     }
 
+    /// How well topics are found by their own words.
+    pub async fn check_recall(&self, of: &api::RecallCheckRequest) -> Result<api::RecallCheck> {
+        self.send(Method::POST, "v1/recall/check", of).await
+    }
+
     /// The index as it appears in prompts.
     pub async fn memory_index(&self, of: &api::ScopeQuery) -> Result<api::MemoryIndex> {
         self.get("v1/memories/index", of).await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_memories::{
     DreamJob, ExtractJob, IndexContributor, InstructionContributor, MemoryService,
-    RecallContributor,
+    RecallContributor, VectorsJob,
 };
 use bethink_notes::NotesService;
 use bethink_search::SearchService;
@@ -32,6 +32,7 @@ pub(crate) fn runner(
         Arc::new(CollapseJob(sessions.clone())),
         Arc::new(DreamJob(memories.clone())),
         Arc::new(ExtractJob(memories.clone())),
+        Arc::new(VectorsJob(memories.clone())),
         Arc::new(search.clone()),
     ];
     JobRunner::new(cx.clone(), handlers)

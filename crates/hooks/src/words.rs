@@ -94,7 +94,11 @@ impl HookService {
             Some(who) => self.delivered_to(who).await?,
             None => DeliveredMemories::default(),
         };
-        let found = self.memories.recall_for_hook(dir, prompt, &told.names).await?;
+        let session = match &who {
+            Some(who) => self.session_of_client(who).await?,
+            None => None,
+        };
+        let found = self.memories.recall_for_hook(dir, prompt, &told.names, session).await?;
         let mut room = MAX_CONTEXT_CHARS;
         let mut texts = Vec::new();
         for (name, text) in found {

@@ -76,7 +76,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let call = tools::call(self.client(&context), &request.name, arguments);
+        let call = Box::pin(tools::call(self.client(&context), &request.name, arguments));
         // A client that disconnected needs no answer, so stop asking a model for it.
         let answer = context.ct.run_until_cancelled(call).await;
         answer.unwrap_or_else(|| Err(cancelled())).map(Into::into)

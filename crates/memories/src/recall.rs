@@ -4,13 +4,15 @@
 //! among them. A prompt uses the results that are ready; it does not wait for the model, whose choice may be added
 //! to a later prompt. Recalled memories are attachments at the end, so decisions record what a session has seen.
 //!
-//! Reading order: `library` → `choose` → `round` → `attach` → `answer`.
+//! Reading order: `library` → `meaning` → `choose` → `round` → `attach` → `answer` → `check`.
 
 mod answer;
 pub(crate) mod attach;
+pub(crate) mod check;
 mod choose;
 pub(crate) mod library;
 mod linked;
+pub(crate) mod meaning;
 mod round;
 pub(crate) mod view;
 

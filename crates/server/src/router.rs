@@ -94,6 +94,7 @@ routes! {
     "/v1/candidates/{id}/keep" => post candidates::keep;
     "/v1/candidates/{id}/drop" => post candidates::drop;
     "/v1/recall" => post memory_work::recall;
+    "/v1/recall/check" => post memory_work::check_recall;
     "/v1/memory-tool" => post memory_work::call_tool;
     "/v1/team" => get team::status;
     "/v1/team/init" => post team::init;

@@ -3,7 +3,7 @@
 use bethink_store::{
     ExtractedCandidates, ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter,
     NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, StoreFuture, StoreResult,
-    VERSIONS_OF_A_FILE, VersionRecord,
+    TopicVectors, VERSIONS_OF_A_FILE, VersionRecord,
 };
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use serde_json::json;
@@ -121,6 +121,26 @@ const ALLOW: &str = "
     VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO NOTHING
     RETURNING *";
+
+const VECTORS: &str = "
+    SELECT *
+    FROM topic_vectors
+    WHERE project = ?
+      AND encoder = ?";
+
+const PUT_VECTORS: &str = "
+    INSERT INTO topic_vectors (project, topic, hash, encoder, vectors)
+    VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (project, topic) DO UPDATE
+    SET hash    = excluded.hash,
+        encoder = excluded.encoder,
+        vectors = excluded.vectors
+    RETURNING *";
+
+const DELETE_VECTORS: &str = "
+    DELETE FROM topic_vectors
+    WHERE project = ?
+      AND topic IN (SELECT value FROM json_each(?))";
 
 const LAST_DREAM: &str = "SELECT at, dream FROM last_dreams WHERE project = ?";
 
@@ -306,6 +326,44 @@ impl MemoryStore for SqliteStore {
             .bind(allowance.by)
             .bind(allowance.at);
         self.seal("secret_allowances", allow)
+    }
+
+    fn topic_vectors(
+        &self,
+        project: String,
+        encoder: String,
+    ) -> StoreFuture<'_, Vec<TopicVectors>> {
+        self.all(sql(VECTORS).bind(project).bind(encoder), |row| {
+            let (topic, hash) = (row.get("topic")?, row.get("hash")?);
+            Ok(TopicVectors { topic, hash, vectors: row.get("vectors")? })
+        })
+    }
+
+    fn put_topic_vectors(
+        &self,
+        project: String,
+        encoder: String,
+        topics: Vec<TopicVectors>,
+    ) -> StoreFuture<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                for one in topics {
+                    sql(PUT_VECTORS)
+                        .bind(project.clone())
+                        .bind(one.topic)
+                        .bind(one.hash)
+                        .bind(encoder.clone())
+                        .bind(one.vectors)
+                        .seal(&mut *db, "topic_vectors")
+                        .await?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn delete_topic_vectors(&self, project: String, topics: Vec<String>) -> StoreFuture<'_, ()> {
+        self.run(sql(DELETE_VECTORS).bind(project).bind(json!(topics).to_string()))
     }
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>> {

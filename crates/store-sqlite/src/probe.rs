@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 31] = [
+pub(crate) const TABLES: [&str; 32] = [
     "sessions",
     "messages",
     "records",
@@ -42,6 +42,7 @@ pub(crate) const TABLES: [&str; 31] = [
     "candidate_overflow",
     "secret_allowances",
     "last_dreams",
+    "topic_vectors",
     "lock_names",
     "transcript_positions",
     "delivered_memories",

@@ -40,7 +40,8 @@ pub use hook::{DeliveredMemories, HookStore, TranscriptPosition};
 pub use job::{JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress};
 pub use memory::{
     ExtractionPlan, LastDream, MemoryAuthor, MemoryStore, MemoryVersionFilter, NewMemoryVersion,
-    PlannedWrite, RefusedStatement, SecretAllowance, VERSIONS_OF_A_FILE, VersionRecord,
+    PlannedWrite, RefusedStatement, SecretAllowance, TopicVectors, VERSIONS_OF_A_FILE,
+    VersionRecord,
 };
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};

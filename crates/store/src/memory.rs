@@ -8,6 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::ExtractedCandidates;
 use crate::error::StoreFuture;
 
+/// The vectors of one topic. They can be made again from its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicVectors {
+    /// Scope and name.
+    pub topic: String,
+    /// Hash of the text from which they were made.
+    pub hash: String,
+    pub vectors: Bytes,
+}
+
 /// Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 pub trait MemoryStore {
     /// Adds versions in one transaction. The newest [`VERSIONS_OF_A_FILE`] of each file are kept, even if their session is
@@ -35,6 +45,18 @@ pub trait MemoryStore {
     ) -> StoreFuture<'_, ()>;
     /// In one transaction, deletes the session's plan, if any, and moves its mark forward to `through`, never back.
     fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()>;
+    /// Returns the vectors of a project's topics that this encoder made.
+    fn topic_vectors(&self, project: String, encoder: String)
+    -> StoreFuture<'_, Vec<TopicVectors>>;
+    /// Replaces the vectors of these topics, in one transaction.
+    fn put_topic_vectors(
+        &self,
+        project: String,
+        encoder: String,
+        topics: Vec<TopicVectors>,
+    ) -> StoreFuture<'_, ()>;
+    fn delete_topic_vectors(&self, project: String, topics: Vec<String>) -> StoreFuture<'_, ()>;
+
     fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>>;
     /// Adds a statement. Adding the same statement again changes nothing.
     fn refuse_statement(

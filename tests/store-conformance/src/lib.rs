@@ -110,6 +110,7 @@ macro_rules! store_conformance {
             memory: a_secret_is_allowed_once,
             memory: a_statement_is_refused_once,
             memory: the_last_dream_is_replaced,
+            memory: vectors_of_topics_are_replaced_and_deleted,
             memory: the_first_lock_name_stays,
             memory: an_approved_import_can_be_revoked,
             candidates: candidates_come_with_their_plan_and_once,

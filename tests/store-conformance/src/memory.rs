@@ -6,7 +6,8 @@ use bytes::Bytes;
 use super::{NOW, assert_not_found, make_session};
 use bethink_store::{
     ExtractedCandidates, ExtractionPlan, LastDream, MemoryAuthor, MemoryVersionFilter,
-    NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, Store, VERSIONS_OF_A_FILE,
+    NewMemoryVersion, PlannedWrite, RefusedStatement, SecretAllowance, Store, TopicVectors,
+    VERSIONS_OF_A_FILE,
 };
 
 fn version(file: &str, content: Option<&[u8]>, session: Option<SessionId>) -> NewMemoryVersion {
@@ -201,6 +202,38 @@ pub async fn the_last_dream_is_replaced(store: &impl Store) {
         assert_eq!(read("app").await.unwrap(), Some(last));
     }
     assert_eq!(read("lib").await.unwrap(), None);
+}
+
+pub async fn vectors_of_topics_are_replaced_and_deleted(store: &impl Store) {
+    let of = |topic: &str, hash: &str, vectors: &'static [u8]| TopicVectors {
+        topic: topic.to_owned(),
+        hash: hash.to_owned(),
+        vectors: Bytes::from_static(vectors),
+    };
+    let put = |project: &str, encoder: &str, topics| {
+        store.put_topic_vectors(project.to_owned(), encoder.to_owned(), topics)
+    };
+    let read = async |project: &str, encoder: &str| {
+        let all = store.topic_vectors(project.to_owned(), encoder.to_owned());
+        let mut all = all.await.unwrap();
+        all.sort_by(|a, b| a.topic.cmp(&b.topic));
+        all
+    };
+    let (fog, sky) = (of("private/fog", "1", &[0, 255, 7]), of("team/sky", "2", &[]));
+    put("app", "one", vec![fog.clone(), sky.clone()]).await.unwrap();
+    put("lib", "one", vec![fog.clone()]).await.unwrap();
+    assert_eq!(read("app", "one").await, [fog.clone(), sky.clone()]);
+    let newer = of("private/fog", "3", &[1]);
+    put("app", "one", vec![newer.clone()]).await.unwrap();
+    assert_eq!(read("app", "one").await, [newer.clone(), sky.clone()]);
+    // Another encoder's replace them, because only one is in use.
+    put("app", "two", vec![sky.clone()]).await.unwrap();
+    assert_eq!(read("app", "one").await, [newer]);
+    assert_eq!(read("app", "two").await, [sky]);
+    let gone = vec!["team/sky".to_owned(), "private/none".to_owned()];
+    store.delete_topic_vectors("app".to_owned(), gone).await.unwrap();
+    assert_eq!(read("app", "two").await, []);
+    assert_eq!(read("lib", "one").await, [fog]);
 }
 
 pub async fn the_first_lock_name_stays(store: &impl Store) {

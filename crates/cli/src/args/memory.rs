@@ -242,16 +242,29 @@ pub(crate) struct RememberArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Recall {
+    #[command(subcommand)]
+    pub(crate) command: Option<RecallCommand>,
     /// A question, or a description of your task
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
+    /// Another wording of the question; may be repeated
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) or: Vec<String>,
     /// Show at most this many memories
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
     /// Show whole topics as they appear in prompts, not only their beginnings
     #[arg(long)]
     pub(crate) full: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecallCommand {
+    /// Check that topics are found by their own words, and that none comes too often
+    #[command(after_help = "Example: bethink recall check")]
+    Check,
 }
 
 #[derive(Debug, Args)]

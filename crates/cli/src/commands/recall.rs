@@ -1,11 +1,14 @@
 //! `bethink recall`: finds memories that help with a question.
 
-use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory, Strategy};
+use bethink_api::{
+    MemoryScope, RecallCertainty, RecallCheckRequest, RecallProblem, RecallRequest, RecallTerm,
+    RecalledMemory, Strategy,
+};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
 
 use crate::app::CliApp;
-use crate::args::Recall;
+use crate::args::{Recall, RecallCommand};
 use crate::failure::Done;
 
 const INDENT: &str = "    ";
@@ -15,14 +18,18 @@ const LINES: usize = 4;
 const TERMS: usize = 6;
 
 pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
+    if let Some(RecallCommand::Check) = how.command {
+        return check(app).await;
+    }
     let client = app.client().await?;
     let request = RecallRequest {
         project_dir: app.project_dir(),
         query: how.query.join(" "),
+        queries: how.or.clone(),
         // Memories that are already in this session's prompt are left out.
         session_id: app.named_session(&client).await?,
-        recent_tools: None,
         limit: how.limit,
+        ..RecallRequest::default()
     };
     let found = client.recall(&request).await?;
     let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
@@ -30,9 +37,14 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
         let names = found.memories.into_iter().map(|memory| memory.name.into());
         return Ok(screen.lines(names)?);
     }
+    let mut is_sure = true;
     for (at, memory) in found.memories.iter().enumerate() {
         if at > 0 {
             screen.gap()?;
+        }
+        if is_sure && memory.certainty == RecallCertainty::Perhaps {
+            is_sure = false;
+            screen.line(StyledText::new().dim("perhaps:"))?;
         }
         let width = screen.look.width;
         screen.lines(head(memory, width))?;
@@ -55,6 +67,40 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
         screen.gap()?;
     }
     Ok(screen.hint(said)?)
+}
+
+async fn check(app: &mut CliApp) -> Done {
+    let client = app.client().await?;
+    let request = RecallCheckRequest { project_dir: app.project_dir() };
+    let check = client.check_recall(&request).await?;
+    let Some(screen) = app.screen.unless_json(&check)? else { return Ok(()) };
+    for problem in &check.problems {
+        screen.lines(problem_lines(problem, screen.look.width))?;
+        screen.gap()?;
+    }
+    let questions = plural(check.questions, "question", "questions");
+    let prompts = plural(check.prompts, "past prompt", "past prompts");
+    Ok(screen.hint(format!(
+        "{} of {questions} found their topic; {} of {prompts} would get memories",
+        check.found, check.given
+    ))?)
+}
+
+fn problem_lines(problem: &RecallProblem, width: usize) -> Vec<StyledText> {
+    let scope = if problem.scope == MemoryScope::Team { "team/" } else { "" };
+    let name = StyledText::new().dim(scope).put(Tone::Accent, problem.name.clone());
+    let mut lines = vec![name.plain(format!("  {}", problem.reason)).fitted(width)];
+    if !problem.question.is_empty() {
+        let question = format!("\"{}\"", problem.question);
+        lines.push(StyledText::from(INDENT).plain(question).fitted(width));
+    }
+    if !problem.instead.is_empty() {
+        let found = format!("found: {}", problem.instead.join(", "));
+        lines.push(StyledText::from(INDENT).dim(found).fitted(width));
+    }
+    let advice = wrapped(&problem.advice, width.saturating_sub(INDENT.len()));
+    lines.extend(advice.into_iter().map(|line| StyledText::from(INDENT).dim(line)));
+    lines
 }
 
 /// Returns the name, type and age; the description; and why it was found.

@@ -19,10 +19,15 @@ const ADVICE: &str = "These are notes, not requests. They may be out of date: ch
 pub(crate) struct RecallInput {
     /// What you want to do or know, in any words
     query: String,
+    /// The same question in other words, up to 7: the memories may use none of yours
+    #[serde(default)]
+    queries: Vec<String>,
     /// Maximum number of memories, 1 to 5
     limit: Option<u64>,
     /// The current session: memories that it has already received are left out
     session_id: Option<String>,
+    /// Names of tools that you have just used: memories that only explain them are left out
+    recent_tools: Option<Vec<String>>,
     /// Absolute path of the project, if it is not the client's own
     project_dir: Option<String>,
 }
@@ -48,6 +53,8 @@ struct RecalledMemory {
     description: Option<String>,
     /// Time since the last change, in words
     age: String,
+    /// `sure`, or `perhaps` for one that may be about something else
+    certainty: String,
     /// Relevance from 0 to 1
     score: f64,
     /// Words of the query that it contains
@@ -64,7 +71,7 @@ pub(crate) fn described() -> Tool {
         "Recall",
         Effect::Reads,
         "Recall memories of this project that help with a task or question: decisions, conventions, people, \
-         warnings. Returns nothing if no memory is relevant.",
+         warnings. Memories that are near but may be about something else are marked `perhaps`.",
     )
 }
 
@@ -72,8 +79,10 @@ pub(crate) async fn call(client: McpClient, input: RecallInput) -> Answered<Reca
     let request = api::RecallRequest {
         project_dir: client.project(input.project_dir)?,
         query: input.query,
+        queries: input.queries,
+        manner: api::RecallManner::Asked,
         session_id: client.session_if_named(input.session_id.as_deref())?,
-        recent_tools: None,
+        recent_tools: input.recent_tools,
         limit: input.limit,
     };
     let found = client.daemon.memories.recall(request).await?;
@@ -117,8 +126,12 @@ fn shown(memory: &api::RecalledMemory) -> String {
             names.join(", ")
         ));
     }
+    let doubt = match memory.certainty {
+        api::RecallCertainty::Sure => "",
+        api::RecallCertainty::Perhaps => "Perhaps: ",
+    };
     format!(
-        "{} ({kind}{}), last changed {}\n{}{rest}{around}",
+        "{doubt}{} ({kind}{}), last changed {}\n{}{rest}{around}",
         line(&memory.name),
         memory.scope,
         memory.age,
@@ -133,6 +146,7 @@ fn out(memory: &api::RecalledMemory) -> RecalledMemory {
         kind: memory.kind.map(|kind| kind.to_string()),
         description: memory.description.as_deref().map(line),
         age: memory.age.clone(),
+        certainty: memory.certainty.to_string(),
         score: memory.score,
         why: memory.why.terms.iter().map(|term| line(&term.term)).collect(),
         content: guarded(&memory.content).into_owned(),

@@ -86,7 +86,7 @@ impl MemoryService {
     }
 
     /// Returns the project's sessions that were written to after `since`, at most `enough`, newest first.
-    pub(super) async fn touched_since(
+    pub(crate) async fn touched_since(
         &self,
         key: &str,
         but: Option<SessionId>,

@@ -108,7 +108,7 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
     assert_eq!(shown.index_text(), "- [Crane](crane.md) — yellow\n");
     let question = "what does the deploy robot of the harbour use?";
     assert_eq!(recalled(&memories, question).await, 0);
-    let hook = memories.recall_for_hook(DIR, question, &Default::default()).await.unwrap();
+    let hook = memories.recall_for_hook(DIR, question, &Default::default(), None).await.unwrap();
     assert_eq!(hook.len(), 0);
     let view = json!({ "command": "view", "path": "/memories/robot.md" });
     let call = api::MemoryToolCall { project_dir: DIR.to_owned(), input: view, session_id: None };

@@ -1,63 +1,101 @@
 //! Recall on request, outside prompts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use bethink_api as api;
 use bethink_memdir::age::age;
 use bethink_memdir::prompt::excerpt;
-use bethink_service::{Result, ServiceError, rfc3339};
+use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
-use super::MOST;
 use super::choose::{FoundMemory, MemoryLookup};
 use super::linked::linked;
-use super::view::{key_of, name_of, recent_tools, surfaced};
+use super::view::{OwnMemories, key_of, name_of, recent_tools, surfaced};
+use super::{Key, MOST};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
+/// Maximum number of wordings of one question.
+const MOST_QUERIES: usize = 8;
+/// Maximum size of a question, in bytes. Of a long one, only the beginning and the end are read.
+const MOST_QUERY_BYTES: usize = 1024 * 1024;
+
+/// What a session's prompts show of the memories.
+#[derive(Debug, Default)]
+struct SessionView {
+    shown: HashSet<Key>,
+    recent_tools: Vec<String>,
+    own: Option<OwnMemories>,
+    model: String,
+}
+
+/// Returns the wordings of the question, without empty ones.
+fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
+    let all = std::iter::once(&request.query).chain(&request.queries);
+    let wordings: Vec<String> =
+        all.map(|query| query.trim().to_owned()).filter(|query| !query.is_empty()).collect();
+    if wordings.is_empty() {
+        return Err(ServiceError::invalid("query", "is empty")
+            .hint("say what you want to do, or use words of what you are looking for"));
+    }
+    if wordings.len() > MOST_QUERIES {
+        let detail = format!("has {} wordings; up to {MOST_QUERIES} are allowed", wordings.len());
+        return Err(ServiceError::invalid("queries", detail).hint("send the most different ones"));
+    }
+    if let Some(long) = wordings.iter().find(|query| query.len() > MOST_QUERY_BYTES) {
+        let detail = format!("has {} bytes; up to {MOST_QUERY_BYTES} are allowed", long.len());
+        return Err(ServiceError::invalid("query", detail).hint("send only the question"));
+    }
+    Ok(wordings)
+}
+
 impl MemoryService {
-    /// Returns the memories that are relevant to a question, possibly none. Waits for a model.
+    /// Returns the memories that are relevant to a question. Waits for a model.
+    ///
+    /// # Errors
+    /// `Invalid` if the request has no question, too many, or too much text.
     pub async fn recall(&self, request: api::RecallRequest) -> Result<api::RecallAnswer> {
-        let query = request.query.trim().to_owned();
-        if query.is_empty() {
-            return Err(ServiceError::invalid("query", "is empty")
-                .hint("say what you want to do, or use words of what you are looking for"));
-        }
+        let queries = wordings(&request)?;
         let project = self.project(&request.project_dir).await?;
         let limit = request.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));
-        let mut wanted =
-            MemoryLookup { query, limit: limit.clamp(1, MOST), ..MemoryLookup::default() };
         let session = request.session_id.map(SessionId);
-        let mut own_model = String::new();
+        let mut view = SessionView::default();
         if let Some(id) = session {
-            let handle = self.sessions.handle(id).await?;
-            let loaded = self.sessions.lock(&handle).await?;
-            wanted.exclude = surfaced(&loaded.state.decisions).into_keys().collect();
-            wanted.recent_tools = recent_tools(&loaded);
-            own_model = loaded.state.model.name.clone();
+            view = self.session_view(id).await?;
         }
-        wanted.recent_tools = request.recent_tools.unwrap_or(wanted.recent_tools);
-        self.refresh_library(&project).await?;
-        let searched = project.library.len() as u64;
-        let chosen = self.choose_by_model(&project.library, session, &own_model, &wanted).await;
-        let (found, strategy) = match chosen {
-            Some(found) => (found, api::Strategy::Model),
-            None => (project.library.choose(wanted).await?, api::Strategy::Embedded),
+        let wanted = MemoryLookup {
+            queries,
+            manner: request.manner,
+            recent_tools: request.recent_tools.unwrap_or(view.recent_tools),
+            exclude: view.shown,
+            own: if request.manner == api::RecallManner::Injected { view.own } else { None },
+            limit: limit.clamp(1, MOST),
         };
-        let mut memories = Vec::with_capacity(found.len());
-        for found in found {
-            memories.extend(self.recalled_memory(&project, found).await);
+        self.refresh_library(&project).await?;
+        if request.manner == api::RecallManner::Asked {
+            self.read_vectors(&project).await;
         }
+        let searched = project.library.len() as u64;
+        let library = &project.library;
+        let chosen = self.choose_by_model(library, session, &view.model, &wanted);
+        let chosen = Box::pin(chosen).await;
+        let (found, strategy) = match chosen {
+            Some(found) => (library.with_nearest(found, wanted).await?, api::Strategy::Model),
+            None => (library.choose(wanted).await?, api::Strategy::Embedded),
+        };
+        let memories = self.recalled_memories(&project, found).await;
         Ok(api::RecallAnswer { memories, searched, strategy })
     }
 
     /// Returns memories for another program's prompt: their names, and their texts for the prompt. No model is asked,
-    /// because a person is waiting. `delivered` are the names of memories that were already shown.
+    /// because a person is waiting. `delivered` are the names of memories that were already shown, and `session` is
+    /// what is known of the program's session.
     pub async fn recall_for_hook(
         &self,
         dir: &str,
         query: &str,
         delivered: &BTreeSet<String>,
+        session: Option<SessionId>,
     ) -> Result<Vec<(String, String)>> {
         let query = query.trim().to_owned();
         if query.is_empty() || self.cx.settings().memory.recall == "off" {
@@ -65,8 +103,25 @@ impl MemoryService {
         }
         let project = self.project(dir).await?;
         self.refresh_library(&project).await?;
-        let exclude = delivered.iter().filter_map(|name| key_of(name)).collect();
-        let wanted = MemoryLookup { query, limit: MOST, exclude, ..MemoryLookup::default() };
+        if project.library.len() == 0 {
+            return Ok(Vec::new());
+        }
+        let mut view = SessionView::default();
+        if let Some(id) = session {
+            view = match self.session_view(id).await {
+                // It has been deleted.
+                Err(error) if error.kind == ErrorKind::NotFound => view,
+                known => known?,
+            };
+        }
+        let wanted = MemoryLookup {
+            queries: vec![query],
+            manner: api::RecallManner::Injected,
+            recent_tools: view.recent_tools,
+            exclude: delivered.iter().filter_map(|name| key_of(name)).collect(),
+            own: view.own,
+            limit: MOST,
+        };
         let mut texts = Vec::new();
         for found in project.library.choose(wanted).await? {
             let text = self.reminder(&project, &found).await;
@@ -75,13 +130,37 @@ impl MemoryService {
         Ok(texts)
     }
 
+    async fn session_view(&self, id: SessionId) -> Result<SessionView> {
+        let handle = self.sessions.handle(id).await?;
+        let loaded = self.sessions.lock(&handle).await?;
+        Ok(SessionView {
+            shown: surfaced(&loaded.state.decisions).into_keys().collect(),
+            recent_tools: recent_tools(&loaded),
+            own: Some(OwnMemories::of(&loaded)),
+            model: loaded.state.model.name.clone(),
+        })
+    }
+
+    /// Reads the texts, and leaves out memories whose files no longer exist.
+    async fn recalled_memories(
+        &self,
+        project: &MemoryProject,
+        found: Vec<FoundMemory>,
+    ) -> Vec<api::RecalledMemory> {
+        let mut memories = Vec::with_capacity(found.len());
+        for found in found {
+            memories.extend(self.recalled_memory(project, found).await);
+        }
+        memories
+    }
+
     /// Returns `None` if the file no longer exists, or is held back because of a secret.
     async fn recalled_memory(
         &self,
         project: &MemoryProject,
         found: FoundMemory,
     ) -> Option<api::RecalledMemory> {
-        let FoundMemory { scope, topic, why } = found;
+        let FoundMemory { scope, topic, why, certainty } = found;
         let directory = project.directory(scope);
         let (text, _) = directory.read(&topic.name).await.ok()??;
         if !self.held_back(directory, &text).await.ok()?.is_empty() {
@@ -95,6 +174,7 @@ impl MemoryService {
             kind: topic.header.kind,
             age: age(topic.modified, self.cx.now()),
             modified: rfc3339(topic.modified),
+            certainty,
             score: why.score,
             content: excerpt.content.to_owned(),
             truncated: excerpt.truncated,

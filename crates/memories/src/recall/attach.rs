@@ -14,7 +14,7 @@ use bethink_transcript::{Role, Seq, SessionId};
 
 use super::choose::FoundMemory;
 use super::round::Round;
-use super::view::{WHAT, key_of, name_of, recent_tools, surfaced};
+use super::view::{OwnMemories, WHAT, key_of, name_of, recent_tools, surfaced};
 use super::{MOST, SESSION_BYTES};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -50,10 +50,11 @@ impl MemoryService {
         let shown = surfaced(&loaded.state.decisions);
         let left = MOST.saturating_sub(shown.values().filter(|after| **after >= round.of).count());
         let tools = asked.recent_tools.clone().unwrap_or_else(|| recent_tools(loaded));
+        let own = OwnMemories::of(loaded);
         let new = found.into_iter().filter(|found| {
             let key = found.key();
             !shown.contains_key(&key)
-                && !is_own(loaded, found)
+                && !own.has(&found.topic)
                 && !project.library.is_manual(&key, &tools)
         });
         let new: Vec<FoundMemory> = new.take(left).collect();
@@ -114,7 +115,7 @@ impl MemoryService {
     fn publish_recalled(&self, session: SessionId, recalled: &[RecalledAttachment]) {
         let Some(first) = recalled.first() else { return };
         let memories = recalled.iter().map(|recalled| {
-            let FoundMemory { scope, topic, why } = &recalled.found;
+            let FoundMemory { scope, topic, why, .. } = &recalled.found;
             let (name, why) = (topic.name.to_string(), why.clone());
             RecalledTopic { name, scope: *scope, why }
         });
@@ -158,12 +159,4 @@ impl Contributor for RecallContributor {
 fn bytes(decisions: &Decisions) -> usize {
     let shown = decisions.attachments().iter().filter(|a| a.what == WHAT && decisions.shows(a));
     shown.filter(|a| key_of(&a.name).is_some()).map(|a| a.text.len()).sum()
-}
-
-/// Whether the memory was extracted from this session after its last compaction, so that prompts still show its source.
-fn is_own(loaded: &LoadedSession, found: &FoundMemory) -> bool {
-    let source = found.topic.header.source.as_ref();
-    let since = loaded.last_compaction.as_ref().filter(|c| c.undone_at.is_none());
-    source.is_some_and(|source| source.session == loaded.session.id.to_string())
-        && since.is_none_or(|compaction| found.topic.modified >= compaction.created_at)
 }

@@ -9,13 +9,14 @@ use bethink_memdir::Scope;
 use bethink_memdir::age::age;
 use bethink_models::{Errand, Purpose};
 use bethink_recall::topics::manifest::{INSTRUCTION, MOST_ROWS, question};
-use bethink_recall::topics::select::{is_manual, ranked, select, why};
+use bethink_recall::topics::select::{is_manual, merged, nearest, ranked, select, why};
 use bethink_recall::topics::{CatalogQuery, Manifest, ManifestRow, TopicId, Why, read_pick};
 use bethink_service::{ModelStep, Result, blocking};
 use bethink_transcript::{SessionId, UnixMicros};
 
 use super::Key;
 use super::library::{LibraryState, LibraryTopic};
+use super::view::OwnMemories;
 use crate::directory::MemoryTopic;
 use crate::project::MemoryProject;
 use crate::recall::library::Library;
@@ -30,6 +31,7 @@ pub(super) struct FoundMemory {
     pub(super) scope: Scope,
     pub(super) topic: Arc<MemoryTopic>,
     pub(super) why: api::RecallWhy,
+    pub(super) certainty: api::RecallCertainty,
 }
 
 impl FoundMemory {
@@ -40,16 +42,25 @@ impl FoundMemory {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemoryLookup {
-    pub(super) query: String,
+    /// Wordings of one question.
+    pub(super) queries: Vec<String>,
+    pub(super) manner: api::RecallManner,
     pub(super) recent_tools: Vec<String>,
     /// Topics that were already shown.
     pub(super) exclude: HashSet<Key>,
+    /// Memories that the session itself taught are left out.
+    pub(super) own: Option<OwnMemories>,
     pub(super) limit: usize,
 }
 
 impl MemoryLookup {
-    fn ask<'a>(&'a self, exclude: &'a [TopicId], limit: usize) -> CatalogQuery<'a> {
-        CatalogQuery { question: &self.query, recent_tools: &self.recent_tools, exclude, limit }
+    fn ask<'a>(
+        &'a self,
+        question: &'a str,
+        exclude: &'a [TopicId],
+        limit: usize,
+    ) -> CatalogQuery<'a> {
+        CatalogQuery { question, recent_tools: &self.recent_tools, exclude, limit }
     }
 }
 
@@ -58,7 +69,36 @@ impl Library {
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
         // This takes milliseconds in a large directory, so it does not run on the request threads.
-        blocking(move || Ok(library.held().choose(&wanted))).await
+        blocking(move || Ok(library.choose_now(&wanted))).await
+    }
+
+    /// As [`Self::choose`], blocking.
+    pub(super) fn choose_now(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
+        let similar: Vec<_> = match wanted.manner {
+            api::RecallManner::Injected => Vec::new(),
+            api::RecallManner::Asked => {
+                let queries = wanted.queries.iter();
+                queries.map(|query| self.meanings.similar_to(query, self)).collect()
+            }
+        };
+        self.held().choose(wanted, &similar)
+    }
+
+    /// Adds to a model's choice what is nearest besides, for somebody who asked.
+    pub(super) async fn with_nearest(
+        self: &Arc<Self>,
+        mut chosen: Vec<FoundMemory>,
+        mut wanted: MemoryLookup,
+    ) -> Result<Vec<FoundMemory>> {
+        if wanted.manner == api::RecallManner::Injected {
+            return Ok(chosen);
+        }
+        wanted.exclude.extend(chosen.iter().map(FoundMemory::key));
+        wanted.limit -= chosen.len().min(wanted.limit);
+        let mut near = self.choose(wanted).await?;
+        near.iter_mut().for_each(|found| found.certainty = api::RecallCertainty::Perhaps);
+        chosen.append(&mut near);
+        Ok(chosen)
     }
 
     /// Returns the list that a model sees, and the topic of each row.
@@ -82,24 +122,45 @@ impl Library {
 }
 
 impl LibraryState {
-    fn choose(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
-        let exclude = self.ids_of(&wanted.exclude);
-        let picks = select(&self.catalog, &wanted.ask(&exclude, wanted.limit));
+    /// `similar` is how similar topics are to each wording; meaning never decides what is injected.
+    fn choose(&self, wanted: &MemoryLookup, similar: &[Vec<(TopicId, f32)>]) -> Vec<FoundMemory> {
+        let exclude = self.left_out(wanted);
+        let of_wordings = wanted.queries.iter().enumerate().map(|(at, question)| {
+            let ask = wanted.ask(question, &exclude, wanted.limit);
+            match wanted.manner {
+                api::RecallManner::Injected => select(&self.catalog, &ask),
+                api::RecallManner::Asked => {
+                    nearest(&self.catalog, &ask, similar.get(at).map_or(&[], Vec::as_slice))
+                }
+            }
+        });
+        let picks = merged(of_wordings.collect(), wanted.limit);
         let found = picks.into_iter().filter_map(|pick| {
             let entry = self.topics.get(&pick.id)?;
-            Some(found(entry, explained(api::Strategy::Embedded, &pick.why, None)))
+            Some(FoundMemory {
+                scope: entry.scope,
+                topic: Arc::clone(&entry.topic),
+                why: explained(api::Strategy::Embedded, &pick.why, None),
+                certainty: pick.certainty,
+            })
         });
         found.collect()
     }
 
-    fn ids_of(&self, keys: &HashSet<Key>) -> Vec<TopicId> {
-        keys.iter().filter_map(|key| self.id(key)).collect()
+    fn left_out(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
+        let mut ids: Vec<TopicId> = wanted.exclude.iter().filter_map(|key| self.id(key)).collect();
+        if let Some(own) = &wanted.own {
+            let taught = self.topics.iter().filter(|(_, entry)| own.has(&entry.topic));
+            ids.extend(taught.map(|(id, _)| *id));
+        }
+        ids
     }
 
     /// Returns topics for a model to choose from: results of the keyword search, best first, then the newest others.
     fn candidates(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
-        let exclude = self.ids_of(&wanted.exclude);
-        let mut ids = ranked(&self.catalog, &wanted.ask(&exclude, MOST_ROWS));
+        let exclude = self.left_out(wanted);
+        let question = wanted.queries.join("\n");
+        let mut ids = ranked(&self.catalog, &wanted.ask(&question, &exclude, MOST_ROWS));
         if ids.len() < MOST_ROWS {
             let known: HashSet<TopicId> = ids.iter().chain(&exclude).copied().collect();
             let mut others: Vec<_> =
@@ -112,13 +173,9 @@ impl LibraryState {
     }
 }
 
-fn found(entry: &LibraryTopic, why: api::RecallWhy) -> FoundMemory {
-    FoundMemory { scope: entry.scope, topic: Arc::clone(&entry.topic), why }
-}
-
 impl MemoryService {
     /// Updates the catalog to match the directories. Only reads files that changed.
-    pub(super) async fn refresh_library(&self, project: &MemoryProject) -> Result<()> {
+    pub(super) async fn refresh_library(&self, project: &Arc<MemoryProject>) -> Result<()> {
         let _one = project.library.following.lock().await;
         let private = self.snapshot(project.directory(Scope::Private)).await?;
         let shown = [private, self.snapshot(project.directory(Scope::Team)).await?];
@@ -131,7 +188,9 @@ impl MemoryService {
             library.follow(&directories, &shown);
             Ok(())
         })
-        .await
+        .await?;
+        self.follow_meaning(project);
+        Ok(())
     }
 
     /// Lets a model choose. Returns `None` if no model was asked or its answer was unusable.
@@ -151,7 +210,8 @@ impl MemoryService {
         if ids.is_empty() {
             return None;
         }
-        let asked = question(&manifest, &wanted.query, &wanted.recent_tools);
+        let said = wanted.queries.join("\n");
+        let asked = question(&manifest, &said, &wanted.recent_tools);
         let request = standalone_request(model, INSTRUCTION, &asked, CHOICE_TOKENS)?;
         let purpose = Purpose::Recall;
         let errand =
@@ -170,8 +230,14 @@ impl MemoryService {
         let held = library.held();
         let found = picks.into_iter().zip(1..).filter_map(|(row, place)| {
             let id = *ids.get(row)?;
-            let why = why(&held.catalog, &wanted.query, id).unwrap_or_default();
-            Some(found(held.topics.get(&id)?, explained(api::Strategy::Model, &why, Some(place))))
+            let entry = held.topics.get(&id)?;
+            let why = why(&held.catalog, &said, id).unwrap_or_default();
+            Some(FoundMemory {
+                scope: entry.scope,
+                topic: Arc::clone(&entry.topic),
+                why: explained(api::Strategy::Model, &why, Some(place)),
+                certainty: api::RecallCertainty::Sure,
+            })
         });
         Some(found.take(wanted.limit).collect())
     }

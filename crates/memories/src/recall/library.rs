@@ -7,6 +7,7 @@ use bethink_memdir::{Hash, Scope, header};
 use bethink_recall::topics::{Card, Catalog, TopicId};
 
 use super::Key;
+use super::meaning::Meanings;
 use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 
 /// Number of topics that are read in one batch. Questions are answered between batches.
@@ -17,6 +18,7 @@ const BATCH: usize = 256;
 pub(crate) struct Library {
     /// Locked while the library is updated.
     pub(super) following: tokio::sync::Mutex<()>,
+    pub(super) meanings: Meanings,
     held: RwLock<LibraryState>,
 }
 
@@ -45,6 +47,12 @@ impl Library {
 
     fn held_mut(&self) -> RwLockWriteGuard<'_, LibraryState> {
         self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the hash of each topic's text.
+    pub(super) fn hashes(&self) -> HashMap<Key, Hash> {
+        let held = self.held();
+        held.ids.iter().map(|(key, (_, hash))| (key.clone(), *hash)).collect()
     }
 
     /// Whether the library is up to date with these snapshots, private and team.

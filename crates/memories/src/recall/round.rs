@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bethink_api::RecallManner;
 use bethink_facts::{Facts, SaidKind};
 use bethink_service::locked;
 use bethink_sessions::{LoadedSession, RecallQuery, SessionFeature, SessionHandle};
@@ -12,7 +13,7 @@ use tokio::sync::watch;
 
 use super::Key;
 use super::choose::{FoundMemory, MemoryLookup};
-use super::view::{recent_tools, surfaced};
+use super::view::{OwnMemories, recent_tools, surfaced};
 use crate::service::MemoryService;
 
 /// How long a prompt waits for the keyword search, which takes milliseconds unless topics must be read first.
@@ -125,7 +126,14 @@ impl MemoryService {
         let (memories, round) = (self.clone(), Arc::clone(round));
         let (dir, own) = (loaded.session.project_dir.clone(), loaded.state.model.name.clone());
         let (session, query) = (loaded.session.id, round.query.clone());
-        let wanted = MemoryLookup { query, recent_tools, exclude, limit: SPARE };
+        let wanted = MemoryLookup {
+            queries: vec![query],
+            manner: RecallManner::Injected,
+            recent_tools,
+            exclude,
+            own: Some(OwnMemories::of(loaded)),
+            limit: SPARE,
+        };
         self.cx.spawn(async move {
             let stop = memories.cx.stopping().clone();
             tokio::select! {
@@ -184,7 +192,7 @@ fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> NewestWords {
 }
 
 /// Returns the user's own words in a message, without text that programs added.
-fn words_of(message: &Message) -> Option<String> {
+pub(super) fn words_of(message: &Message) -> Option<String> {
     let has_text = message.blocks.iter().any(|block| matches!(block.kind, BlockKind::Text));
     if message.role != Role::User || !has_text {
         return None;

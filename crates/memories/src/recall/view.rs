@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use bethink_context::Decisions;
 use bethink_memdir::Name;
 use bethink_sessions::LoadedSession;
-use bethink_transcript::{BlockKind, Seq};
+use bethink_transcript::{BlockKind, Seq, UnixMicros};
 
 use super::Key;
+use crate::directory::MemoryTopic;
 
 /// The kind of attachment. Index changes have the same kind, but names without a scope.
 pub(super) const WHAT: &str = "memory";
@@ -30,6 +31,30 @@ pub(super) fn recent_tools(loaded: &LoadedSession) -> Vec<String> {
         _ => None,
     });
     names.filter(|name| seen.insert(name.clone())).take(RECENT_TOOLS).collect()
+}
+
+/// The memories that were extracted from a session after its last compaction, so that its prompts still show the source.
+#[derive(Clone, Debug)]
+pub(super) struct OwnMemories {
+    session: String,
+    /// When the last compaction was made, if it was not undone.
+    since: Option<UnixMicros>,
+}
+
+impl OwnMemories {
+    pub(super) fn of(loaded: &LoadedSession) -> Self {
+        let last = loaded.last_compaction.as_ref().filter(|c| c.undone_at.is_none());
+        Self {
+            session: loaded.session.id.to_string(),
+            since: last.map(|compaction| compaction.created_at),
+        }
+    }
+
+    pub(super) fn has(&self, topic: &MemoryTopic) -> bool {
+        let source = topic.header.source.as_ref();
+        source.is_some_and(|source| source.session == self.session)
+            && self.since.is_none_or(|since| topic.modified >= since)
+    }
 }
 
 pub(super) fn name_of((scope, name): &Key) -> String {

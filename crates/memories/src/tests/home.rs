@@ -11,7 +11,9 @@ use bethink_service_testing::context_with;
 use bethink_sessions::{Contributor, SessionService};
 
 use crate::service::MemoryService;
-use crate::{DreamJob, ExtractJob, IndexContributor, InstructionContributor, RecallContributor};
+use crate::{
+    DreamJob, ExtractJob, IndexContributor, InstructionContributor, RecallContributor, VectorsJob,
+};
 
 /// Connected as the daemon connects it, its jobs at work. `memories.cx.stop()` ends it.
 #[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
@@ -30,7 +32,11 @@ pub(crate) async fn start(settings: Settings, model: Option<Arc<dyn Model>>) -> 
     sessions.connect(contributors, vec![Box::new(move |event| listener.observe(event))]);
     let runner = JobRunner::new(
         cx.clone(),
-        vec![Arc::new(ExtractJob(memories.clone())), Arc::new(DreamJob(memories.clone()))],
+        vec![
+            Arc::new(ExtractJob(memories.clone())),
+            Arc::new(DreamJob(memories.clone())),
+            Arc::new(VectorsJob(memories.clone())),
+        ],
     );
     cx.spawn(runner.work());
     memories

@@ -5,7 +5,8 @@ use bethink_api::TopicField;
 use super::catalog::Catalog;
 use super::kin::{MISSPELT, kin, neighbours};
 use super::weights::{
-    COMMON, FULL_WORDS, HABITUAL, HEAD_BYTES, IMAGINED_TOPICS, MOST_WORDS, TAIL_BYTES, UNKNOWN,
+    BESIDE_EXACT, COMMON, FULL_WORDS, HABITUAL, HEAD_BYTES, IMAGINED_TOPICS, MOST_WORDS, PART,
+    TAIL_BYTES, UNKNOWN,
 };
 use super::words::general_information;
 use crate::stem::stem;
@@ -26,14 +27,34 @@ pub(crate) struct QuestionWord {
     pub(crate) share: f32,
 }
 
+/// Which words of a question count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Words that people use about any subject count little or nothing: the question may be about no topic.
+    Doubtful,
+    /// Each word counts as it is rare in the directory: the question is about some topic.
+    Trusting,
+}
+
 /// Returns a question's informative words, the most informative first.
-pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
+pub(crate) fn words(catalog: &Catalog, question: &str, reading: Reading) -> Vec<QuestionWord> {
     let mut words: Vec<QuestionWord> = Vec::new();
     for text in ends(question) {
+        // The parts of a compound name, which are followed by the whole.
+        let mut parts: Vec<usize> = Vec::new();
         for_each_shaped_term(text, |term, shape, range| {
+            if shape != TermShape::Part {
+                let is_new_name = shape == TermShape::Joined && catalog.find(term).is_none();
+                for part in parts.drain(..).filter(|_| is_new_name) {
+                    words[part].information *= PART;
+                }
+            }
             if !words.iter().any(|word| word.asked == term)
-                && let Some(word) = word(catalog, term, &text[range], shape)
+                && let Some(word) = word(catalog, term, &text[range], shape, reading)
             {
+                if shape == TermShape::Part {
+                    parts.push(words.len());
+                }
                 words.push(word);
             }
         });
@@ -41,7 +62,7 @@ pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
     for joined in ends(question).into_iter().flat_map(joined) {
         let term = stem(&joined);
         if !words.iter().any(|word| word.asked == term) && catalog.find(&term).is_some() {
-            words.extend(word(catalog, &term, &joined, TermShape::Joined));
+            words.extend(word(catalog, &term, &joined, TermShape::Joined, reading));
         }
     }
     words.sort_by(|a, b| b.information.total_cmp(&a.information));
@@ -79,18 +100,29 @@ fn ends(question: &str) -> Vec<&str> {
     vec![&question[..head], &question[tail..]]
 }
 
-fn word(catalog: &Catalog, term: &str, written: &str, shape: TermShape) -> Option<QuestionWord> {
+fn word(
+    catalog: &Catalog,
+    term: &str,
+    written: &str,
+    shape: TermShape,
+    reading: Reading,
+) -> Option<QuestionWord> {
     let exact = catalog.find(term);
     if exact.is_none() && shape == TermShape::Joined {
         // Its parts are already words of the question.
         return None;
     }
-    let general = general_information(term);
+    let (general, beside) = match reading {
+        Reading::Doubtful => (general_information(term), 1.0),
+        Reading::Trusting => (1.0, BESIDE_EXACT),
+    };
+    let beside = if exact.is_some() { beside } else { 1.0 };
     if general == 0.0 {
         return None;
     }
     let mut terms: Vec<(u32, f32)> = exact.map(|number| (number, 1.0)).into_iter().collect();
-    let others = kin(term).iter().filter_map(|(other, worth)| Some((catalog.find(other)?, *worth)));
+    let others =
+        kin(term).iter().filter_map(|(other, worth)| Some((catalog.find(other)?, beside * worth)));
     terms.extend(others);
     if terms.is_empty() && general > COMMON {
         terms.extend(neighbours(catalog, term).into_iter().map(|number| (number, MISSPELT)));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bethink_api::TopicField;
+use bethink_memdir::MemoryKind;
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
@@ -59,8 +60,8 @@ pub(crate) struct TopicTerms {
 pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
     let mut terms = TopicTerms::default();
     for (text, field) in [
-        (card.name, TopicField::Name),
-        (card.title, TopicField::Name),
+        (without_kind(card.name), TopicField::Name),
+        (without_kind(card.title), TopicField::Name),
         (card.description, TopicField::Description),
     ] {
         for_each_shaped_term(beginning(text), |term, _, _| terms.mark(term, bit(field), 1, 0));
@@ -80,6 +81,13 @@ pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
         start += line.len();
     }
     terms
+}
+
+/// Removes a type prefix, which people use for sorting: `feedback_tests`.
+pub(super) fn without_kind(name: &str) -> &str {
+    let kinds = MemoryKind::ALL.map(MemoryKind::as_str);
+    let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));
+    rest.and_then(|rest| rest.strip_prefix(['_', '-'])).unwrap_or(name)
 }
 
 fn beginning(text: &str) -> &str {

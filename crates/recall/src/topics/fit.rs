@@ -6,7 +6,8 @@ use super::ask::{QuestionWord, rarity};
 use super::catalog::{Catalog, TopicPosting};
 use super::weights::{
     BODY, COVERED, DESCRIPTION, EVIDENCE, EVIDENT, FITS, FULL_EVIDENCE, HALF_MENTIONS, HEADING,
-    IDENTIFIER, JOINT, LENGTH_SHARE, NAME, NAMED, PLAIN_LENGTH, TOGETHER,
+    IDENTIFIER, JOINT, LENGTH_SHARE, NAME, NAMED, NEAR_COVERED, NEAR_HEADER, NEAR_TOGETHER,
+    PLAIN_LENGTH, TOGETHER,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,6 +18,8 @@ pub(crate) struct TopicFit {
     pub(crate) together: f32,
     /// As `together`, without the most informative word of that passage.
     pub(crate) joint: f32,
+    /// Share of the question's information in the topic's name and description.
+    pub(crate) header: f32,
     /// Share of the topic's name that occurs in the question.
     pub(crate) named: f32,
     /// Amount of information that the topic covers.
@@ -33,6 +36,11 @@ impl TopicFit {
             + NAMED * self.named
             + EVIDENT * evident;
         score.min(1.0)
+    }
+
+    /// Returns how near the topic is to a question that must be answered. It only orders topics.
+    pub(crate) fn nearness(&self) -> f32 {
+        NEAR_COVERED * self.covered + NEAR_TOGETHER * self.together + NEAR_HEADER * self.header
     }
 
     pub(crate) fn is_enough(&self) -> bool {
@@ -76,6 +84,7 @@ pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> TopicF
             }
         }
     }
+    fit.header = passages[0];
     fit.together = passages.into_iter().fold(0.0, f32::max);
     fit.joint = passages.iter().zip(tops).map(|(p, t)| p - t).fold(0.0, f32::max);
     let named = topic.names.iter().map(|name| named(catalog, name, matches));

@@ -1,13 +1,16 @@
 //! Picks the topics that a question is about, or none.
 
-use bethink_api::TopicField;
+use std::cmp::Ordering;
+use std::collections::HashMap;
 
-use super::ask::{QuestionWord, words};
+use bethink_api::{RecallCertainty, TopicField};
+
+use super::ask::{QuestionWord, Reading, words};
 use super::card::FIELDS;
 use super::catalog::{Catalog, TopicId, TopicPosting};
 use super::fit::{Match, TopicFit, aboutness, fit};
 use super::tools::is_manual_of;
-use super::weights::{BESIDE_BEST, CLOSE_LOOK};
+use super::weights::{ALIKE, BESIDE_BEST, CLOSE_LOOK, NEAR_MEANING, WIDE_LOOK};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CatalogQuery<'a> {
@@ -22,6 +25,7 @@ pub struct CatalogQuery<'a> {
 pub struct Pick {
     pub id: TopicId,
     pub why: Why,
+    pub certainty: RecallCertainty,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,25 +38,125 @@ pub struct Why {
 
 /// Returns the topics that a question is about, best first; none if nothing fits.
 pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
-    let words = words(catalog, ask.question);
-    let mut fits: Vec<(u32, TopicFit)> = candidates(catalog, &words)
+    let words = words(catalog, ask.question, Reading::Doubtful);
+    let mut fits: Vec<(u32, f32)> = candidates(catalog, &words, could_fit)
         .into_iter()
         .filter(|slot| is_wanted(catalog, *slot, ask))
         .take(CLOSE_LOOK)
         .map(|slot| (slot, fit(catalog, slot, &matches(catalog, &words, slot))))
         .filter(|(_, fit)| fit.is_enough())
+        .map(|(slot, fit)| (slot, fit.score()))
         .collect();
-    fits.sort_by(|(a, fit_a), (b, fit_b)| fit_b.score().total_cmp(&fit_a.score()).then(a.cmp(b)));
-    let best = fits.first().map_or(0.0, |(_, fit)| fit.score());
-    fits.retain(|(_, fit)| fit.score() >= BESIDE_BEST * best);
+    fits.sort_by(best_first);
+    let best = fits.first().map_or(0.0, |(_, score)| *score);
+    fits.retain(|(_, score)| *score >= BESIDE_BEST * best);
     fits.truncate(ask.limit);
-    fits.into_iter().map(|(slot, fit)| pick(catalog, &words, slot, &fit)).collect()
+    let sure = RecallCertainty::Sure;
+    fits.into_iter().map(|(slot, score)| pick(catalog, &words, slot, score, sure)).collect()
+}
+
+/// Returns the topics that are nearest to a question that somebody asked, best first, those that [`select`] would pick
+/// before all others. `alike` is how similar topics are in meaning, where that is known; it only changes the order, and
+/// finds topics with other words. Empty only if no topic shares a word with the question or is similar.
+pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32)]) -> Vec<Pick> {
+    let words = words(catalog, ask.question, Reading::Trusting);
+    let alike = Alike::new(catalog, alike);
+    let by_words = candidates(catalog, &words, |_, _| true).into_iter();
+    let mut slots: Vec<u32> =
+        by_words.filter(|slot| is_wanted(catalog, *slot, ask)).take(CLOSE_LOOK).collect();
+    let others =
+        alike.most().filter(|slot| !slots.contains(slot) && is_wanted(catalog, *slot, ask));
+    let others: Vec<u32> = others.take(CLOSE_LOOK).collect();
+    slots.extend(others);
+    let mut near: Vec<(u32, f32)> = slots
+        .into_iter()
+        .map(|slot| {
+            let by_words = fit(catalog, slot, &matches(catalog, &words, slot)).nearness();
+            (slot, alike.joined(by_words, slot))
+        })
+        .collect();
+    near.sort_by(best_first);
+    near.truncate(ask.limit);
+    let doubtful = self::words(catalog, ask.question, Reading::Doubtful);
+    let picks = near.into_iter().map(|(slot, score)| {
+        let is_sure = fit(catalog, slot, &matches(catalog, &doubtful, slot)).is_enough();
+        let certainty = if is_sure { RecallCertainty::Sure } else { RecallCertainty::Perhaps };
+        pick(catalog, &words, slot, score, certainty)
+    });
+    in_order(picks.collect())
+}
+
+/// How similar topics are to a question in meaning.
+#[derive(Debug, Default)]
+struct Alike {
+    /// By slot, above the mean of all topics, or [`ALIKE`]. Empty if nothing is known.
+    above: HashMap<u32, f32>,
+    /// The slots of those that are similar enough without a common word, the most similar first.
+    most: Vec<u32>,
+}
+
+impl Alike {
+    fn new(catalog: &Catalog, alike: &[(TopicId, f32)]) -> Self {
+        let mean = alike.iter().map(|(_, alike)| alike).sum::<f32>() / alike.len().max(1) as f32;
+        // A directory with one topic has no mean to compare with.
+        let base = mean.min(ALIKE);
+        let known = alike.iter().filter_map(|(id, alike)| Some((catalog.slot(*id)?, *alike)));
+        let mut known: Vec<(u32, f32)> = known.filter(|(_, alike)| *alike >= ALIKE).collect();
+        known.sort_by(best_first);
+        Self {
+            most: known.iter().map(|(slot, _)| *slot).collect(),
+            above: known.into_iter().map(|(slot, alike)| (slot, alike - base)).collect(),
+        }
+    }
+
+    fn most(&self) -> impl Iterator<Item = u32> {
+        self.most.iter().copied()
+    }
+
+    /// Returns the score with the meaning, still from 0 to 1.
+    fn joined(&self, by_words: f32, slot: u32) -> f32 {
+        if self.above.is_empty() {
+            return by_words;
+        }
+        let above = self.above.get(&slot).copied().unwrap_or_default();
+        ((by_words + NEAR_MEANING * above) / NEAR_MEANING).min(1.0)
+    }
+}
+
+/// Returns the best picks of several wordings of one question, each topic once.
+pub fn merged(of_wordings: Vec<Vec<Pick>>, limit: usize) -> Vec<Pick> {
+    let mut picks: Vec<Pick> = Vec::new();
+    for pick in of_wordings.into_iter().flatten() {
+        match picks.iter_mut().find(|known| known.id == pick.id) {
+            Some(known) if known.why.score >= pick.why.score => {
+                known.certainty = known.certainty.min(pick.certainty);
+            }
+            Some(known) => {
+                let certainty = known.certainty.min(pick.certainty);
+                *known = Pick { certainty, ..pick };
+            }
+            None => picks.push(pick),
+        }
+    }
+    picks.sort_by(|a, b| b.why.score.total_cmp(&a.why.score));
+    picks.truncate(limit);
+    in_order(picks)
+}
+
+fn best_first(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+}
+
+/// Puts the sure ones first, and keeps the order otherwise.
+fn in_order(mut picks: Vec<Pick>) -> Vec<Pick> {
+    picks.sort_by_key(|pick| pick.certainty);
+    picks
 }
 
 /// Returns all topics with any match, best first, without a threshold, for a model to choose from.
 pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
-    let words = words(catalog, ask.question);
-    let slots = candidates(catalog, &words).into_iter();
+    let words = words(catalog, ask.question, Reading::Doubtful);
+    let slots = candidates(catalog, &words, could_fit).into_iter();
     let wanted = slots.filter(|slot| is_wanted(catalog, *slot, ask)).take(ask.limit);
     wanted.map(|slot| catalog.topics[slot as usize].id).collect()
 }
@@ -60,9 +164,9 @@ pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
 /// Explains which words of a question a topic matches, whether or not it would be picked.
 pub fn why(catalog: &Catalog, question: &str, id: TopicId) -> Option<Why> {
     let slot = catalog.slot(id)?;
-    let words = words(catalog, question);
+    let words = words(catalog, question, Reading::Doubtful);
     let fit = fit(catalog, slot, &matches(catalog, &words, slot));
-    Some(pick(catalog, &words, slot, &fit).why)
+    Some(explained(catalog, &words, slot, fit.score()))
 }
 
 /// Whether a topic only explains how to use one of these tools.
@@ -78,11 +182,15 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
         && !ask.recent_tools.iter().any(|tool| is_manual_of(topic.manual.as_deref(), tool))
 }
 
-/// Returns topics by how much of the question they cover, the most first.
+/// Returns topics by how much of the question they cover, the most first, at most [`WIDE_LOOK`].
 ///
 /// The most informative words are looked up first. When the remaining words could not make a new topic fit, no more
 /// topics are added: the long lists of common words only add to the scores of those already found.
-fn candidates(catalog: &Catalog, words: &[QuestionWord]) -> Vec<u32> {
+fn candidates(
+    catalog: &Catalog,
+    words: &[QuestionWord],
+    could_fit: impl Fn(f32, f32) -> bool,
+) -> Vec<u32> {
     let mut covered = vec![0.0_f32; catalog.topics.len()];
     let mut found: Vec<u32> = Vec::new();
     let mut share_left = 1.0_f32;
@@ -103,7 +211,12 @@ fn candidates(catalog: &Catalog, words: &[QuestionWord]) -> Vec<u32> {
         evidence_left -= word.information;
     }
     let covered = |slot: &u32| covered[*slot as usize];
-    found.sort_unstable_by(|a, b| covered(b).total_cmp(&covered(a)).then(a.cmp(b)));
+    let by_cover = |a: &u32, b: &u32| covered(b).total_cmp(&covered(a)).then(a.cmp(b));
+    if found.len() > WIDE_LOOK {
+        found.select_nth_unstable_by(WIDE_LOOK, by_cover);
+        found.truncate(WIDE_LOOK);
+    }
+    found.sort_unstable_by(by_cover);
     found
 }
 
@@ -113,6 +226,7 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
         covered: share_left,
         together: share_left,
         joint: share_left,
+        header: share_left,
         named: 1.0,
         evidence: evidence_left,
     };
@@ -161,13 +275,23 @@ fn matches<'a>(catalog: &'a Catalog, words: &'a [QuestionWord], slot: u32) -> Ve
     found.collect()
 }
 
-fn pick(catalog: &Catalog, words: &[QuestionWord], slot: u32, fit: &TopicFit) -> Pick {
+fn pick(
+    catalog: &Catalog,
+    words: &[QuestionWord],
+    slot: u32,
+    score: f32,
+    certainty: RecallCertainty,
+) -> Pick {
+    let why = explained(catalog, words, slot, score);
+    Pick { id: catalog.topics[slot as usize].id, why, certainty }
+}
+
+fn explained(catalog: &Catalog, words: &[QuestionWord], slot: u32, score: f32) -> Why {
     let terms = matches(catalog, words, slot).into_iter().map(|found| {
         let fields = FIELDS.into_iter().filter(|field| found.posting.mark.is_in(*field));
         (found.word.written.clone(), fields.collect())
     });
-    let why = Why { terms: terms.collect(), score: fit.score() };
-    Pick { id: catalog.topics[slot as usize].id, why }
+    Why { terms: terms.collect(), score }
 }
 
 #[cfg(test)]
@@ -211,7 +335,6 @@ mod tests {
         check("wtaer surface", &[1]);
         check("how many quads has the water", &[1]);
         check("db access", &[4]);
-        check("data base", &[4]);
     }
 
     #[test]
@@ -230,6 +353,92 @@ mod tests {
         ] {
             check(question, &[]);
         }
+    }
+
+    fn near(question: &str) -> Vec<(u32, RecallCertainty)> {
+        let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
+        nearest(&catalog(), &ask, &[]).iter().map(|pick| (pick.id.0, pick.certainty)).collect()
+    }
+
+    #[test]
+    fn who_asks_gets_what_is_near() {
+        use RecallCertainty::{Perhaps, Sure};
+        assert_eq!(near("how far does the fog reach"), [(0, Sure)]);
+        assert_eq!(near("is the surface slow to update"), [(1, Perhaps), (3, Perhaps)]);
+        assert_eq!(near("data base"), [(4, Perhaps)]);
+        assert_eq!(near("multiplayer over websockets"), []);
+        assert_eq!(near(""), []);
+        let found = near("flags of grep, and the default distance");
+        assert_eq!(found[0], (2, Sure), "the sure ones are first: {found:?}");
+        assert_eq!(found.last().unwrap().1, Perhaps, "{found:?}");
+    }
+
+    #[test]
+    fn a_similar_meaning_finds_topics_with_other_words() {
+        let ask =
+            CatalogQuery { question: "bad view in the mist", limit: 2, ..CatalogQuery::default() };
+        let ids = |alike: &[(TopicId, f32)]| -> Vec<(u32, RecallCertainty)> {
+            let picks = nearest(&catalog(), &ask, alike);
+            picks.iter().map(|pick| (pick.id.0, pick.certainty)).collect()
+        };
+        assert_eq!(ids(&[]), []);
+        let alike = [(TopicId(0), 0.5), (TopicId(1), 0.3), (TopicId(3), 0.1), (TopicId(99), 0.9)];
+        assert_eq!(ids(&alike)[0], (0, RecallCertainty::Perhaps), "meaning alone is never sure");
+        assert_eq!(ids(&[(TopicId(0), 0.1), (TopicId(1), 0.05)]), [], "nothing is near");
+        // The own words still win over another topic's meaning.
+        let own = CatalogQuery { question: "default fog distance", ..ask };
+        let picks = nearest(&catalog(), &own, &[(TopicId(1), 0.5), (TopicId(0), 0.3)]);
+        assert_eq!((picks[0].id.0, picks[0].certainty), (0, RecallCertainty::Sure));
+    }
+
+    #[test]
+    fn of_several_wordings_each_topic_comes_once() {
+        let catalog = catalog();
+        let ask = |question| CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
+        let of = |questions: &[&'static str], limit| -> Vec<u32> {
+            let of_wordings =
+                questions.iter().map(|question| nearest(&catalog, &ask(question), &[]));
+            merged(of_wordings.collect(), limit).iter().map(|pick| pick.id.0).collect()
+        };
+        assert_eq!(of(&["fog distance", "how far one sees"], 5), [0]);
+        assert_eq!(of(&["nothing of that", "flat surface of the water"], 5), [1]);
+        assert_eq!(of(&["flat surface of the water", "fog distance"], 1).len(), 1);
+    }
+
+    /// `fogLights` is not the fog, and a type in a file's name says nothing about its subject.
+    #[test]
+    fn parts_of_other_names_and_types_do_not_count_in_full() {
+        check("where is fogLights used", &[]);
+        check("where is the fog used", &[0]);
+        let mut catalog = catalog();
+        let card = Card { name: "feedback_docs_audit", ..Card::default() };
+        catalog.put(TopicId(9), &card, "Read the pages before a release.");
+        catalog.settle();
+        let ask = CatalogQuery { question: "the feedback", limit: 5, ..CatalogQuery::default() };
+        assert_eq!(select(&catalog, &ask), []);
+    }
+
+    /// Each word counts for who asks, also in a large directory with many topics about some of them.
+    #[test]
+    fn the_topic_with_all_words_is_first_among_thousands() {
+        let mut catalog = Catalog::default();
+        for id in 0..3_000_u32 {
+            let description = match id {
+                1_234 => "update the task with its paths and files".to_owned(),
+                _ => format!("update a task, case {id}"),
+            };
+            let body = "paths of files, of the task, and paths again";
+            let name = format!("task-{id}");
+            catalog.put(
+                TopicId(id),
+                &Card { name: &name, title: "", description: &description },
+                body,
+            );
+        }
+        catalog.settle();
+        let question = "files paths update task";
+        let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
+        assert_eq!(nearest(&catalog, &ask, &[])[0].id, TopicId(1_234));
     }
 
     #[test]
@@ -311,8 +520,8 @@ mod tests {
             catalog.put(TopicId(id), &Card { name: &name, ..Card::default() }, body);
         }
         catalog.settle();
-        let words = words(&catalog, "shared lamp frobnicator");
-        assert_eq!(candidates(&catalog, &words), [77]);
+        let words = words(&catalog, "shared lamp frobnicator", Reading::Doubtful);
+        assert_eq!(candidates(&catalog, &words, could_fit), [77]);
         let of_it = matches(&catalog, &words, 77);
         assert_eq!(of_it.len(), 3);
     }

@@ -23,6 +23,17 @@ pub(crate) async fn recall(State(app): State<ServerState>, sent: Sent) -> Reply 
     HttpAnswer::ok(&app.daemon.memories.recall(sent.json()?).await?)
 }
 
+/// Check recall on the project's own data: topics that their own words do not find, and topics that come too often. This
+/// changes nothing.
+#[utoipa::path(
+    post, path = "/v1/recall/check", tag = "memories", operation_id = "recall_check",
+    request_body = api::RecallCheckRequest,
+    responses((status = 200, body = api::RecallCheck))
+)]
+pub(crate) async fn check_recall(State(app): State<ServerState>, sent: Sent) -> Reply {
+    HttpAnswer::ok(&app.daemon.memories.check_recall(sent.json()?).await?)
+}
+
 /// Extract memories from a session now, by default from its messages since the last extraction.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/extract", tag = "memories", operation_id = "session_extract",

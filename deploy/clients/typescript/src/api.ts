@@ -3365,6 +3365,11 @@ export interface components {
             /** @description How they were chosen. */
             strategy: components["schemas"]["Strategy"];
         };
+        /**
+         * @description Whether a memory fits the question.
+         * @enum {string}
+         */
+        RecallCertainty: "sure" | "perhaps";
         /** @description Memories were added to a prompt. */
         RecallEvent: {
             data: components["schemas"]["RecallEventData"];
@@ -3384,12 +3389,21 @@ export interface components {
             strategy: components["schemas"]["Strategy"];
             memories: components["schemas"]["RecalledTopic"][];
         };
+        /**
+         * @description What a recall is for, which decides what happens in doubt.
+         * @enum {string}
+         */
+        RecallManner: "asked" | "injected";
         /** @description The question to recall memories for. */
         RecallRequest: {
             /** @description Any directory of the project. */
             project_dir: string;
             /** @description What the user said or wants to do, in any words. */
-            query: string;
+            query?: string;
+            /** @description Other wordings of the question, up to 8. What fits any of them is found. */
+            queries?: string[];
+            /** @description How strict to be. By default, `asked`. */
+            manner?: components["schemas"]["RecallManner"];
             /**
              * Format: uuid
              * @description Memories that this session has received since its last compaction are left out.
@@ -3437,6 +3451,8 @@ export interface components {
             age: string;
             /** @description When the file was last written, as RFC 3339. */
             modified: string;
+            /** @description Whether it fits the question. The sure ones are first. */
+            certainty: components["schemas"]["RecallCertainty"];
             /**
              * Format: double
              * @description Relevance from 0 to 1, comparable across directories.
@@ -4358,8 +4374,10 @@ export type Propose = components['schemas']['Propose'];
 export type Purpose = components['schemas']['Purpose'];
 export type RebuildMemory = components['schemas']['RebuildMemory'];
 export type RecallAnswer = components['schemas']['RecallAnswer'];
+export type RecallCertainty = components['schemas']['RecallCertainty'];
 export type RecallEvent = components['schemas']['RecallEvent'];
 export type RecallEventData = components['schemas']['RecallEventData'];
+export type RecallManner = components['schemas']['RecallManner'];
 export type RecallRequest = components['schemas']['RecallRequest'];
 export type RecallTerm = components['schemas']['RecallTerm'];
 export type RecallWhy = components['schemas']['RecallWhy'];

@@ -159,7 +159,7 @@ async fn import_files(app: &mut CliApp, client: &Client, mut files: Files, of: &
             continue;
         };
         let at = topic(app, scope(of), &name);
-        match client.put_topic(&at, text.clone(), &Over::Nothing).await {
+        match client.put_topic(&at, text.clone(), &Over::Nothing, &[]).await {
             Ok(done) if done.outcome == MemoryOutcome::Same => same += 1,
             Ok(done) => added.push(done.name),
             Err(error) => match error.problem().map(|problem| problem.status) {
@@ -174,7 +174,7 @@ async fn import_files(app: &mut CliApp, client: &Client, mut files: Files, of: &
     }
     if let Some(text) = index.filter(|_| !old_index).and_then(|bytes| String::from_utf8(bytes).ok())
     {
-        client.put_topic(&topic(app, scope(of), INDEX), text, &Over::Anything).await?;
+        client.put_topic(&topic(app, scope(of), INDEX), text, &Over::Anything, &[]).await?;
     }
     let told = json!({ "imported": added, "same": same, "left": left });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };

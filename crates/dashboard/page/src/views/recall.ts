@@ -18,7 +18,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
   const ask = () => {
     const [query, project_dir] = [words.value.trim(), chosen.value()];
     replace(["recall"], { project: project_dir, q: query });
-    if (query === "" || project_dir === "") return place.replaceChildren(empty("Enter a question or a task.", "This view shows the memories that bethink would add to the prompt."));
+    if (query === "" || project_dir === "") return place.replaceChildren(empty("Enter a question or a task.", "This view shows the nearest memories. Those marked perhaps would not be added to a prompt unasked."));
     void into(place, context, () => client.post("/v1/recall", { body: { project_dir, query } }), (answer) => show(answer, project_dir));
   };
   form.addEventListener("submit", (event) => {
@@ -44,7 +44,7 @@ function item(memory: RecalledMemory, project: string): HTMLElement {
   return h(
     "li",
     null,
-    h("div", { class: "beside" }, h("h2", null, h("a", { href: link(["memory", memory.scope, memory.name], { project }) }, memory.name)), h("span", { class: "marks" }, score, h("span", { class: "number" }, memory.score.toFixed(2)), memory.type && badge(memory.type), memory.scope === "team" && badge("team", "team"))),
+    h("div", { class: "beside" }, h("h2", null, h("a", { href: link(["memory", memory.scope, memory.name], { project }) }, memory.name)), h("span", { class: "marks" }, score, h("span", { class: "number" }, memory.score.toFixed(2)), memory.type && badge(memory.type), memory.scope === "team" && badge("team", "team"), memory.certainty === "perhaps" && badge("perhaps"))),
     memory.description && h("p", null, memory.description),
     h("p", { class: "faint why" }, why(memory), ". Written ", time(memory.modified, true), "."),
     h("details", null, h("summary", null, memory.truncated ? "Text added to the prompt (shortened)" : "Text added to the prompt"), h("div", { class: "paper" }, prose(memory.content, { top: 3 })), h("p", { class: "faint break" }, memory.path)),

@@ -847,13 +847,25 @@ class RebuildMemory(TypedDict):
     """Show what would change, but change nothing."""
 
 
+RecallCertainty: TypeAlias = Literal['sure', 'perhaps']
+"""Whether a memory fits the question."""
+
+
+RecallManner: TypeAlias = Literal['asked', 'injected']
+"""What a recall is for, which decides what happens in doubt."""
+
+
 class RecallRequest(TypedDict):
     """The question to recall memories for."""
 
     project_dir: str
     """Any directory of the project."""
-    query: str
+    query: NotRequired[str]
     """What the user said or wants to do, in any words."""
+    queries: NotRequired[list[str]]
+    """Other wordings of the question, up to 8. What fits any of them is found."""
+    manner: NotRequired[RecallManner]
+    """How strict to be. By default, `asked`."""
     session_id: NotRequired[str | None]
     """Memories that this session has received since its last compaction are left out."""
     recent_tools: NotRequired[list[str] | None]
@@ -2269,6 +2281,8 @@ class RecalledMemory(TypedDict):
     """Its age, in words."""
     modified: str
     """When the file was last written, as RFC 3339."""
+    certainty: RecallCertainty
+    """Whether it fits the question. The sure ones are first."""
     score: float
     """Relevance from 0 to 1, comparable across directories."""
     content: str

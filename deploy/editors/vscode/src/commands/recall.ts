@@ -43,7 +43,7 @@ function choice(memory: RecalledMemory): Choice {
   return {
     memory,
     label: label(memory.name, 80),
-    description: [memory.type && label(memory.type, 20), label(memory.age, 40)].filter(Boolean).join(' · '),
+    description: [memory.certainty === 'perhaps' && 'perhaps', memory.type && label(memory.type, 20), label(memory.age, 40)].filter(Boolean).join(' · '),
     detail: [label(memory.description ?? memory.content), why(memory)].filter(Boolean).join('  —  '),
   };
 }
