@@ -114,7 +114,12 @@ fn days_in_words_are_told_by_the_day_they_were_said() {
     let topics = vec![own("freeze", "s1", "2026-06-03", "The release freeze starts tomorrow.")];
     let index = "- [Freeze](freeze.md) — The release freeze starts tomorrow.\n";
     let (_, after) = dreamt(&with(Some(index), topics));
-    assert!(text(&after, "freeze").contains("> The release freeze starts tomorrow (2026-06-04)."));
+    let text = text(&after, "freeze");
+    assert!(
+        text.contains("description: The release freeze starts tomorrow (2026-06-04).\n"),
+        "{text}"
+    );
+    assert!(text.contains("> The release freeze starts tomorrow.\n"), "a quotation stays: {text}");
     assert!(after.index.unwrap().contains("— The release freeze starts tomorrow (2026-06-04)."));
 }
 
@@ -124,10 +129,11 @@ fn a_topic_with_several_days_tells_each_by_its_own() {
     topic.text.push_str(
         "\n> It was moved yesterday.\n\nThe user said so on 2026-06-12. This is what counts.\n",
     );
+    topic.text = topic.text.replace("> ", "");
     let (_, after) = dreamt(&with(None, vec![topic]));
     let text = text(&after, "freeze");
-    assert!(text.contains("> The release freeze starts tomorrow (2026-06-04)."), "{text}");
-    assert!(text.contains("> It was moved yesterday (2026-06-11)."), "{text}");
+    assert!(text.contains("\nThe release freeze starts tomorrow (2026-06-04)."), "{text}");
+    assert!(text.contains("\nIt was moved yesterday (2026-06-11)."), "{text}");
 }
 
 #[test]

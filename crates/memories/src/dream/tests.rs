@@ -197,7 +197,7 @@ async fn a_dream_is_shown_made_and_taken_back() {
     assert_eq!(home.state().await, LastDream::default(), "a look is no dream");
     let made = home.dream(false, false).await.unwrap();
     assert_eq!((made.diff, made.steps.len()), (shown.diff, shown.steps.len()));
-    assert_eq!(made.applied, ["one.md", "two.md"]);
+    assert_eq!(made.applied, ["one.md", "two.md", "MEMORY.md"]);
     let one = home.text("one.md").unwrap();
     assert!(one.contains(PNPM) && one.contains(TOO) && home.text("two.md").is_none());
     assert!(!home.text("MEMORY.md").unwrap().contains("two.md"));
