@@ -3,6 +3,7 @@
 mod care;
 mod learned;
 mod named;
+mod transcripts;
 mod warn;
 mod write;
 
@@ -22,6 +23,11 @@ pub(super) use write::remember;
 use write::show_as;
 
 pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
+    if let MemoryCommand::Extract { paths, .. } = &command
+        && !paths.is_empty()
+    {
+        return transcripts::extract_from(app, paths);
+    }
     let client = app.client().await?;
     match command {
         MemoryCommand::Ls { of, kind } => ls(app, &client, &of, kind).await,
@@ -34,7 +40,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Restore { one, version } => restore(app, &client, &one, version).await,
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild { of, dry_run } => care::rebuild(app, &client, &of, dry_run).await,
-        MemoryCommand::Extract { from_start, dry_run } => {
+        MemoryCommand::Extract { from_start, dry_run, .. } => {
             learned::extract(app, &client, from_start, dry_run).await
         }
         MemoryCommand::Forget { which, dry_run } => {
