@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bethink_api::MemoryKind;
 use bethink_extractor::embedded::teach::{TaughtSentence, taught_by};
 use bethink_extractor::embedded::{Candidate, Extraction, ExtractionInput, draft, extract};
-use bethink_facts::Facts;
+use bethink_facts::{Facts, RecordedStatement};
 use bethink_session_file::{LineKind, SessionFileReader, Thread};
 use bethink_terminal::words::plural;
 use bethink_terminal::{Screen, StyledText, Tone};
@@ -52,7 +52,7 @@ struct FoundStatement<'a> {
 /// What the user said in a transcript.
 #[derive(Default)]
 struct ReadTranscript {
-    facts: Facts,
+    said: Vec<RecordedStatement>,
     ids: HashMap<Seq, MessageId>,
     session_id: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(super) fn extract_from(app: &mut CliApp, paths: &[PathBuf]) -> Done {
         let bytes = std::fs::read(file).map_err(|error| CliFailure::file("read", file, &error))?;
         let read = read(bytes);
         let found = extract(&ExtractionInput {
-            said: &read.facts.user,
+            said: &read.said,
             known: &[],
             refused: &[],
             session: read.session_id.as_deref().unwrap_or_default(),
@@ -85,24 +85,26 @@ pub(super) fn extract_from(app: &mut CliApp, paths: &[PathBuf]) -> Done {
 
 fn read(bytes: Vec<u8>) -> ReadTranscript {
     let mut out = ReadTranscript::default();
+    let mut facts = Facts::default();
     let mut seq = Seq::ZERO;
     let mut take = |line: LineKind| match line {
         LineKind::Message(mut line) if line.thread == Thread::Main && !line.is_meta => {
             seq = seq.next();
             line.message.seq = seq;
             out.ids.insert(seq, line.message.id.clone());
-            out.facts.observe(&line.message);
+            facts.observe(&line.message);
         }
         LineKind::Queued { text, at } => {
             seq = seq.next();
-            out.facts.observe_queued(seq, &text, at);
+            facts.observe_queued(seq, &text, at);
         }
         _ => {}
     };
     let mut reader = SessionFileReader::default();
     reader.feed(bytes.into(), |line| take(line.kind));
-    let facts = reader.finish(|line| take(line.kind));
-    out.session_id = facts.session_id;
+    let file = reader.finish(|line| take(line.kind));
+    out.session_id = file.session_id;
+    out.said = facts.user.iter().flat_map(RecordedStatement::in_parts).collect();
     out
 }
 
@@ -112,7 +114,7 @@ fn statements<'a>(
     read: &'a ReadTranscript,
     found: &'a Extraction,
 ) -> Vec<FoundStatement<'a>> {
-    let taught = taught_by(&read.facts.user).taught;
+    let taught = taught_by(&read.said).taught;
     let is_written = |taught: &&TaughtSentence<'_>| {
         found.writes.iter().any(|w| w.seq == taught.seq && w.sentence == taught.sentence)
     };
@@ -187,8 +189,7 @@ mod tests {
             line("u2", "go on"),
         ];
         let read = read(lines.join("\n").into_bytes());
-        let input =
-            ExtractionInput { said: &read.facts.user, known: &[], refused: &[], session: "s1" };
+        let input = ExtractionInput { said: &read.said, known: &[], refused: &[], session: "s1" };
         let found = extract(&input);
         let found = statements(Path::new("/a.jsonl"), &read, &found);
         let shown: Vec<_> =
