@@ -145,25 +145,28 @@ impl<'a> Extractor<'a> {
         self.out.writes.push(WrittenTopic { name, over, text, sentence, seq, rule });
     }
 
-    /// Returns the best candidates that are neither known nor refused.
+    /// Returns the best candidates that are neither known nor refused. Of two on the same subject, the later is kept.
     fn candidates(&self) -> Vec<Candidate> {
-        let mut kept = Vec::new();
-        let mut meanings: Vec<Meaning> = Vec::new();
+        let mut kept: Vec<(Meaning, Candidate)> = Vec::new();
         for candidate in candidates::found_in(self.lookup.said) {
             let meaning = Meaning::of(&candidate.sentence);
-            if kept.len() == MAX_CANDIDATES {
-                break;
-            }
-            if self.is_refused(&meaning)
-                || self.is_known(&meaning)
-                || meanings.iter().any(|other| meaning.same(other))
-            {
+            if self.is_refused(&meaning) || self.is_known(&meaning) {
                 continue;
             }
-            meanings.push(meaning);
-            kept.push(candidate);
+            let is_like = |(other, _): &&mut (Meaning, Candidate)| {
+                meaning.same(other) || meaning.about(other)
+            };
+            match kept.iter_mut().find(is_like) {
+                Some(other) if candidate.seq > other.1.seq => *other = (meaning, candidate),
+                Some(_) => {}
+                None => kept.push((meaning, candidate)),
+            }
+            if kept.len() > MAX_CANDIDATES {
+                kept.truncate(MAX_CANDIDATES);
+                break;
+            }
         }
-        kept
+        kept.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
     fn is_refused(&self, meaning: &Meaning) -> bool {

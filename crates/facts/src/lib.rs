@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use bethink_transcript::text::beginning;
 use bethink_transcript::todos::{self, Todo, TodoStatus};
-use bethink_transcript::{BlockKind, Message, Role, Seq, ToolKind};
+use bethink_transcript::{BlockKind, Message, Role, Seq, ToolKind, UnixMicros};
 
 pub use calls::subject;
 pub use client_state::{BackgroundAgent, ClientState, NamedText, ProposedPlan, UsedFile};
@@ -96,6 +96,16 @@ impl Facts {
         match message.role {
             Role::User => self.observe_user(message),
             Role::Assistant => self.observe_assistant(message),
+        }
+    }
+
+    /// Reads a prompt that waited while the assistant worked and is part of no message.
+    pub fn observe_queued(&mut self, seq: Seq, text: &str, at: UnixMicros) {
+        if seq > self.through {
+            self.through = seq;
+            if let Some(said) = said::by_user(seq, text, None) {
+                self.user_said(RecordedStatement { at, ..said }, text);
+            }
         }
     }
 

@@ -49,6 +49,19 @@ impl RecordedStatement {
         self.text.starts_with("[Request interrupted by user")
     }
 
+    /// Returns the answers to several questions of the assistant as statements, each with its question; or the statement
+    /// itself, if it is something else.
+    pub fn in_parts(&self) -> Vec<Self> {
+        let pair = |part: &str| {
+            let (question, answer) = part.split_once("\"=\"")?;
+            let own = |text: &str| Arc::from(text.trim_matches('"'));
+            Some(Self { text: own(answer), question: Some(own(question)), ..self.clone() })
+        };
+        let pairs: Option<Vec<Self>> = self.text.split("\", \"").map(pair).collect();
+        let is_answer = self.kind == SaidKind::Answer && self.text.starts_with('"');
+        pairs.filter(|_| is_answer).unwrap_or_else(|| vec![self.clone()])
+    }
+
     fn of(self, kind: SaidKind) -> Self {
         Self { kind, ..self }
     }
@@ -337,7 +350,19 @@ mod tests {
         let found = in_result(Seq(3), refused, None).unwrap();
         assert_eq!((found.kind, &*found.text), (SaidKind::Correction, "use the helper"));
         let answered = "User has answered your questions: \"Where?\"=\"Apart\". You can now continue with the user's answers in mind.";
-        assert_eq!(&*in_result(Seq(3), answered, None).unwrap().text, "\"Where?\"=\"Apart\"");
+        let found = in_result(Seq(3), answered, None).unwrap();
+        assert_eq!(&*found.text, "\"Where?\"=\"Apart\"");
+        let two = RecordedStatement {
+            text: "\"Where?\"=\"Apart\", \"How?\"=\"With care\"".into(),
+            ..found
+        };
+        let parts = two.in_parts().into_iter().map(|part| (part.question.unwrap(), part.text));
+        assert_eq!(
+            parts.collect::<Vec<_>>(),
+            [("Where?".into(), "Apart".into()), ("How?".into(), "With care".into())]
+        );
+        let other = RecordedStatement::new(Seq(1), "he wrote \"a\"=\"b\"");
+        assert_eq!(other.in_parts(), std::slice::from_ref(&other));
         assert_eq!(in_result(Seq(3), "ok", None), None);
         assert_eq!(in_result(Seq(3), &"x".repeat(10_000), None), None);
     }

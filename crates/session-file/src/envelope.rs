@@ -33,6 +33,9 @@ pub(crate) struct LineEnvelope<'a> {
     pub(crate) ai_title: Option<&'a RawValue>,
     pub(crate) tag: Option<&'a RawValue>,
     pub(crate) tags: Option<&'a RawValue>,
+    /// What is done with a prompt that waits, and its text.
+    pub(crate) operation: Option<&'a RawValue>,
+    pub(crate) content: Option<&'a RawValue>,
     /// On a line that bethink wrote for other readers, and on the line with its own view.
     pub(crate) bethink: Option<&'a RawValue>,
 }

@@ -48,6 +48,11 @@ pub enum LineKind {
     Title(String),
     /// The session's tags from this line on.
     Tags(Vec<String>),
+    /// A prompt that a person typed while the agent worked. Claude Code passes it on without making a message of it.
+    Queued {
+        text: String,
+        at: UnixMicros,
+    },
     /// A record that bethink does not use (progress, snapshots, …), or an empty line.
     Other,
     /// A line that could not be used. It is kept, and reported.

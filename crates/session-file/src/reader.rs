@@ -136,6 +136,13 @@ impl SessionFileReader {
                 let kept_from = kept.map(|(head, _)| head);
                 Ok(LineKind::Boundary { trigger, pre_tokens, kept_from })
             }
+            Some("queue-operation") if text(record.operation).as_deref() == Some("enqueue") => {
+                let queued = text(record.content).filter(|text| !text.trim().is_empty());
+                Ok(queued.map_or(LineKind::Other, |text| LineKind::Queued {
+                    text: text.into_owned(),
+                    at: self.last_time,
+                }))
+            }
             Some("summary" | "custom-title" | "ai-title" | "tag") => {
                 Ok(self.facts.metadata(record).unwrap_or(LineKind::Other))
             }

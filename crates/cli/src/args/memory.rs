@@ -115,8 +115,13 @@ pub(crate) enum MemoryCommand {
     #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
     Candidates(CandidatesArgs),
     /// Extract memories from a session now
-    #[command(after_help = "Example: bethink memory extract --dry-run")]
+    #[command(
+        after_help = "Examples:\n  bethink memory extract --dry-run\n  bethink memory extract --dry-run --json ~/.claude/projects/-home-me-project"
+    )]
     Extract {
+        /// Transcripts, or directories of them: show what they would teach, without importing them
+        #[arg(value_name = "PATH", requires = "dry_run", value_hint = clap::ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
         /// Start at the beginning of the session, including imported messages [default: since the last extraction]
         #[arg(long = "from-start", alias = "all")]
         from_start: bool,

@@ -38,7 +38,7 @@ pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
 }
 
 /// Returns the files to import: for a directory, the JSONL files in it.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
     let mut files = Vec::new();
     for path in paths {
         let missing = |error| CliFailure::file("read", path, &error);

@@ -6,6 +6,7 @@ mod care;
 mod learned;
 mod named;
 mod tar;
+mod transcripts;
 mod warn;
 mod write;
 
@@ -25,6 +26,11 @@ pub(super) use write::remember;
 use write::show_as;
 
 pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
+    if let MemoryCommand::Extract { paths, .. } = &command
+        && !paths.is_empty()
+    {
+        return transcripts::extract_from(app, paths);
+    }
     let client = app.client().await?;
     match command {
         MemoryCommand::Ls { of, kind } => ls(app, &client, &of, kind).await,
@@ -44,7 +50,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild { of, dry_run } => care::rebuild(app, &client, &of, dry_run).await,
         MemoryCommand::Candidates(what) => candidates::run(app, &client, what).await,
-        MemoryCommand::Extract { from_start, dry_run } => {
+        MemoryCommand::Extract { from_start, dry_run, .. } => {
             learned::extract(app, &client, from_start, dry_run).await
         }
         MemoryCommand::Forget { which, dry_run } => {

@@ -166,8 +166,8 @@ fn of_statement(said: &RecordedStatement) -> Vec<Candidate> {
     if sentences.len() > MAX_SENTENCES {
         return Vec::new();
     }
-    let scored: Vec<Scored<'_>> =
-        sentences.into_iter().map(|sentence| score(said, sentence)).collect();
+    let own = own_sentences(&sentences);
+    let scored: Vec<Scored<'_>> = own.iter().map(|sentence| score(said, *sentence)).collect();
     let mut found = Vec::new();
     let mut at = 0;
     while at < scored.len() {
@@ -188,6 +188,16 @@ fn after_quotation(text: &str) -> &str {
     let arrow = |mark: &str| text.find(mark).map(|at| at + mark.len());
     let own = ["\n-> ", "\n=> ", "\n→ "].into_iter().filter_map(arrow).min();
     own.and_then(|at| text.get(at..)).unwrap_or(text)
+}
+
+/// Returns the sentences before one that announces a text, unless that is a list: what follows a colon and a blank line was
+/// copied.
+fn own_sentences<'s, 'a>(sentences: &'s [Sentence<'a>]) -> &'s [Sentence<'a>] {
+    let announces = |pair: &[Sentence<'_>]| {
+        pair[0].opens() && !pair[1].item && pair[0].paragraph != pair[1].paragraph
+    };
+    let end = sentences.windows(2).position(announces);
+    end.and_then(|at| sentences.get(..=at)).unwrap_or(sentences)
 }
 
 /// Returns the end of the sentences from `start` on that make one candidate.
@@ -251,8 +261,8 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
     score -= i32::try_from(names.saturating_sub(1)).unwrap_or_default().min(3);
     if score >= MIN_SCORE {
         score -= match Meaning::of(sentence.text).words.len() {
-            0..3 => 2,
-            3 => 1,
+            0..3 => 4,
+            3 => 2,
             _ => 0,
         };
     }
@@ -385,6 +395,14 @@ mod tests {
         let text =
             "The cache should never be shared, it is a risk.\n\n-> it should be shared, on purpose";
         assert_eq!(found(&[text]), [("by design", "it should be shared, on purpose".to_owned())]);
+    }
+
+    #[test]
+    fn what_a_colon_announces_is_copied_unless_it_is_a_list() {
+        let copied = "I got this feedback:\n\nThe importer should never retry, it is a risk.";
+        assert!(found(&[copied]).is_empty());
+        let list = "two things for later:\n\n- the importer should never retry\n\nThe report should be short.";
+        assert_eq!(found(&[list]).len(), 1, "{:?}", found(&[list]));
     }
 
     #[test]

@@ -117,6 +117,17 @@ fn words_with_a_refusal_are_the_users() {
 }
 
 #[test]
+fn an_answer_to_a_question_of_the_agent_teaches() {
+    let answers = "User has answered your questions: \"Which tests?\"=\"From now on, use the contract tests\", \
+        \"Where?\"=\"Apart\". You can now continue with the user's answers in mind.";
+    let result = json!([{ "type": "tool_result", "tool_use_id": "t1", "content": answers }]);
+    let said: Vec<_> =
+        said(&[("user", result)]).iter().flat_map(RecordedStatement::in_parts).collect();
+    let [written] = &extract(&lookup(&said, &[], &[])).writes[..] else { panic!("{said:?}") };
+    assert_eq!(written.sentence, "From now on, use the contract tests");
+}
+
+#[test]
 fn a_choice_among_what_was_offered_is_no_preference() {
     let answer = "I prefer small functions with names";
     let taught = |before: &str| {
@@ -232,6 +243,31 @@ fn lists_and_afterthoughts_are_asked_for() {
     assert_eq!(found, [(MemoryKind::Project, "The billing tables belong to Ola.".to_owned())]);
     let found = learnt("From now on:\n1. sign every commit\n2. no emojis\n");
     assert_eq!(found.len(), 2, "{found:?}");
+}
+
+#[test]
+fn of_candidates_on_one_subject_the_later_is_kept() {
+    let said = said(&[
+        ("user", json!("the importer should write a report of the skipped rows")),
+        (
+            "user",
+            json!("the importer should write a report of the skipped rows and of the duplicates"),
+        ),
+        ("user", json!("the drafts are too long for a review")),
+    ]);
+    let found = extract(&lookup(&said, &[], &[])).candidates;
+    let seqs: Vec<u64> = found.iter().map(|candidate| candidate.seq.0).collect();
+    assert_eq!(seqs, [2, 3], "{found:?}");
+    // What a topic says, or a person refused, is no candidate.
+    let known = [known(
+        &Name::parse("drafts").unwrap(),
+        "The drafts are too long for a review.",
+        Scope::Private,
+    )];
+    let refused =
+        [Meaning::of("the importer should write a report of skipped rows and of duplicates")];
+    let found = extract(&lookup(&said, &known, &refused)).candidates;
+    assert!(found.iter().all(|candidate| candidate.seq == Seq(1)), "{found:?}");
 }
 
 #[test]

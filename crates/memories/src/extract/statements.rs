@@ -97,7 +97,8 @@ impl TurnListener<'_> {
         self.facts.observe(&message);
         if message.seq > self.start {
             let said = self.facts.user.iter().skip(self.settled);
-            self.own.extend(said.filter(|said| said.kind != SaidKind::Handover).cloned());
+            let said = said.filter(|said| said.kind != SaidKind::Handover);
+            self.own.extend(said.flat_map(RecordedStatement::in_parts));
         }
         self.settled = self.facts.user.len();
         let (seq, ends) = (message.seq, gate::ends_turn(&message));

@@ -26,6 +26,7 @@ fn word(line: &SessionLine) -> String {
         }
         LineKind::Title(title) => format!("title {title}"),
         LineKind::Tags(tags) => format!("tags {}", tags.join(",")),
+        LineKind::Queued { text, at } => format!("queued {text} {}", at.0),
         LineKind::Other => "other".into(),
         LineKind::Damaged(damage) => format!("damaged: {damage}"),
     }
@@ -51,6 +52,12 @@ fn user(uuid: &str, parent: &str, more: &str) -> String {
 
 #[test]
 fn each_kind_of_line_is_known() {
+    check(
+        r#"{"type":"queue-operation","operation":"enqueue","timestamp":"1970-01-01T00:00:01Z","content":"hi"}"#,
+        "queued hi 1000000",
+    );
+    check(r#"{"type":"queue-operation","operation":"remove","content":"hi"}"#, "other");
+    check(r#"{"type":"queue-operation","operation":"enqueue"}"#, "other");
     check(&user("u1", "null", ""), "u1");
     check(r#"  {"type":"user","message": {"role":"user","content":"x"} , "uuid":"u"} "#, "u");
     check(
