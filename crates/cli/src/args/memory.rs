@@ -77,6 +77,15 @@ pub(crate) enum MemoryCommand {
     /// List statements that may be worth remembering, keep or drop them
     #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
     Candidates(CandidatesArgs),
+    /// Move a topic to your own memory, which holds in all projects, or from there to this project
+    #[command(after_help = "Example: bethink memory mv answer-in-german --me")]
+    Mv {
+        /// The topic's name, with or without .md
+        name: String,
+        /// To your own memory [default: to this project's private memory]
+        #[arg(long)]
+        me: bool,
+    },
     /// Extract memories from a session now
     #[command(after_help = "Example: bethink memory extract --dry-run")]
     Extract {
@@ -142,6 +151,9 @@ pub(crate) struct KeepCandidates {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
+    /// Add it to your own memory, which holds in all projects [default for the type `user`]
+    #[arg(long, conflicts_with = "team")]
+    pub(crate) me: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -149,6 +161,9 @@ pub(crate) struct OfTeam {
     /// Use the team's memory
     #[arg(long)]
     pub(crate) team: bool,
+    /// Use your own memory, which holds in all projects
+    #[arg(long, conflicts_with = "team")]
+    pub(crate) me: bool,
 }
 
 #[derive(Debug, Args)]
@@ -200,6 +215,9 @@ pub(crate) struct RememberArgs {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
+    /// Add it to your own memory, which holds in all projects [default for the type `user`]
+    #[arg(long, conflicts_with = "team")]
+    pub(crate) me: bool,
     #[command(flatten)]
     pub(crate) allow: AllowSecret,
 }

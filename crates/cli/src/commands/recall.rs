@@ -1,6 +1,6 @@
 //! `bethink recall`: finds memories that help with a question.
 
-use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory, Strategy};
+use bethink_api::{RecallRequest, RecallTerm, RecalledMemory, Strategy};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
 
@@ -58,7 +58,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
 
 /// Returns the name, type and age; the description; and why it was found.
 fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
-    let scope = if memory.scope == MemoryScope::Team { "team/" } else { "" };
+    let scope = memory.scope.prefix();
     let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());
     let name = StyledText::new()
         .dim(scope)
@@ -109,7 +109,7 @@ fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{RecallWhy, TopicField};
+    use bethink_api::{MemoryScope, RecallWhy, TopicField};
 
     use super::*;
     use bethink_api::MemoryKind;
