@@ -74,7 +74,7 @@ pub struct KeepCandidate {
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// `private` by default.
+    /// By default `person` for the type `user`, else `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
 }

@@ -25,10 +25,29 @@ pub enum MemoryScope {
     Private,
     /// A directory that a project's team shares.
     Team,
+    /// What is known about the person, in all projects. A project's private topic of the same name replaces one.
+    Person,
 }
 
 impl MemoryScope {
-    pub const ALL: [Self; 2] = [Self::Private, Self::Team];
+    pub const ALL: [Self; 3] = [Self::Private, Self::Team, Self::Person];
+
+    /// Returns where a memory belongs if nobody says it.
+    pub fn of(kind: Option<MemoryKind>) -> Self {
+        match kind {
+            Some(MemoryKind::User) => Self::Person,
+            _ => Self::Private,
+        }
+    }
+
+    /// Returns what distinguishes its topics where those of several scopes are listed.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Private => "",
+            Self::Team => "team/",
+            Self::Person => "person/",
+        }
+    }
 }
 
 /// What a memory is about.
@@ -208,7 +227,7 @@ pub struct Remember {
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// `private` by default.
+    /// By default `person` for the type `user`, else `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
     /// The session in which it was said.

@@ -202,7 +202,7 @@ impl<'a> Extractor<'a> {
         let matter = settled_by(taught.sentence)?;
         self.lookup.known.iter().find(|known| {
             let head = header::read(&known.text).header;
-            known.scope == Scope::Private
+            known.scope != Scope::Team
                 && head.source.is_some_and(|source| source.strategy == STRATEGY)
                 && head.description.is_some_and(|said| settled_by(&said).as_ref() == Some(&matter))
         })

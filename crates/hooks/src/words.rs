@@ -1,9 +1,11 @@
 //! Texts for a client's model: the project's memory index at the start of a session, and relevant memories with a prompt.
 
+use std::sync::Arc;
+
 use bethink_hook_events::{Delivery, HookClient, HookEvent, MAX_CONTEXT_CHARS};
 use bethink_memdir::Scope;
 use bethink_memdir::prompt::{guarded, index};
-use bethink_memories::SESSION_BYTES;
+use bethink_memories::{DirectorySnapshot, SESSION_BYTES, index_texts};
 use bethink_service::Result;
 use bethink_store::DeliveredMemories;
 use bethink_transcript::SessionId;
@@ -44,19 +46,18 @@ impl HookService {
         // With the layout `claude`, Claude Code shows the index itself.
         let has_own = self.cx.settings().memory.layout == "claude"
             && delivery.client == HookClient::ClaudeCode;
-        let (mut dirs, mut texts) =
-            ([String::new(), String::new()], [String::new(), String::new()]);
-        let mut is_empty = true;
-        for (at, scope) in Scope::ALL.into_iter().enumerate() {
-            let directory = project.directory(scope);
-            dirs[at] = directory.dir.display().to_string();
-            if has_own && scope == Scope::Private {
-                continue;
-            }
-            let shown = self.memories.snapshot_soon(directory).await;
-            texts[at] = shown.index_text();
-            is_empty &= shown.topics.is_empty() && texts[at].is_empty();
+        let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
+        let mut snapshots = <[Arc<DirectorySnapshot>; 3]>::default();
+        for (shown, scope) in snapshots.iter_mut().zip(Scope::ALL) {
+            *shown = self.memories.snapshot_soon(project.directory(scope)).await;
         }
+        let mut texts = index_texts(&snapshots);
+        if has_own {
+            snapshots[0] = Arc::default();
+            texts[0].clear();
+        }
+        let is_empty = snapshots.iter().all(|shown| shown.topics.is_empty())
+            && texts.iter().all(String::is_empty);
         Ok(if is_empty { None } else { within(&dirs, &texts, room) })
     }
 
@@ -152,18 +153,20 @@ fn notes_text(id: SessionId, notes: &str, through: u64) -> String {
 }
 
 /// Returns the index with as many lines as fit. `None` if not even the text around it fits.
-fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String> {
+fn within(dirs: &[String; 3], texts: &[String; 3], room: usize) -> Option<String> {
     let whole = index(dirs, texts);
     let chars = |text: &str| text.chars().count();
     if chars(&whole) <= room {
         return Some(whole);
     }
-    let mut left = chars(&texts[0]) + chars(&texts[1]);
+    let mut left = texts.iter().map(|text| chars(text)).sum::<usize>();
     // Escaping makes some lines longer, so more than one round may be needed.
     for _ in 0..8 {
         let team = cut(&texts[1], left / 3);
-        let private = cut(&texts[0], left.saturating_sub(chars(&team)));
-        let text = index(dirs, &[private, team]);
+        let person = cut(&texts[2], left / 3);
+        let others = chars(&team) + chars(&person);
+        let private = cut(&texts[0], left.saturating_sub(others));
+        let text = index(dirs, &[private, team, person]);
         match chars(&text).checked_sub(room) {
             None | Some(0) => return Some(text),
             Some(over) => left = left.checked_sub(over)?,
@@ -206,9 +209,9 @@ mod tests {
 
     #[test]
     fn an_index_is_cut_at_a_line_to_what_a_client_takes() {
-        let dirs = ["/m".to_owned(), "/t".to_owned()];
+        let dirs = ["/m", "/t", "/p"].map(str::to_owned);
         for (private, team) in [(0, 0), (3, 0), (190, 0), (190, 190), (5, 190)] {
-            let texts = [lines(private), lines(team)];
+            let texts = [lines(private), lines(team), String::new()];
             let text = within(&dirs, &texts, MAX_CONTEXT_CHARS).unwrap();
             let chars = text.chars().count();
             assert!(chars <= MAX_CONTEXT_CHARS, "{private} {team}: {chars}");
@@ -220,7 +223,7 @@ mod tests {
                     .all(|line| line.ends_with("about"))
             );
         }
-        assert_eq!(within(&dirs, &[lines(9), String::new()], 100), None);
+        assert_eq!(within(&dirs, &[lines(9), String::new(), String::new()], 100), None);
     }
 
     #[test]

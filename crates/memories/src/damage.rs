@@ -1,6 +1,7 @@
 //! Finds memory files whose content changed although nobody saved them, so that a damaged disk is not taken for a person's
 //! edit.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bethink_memdir_fs::{DirectoryFile, FileContent};
@@ -14,11 +15,11 @@ impl MemoryService {
     /// Returns what is known of damaged files in projects in use.
     pub fn damage(&self) -> Option<String> {
         let projects = self.inner.projects.in_use();
-        let damaged: Vec<String> = projects
-            .iter()
-            .flat_map(|project| project.directories())
-            .flat_map(damaged_in)
-            .collect();
+        let directories = projects.iter().flat_map(|project| project.directories());
+        // Projects share a directory.
+        let directories: BTreeMap<&str, _> =
+            directories.map(|directory| (directory.key.as_str(), directory)).collect();
+        let damaged: Vec<String> = directories.into_values().flat_map(damaged_in).collect();
         (!damaged.is_empty()).then(|| {
             format!(
                 "the disk may be damaged, because the content of these memories changed, but not the time of their last \

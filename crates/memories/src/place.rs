@@ -11,6 +11,8 @@ use bethink_memdir::name::TEAM;
 
 /// Maximum size of a git pointer file, in bytes; paths are shorter.
 const POINTER_BYTES: u64 = 8_192;
+/// Name of the directory with the person's memory. No project's key is like it: those end in digits.
+const PERSON: &str = "person";
 /// Number of hexadecimal digits that tell projects of the same name apart: enough for millions of them.
 const DIGITS: usize = 12;
 /// Maximum length of a project's name in its key, in bytes: enough to recognize it, and accepted by every file system.
@@ -25,6 +27,8 @@ pub(crate) struct ProjectPlace {
     pub(crate) memory: PathBuf,
     /// The team's directory, unless the project has chosen another one.
     pub(crate) team: PathBuf,
+    /// The person's directory, which all projects share.
+    pub(crate) person: PathBuf,
     /// Whether the layout is another agent's, whose files are not consolidated.
     pub(crate) foreign: bool,
 }
@@ -39,7 +43,8 @@ impl ProjectPlace {
             "" => memory.join(TEAM),
             shared => Path::new(shared).join(name_of(&root)),
         };
-        Self { root, key, memory, team, foreign }
+        let person = Home::new(&settings.home).memory().join(PERSON);
+        Self { root, key, memory, team, person, foreign }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bethink_memdir::Scope;
 use bethink_memdir_fs::Follow;
@@ -26,6 +26,7 @@ pub struct MemoryProject {
     pub root: PathBuf,
     private: Arc<MemoryDirectory>,
     team: Arc<MemoryDirectory>,
+    person: Arc<MemoryDirectory>,
     /// Its topics, ready for recall.
     pub(crate) library: Arc<Library>,
     /// Sessions that have had prompts in this project. Changes are published to them.
@@ -46,6 +47,7 @@ impl MemoryProject {
     fn new(
         place: &ProjectPlace,
         turns: Arc<ProjectTurns>,
+        person: Arc<MemoryDirectory>,
         watcher: &Arc<Watcher>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
@@ -62,6 +64,7 @@ impl MemoryProject {
             root: place.root.clone(),
             private: directory(Scope::Private, &place.memory, place.foreign),
             team: directory(Scope::Team, &place.team, is_team_configured),
+            person,
             library: Arc::default(),
             followers: Mutex::default(),
             turns,
@@ -76,7 +79,7 @@ impl MemoryProject {
         locked(&self.followers).iter().copied().collect()
     }
 
-    pub(crate) fn directories(&self) -> [&Arc<MemoryDirectory>; 2] {
+    pub(crate) fn directories(&self) -> [&Arc<MemoryDirectory>; 3] {
         Scope::ALL.map(|scope| self.directory(scope))
     }
 
@@ -84,6 +87,7 @@ impl MemoryProject {
         match scope {
             Scope::Private => &self.private,
             Scope::Team => &self.team,
+            Scope::Person => &self.person,
         }
     }
 }
@@ -92,6 +96,8 @@ impl MemoryProject {
 pub(crate) struct ProjectRegistry {
     known: Mutex<KnownProjects>,
     watcher: Arc<Watcher>,
+    /// The person's memory, which is open once for all projects.
+    person: OnceLock<Arc<MemoryDirectory>>,
 }
 
 #[derive(Debug, Default)]
@@ -134,7 +140,15 @@ impl ProjectRegistry {
     ) -> Arc<MemoryProject> {
         let KnownProjects { ready, roots, turns, uses } = &mut *locked(&self.known);
         let turns = Arc::clone(turns.entry(place.key.clone()).or_default());
-        let new = || (0, Arc::new(MemoryProject::new(place, turns, &self.watcher, clock)));
+        let person = self.person.get_or_init(|| {
+            let at = (Scope::Person, place.person.clone(), Follow::No);
+            let (watcher, clock) = (Arc::clone(&self.watcher), Arc::clone(clock));
+            Arc::new(MemoryDirectory::new(at, Scope::Person.to_string(), watcher, clock))
+        });
+        let new = || {
+            let (person, watcher) = (Arc::clone(person), &self.watcher);
+            (0, Arc::new(MemoryProject::new(place, turns, person, watcher, clock)))
+        };
         let (used, project) = ready.entry(place.root.clone()).or_insert_with(new);
         *uses += 1;
         *used = *uses;

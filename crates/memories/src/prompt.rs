@@ -4,10 +4,10 @@
 //! Therefore the index stays as it was first shown until the cache is invalid anyway: after a compaction, or after
 //! a pause longer than the provider's cache lifetime. Until then, changes are added at the end.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bethink_context::{Attachment, ProjectTexts};
-use bethink_memdir::{Hash, Scope, prompt};
+use bethink_memdir::{Hash, Scope, index, prompt};
 use bethink_service::locked;
 use bethink_sessions::{
     Contributed, Contribution, Contributor, Inject, LoadedSession, Moment, PromptRequest,
@@ -28,10 +28,10 @@ const NEWS_NAME: &str = "MEMORY.md";
 struct IndexShown {
     /// The text in the project part.
     part: Option<String>,
-    /// The indexes that `part` was made from, private and team.
-    shown: [String; 2],
+    /// The indexes that `part` was made from: private, the team's and the person's.
+    shown: [String; 3],
     /// Hashes of the indexes that the prompts show, including changes at the end.
-    told: [Option<Hash>; 2],
+    told: [Option<Hash>; 3],
     /// The compaction whose summary the prompts begin with.
     boundary: Option<String>,
     made: bool,
@@ -83,17 +83,19 @@ impl MemoryService {
     ) -> IndexShown {
         let private = self.snapshot_soon(project.directory(Scope::Private)).await;
         let team = self.snapshot_soon(project.directory(Scope::Team)).await;
+        let person = self.snapshot_soon(project.directory(Scope::Person)).await;
         let boundary = loaded.state.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
         if standing.made && standing.boundary == boundary && !self.cache_is_cold(loaded) {
             return standing;
         }
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
-        let shown = [private.index_text(), team.index_text()];
-        let is_empty = private.topics.is_empty()
-            && team.topics.is_empty()
+        let snapshots = [private, team, person];
+        let shown = index_texts(&snapshots);
+        let is_empty = snapshots.iter().all(|shown| shown.topics.is_empty())
             && shown.iter().all(String::is_empty);
         let part = (!is_empty).then(|| prompt::index(&dirs, &shown));
-        IndexShown { part, told: [hash_of(&private), hash_of(&team)], shown, boundary, made: true }
+        let told = snapshots.each_ref().map(|shown| hash_of(shown));
+        IndexShown { part, told, shown, boundary, made: true }
     }
 
     /// Whether the last request is older than the provider's cache lifetime.
@@ -121,10 +123,19 @@ fn index_news(
     if !standing.made || standing.told == now {
         return None;
     }
-    let texts = directories.map(|shown| shown.index_text());
+    let texts = index_texts(&directories);
     let news = prompt::index_news(&standing.shown, &texts);
     standing.told = now;
     Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
+}
+
+/// Returns the indexes as prompts show them: private, the team's and the person's. The person's has no line of a topic
+/// that the project's private memory replaces.
+pub fn index_texts(snapshots: &[Arc<DirectorySnapshot>; 3]) -> [String; 3] {
+    let [private, team, person] = snapshots;
+    let replaced = private.topics.keys().filter(|name| person.topics.contains_key(*name));
+    let own = replaced.fold(person.index_text(), |text, name| index::remove(&text, name));
+    [private.index_text(), team.index_text(), own]
 }
 
 fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {

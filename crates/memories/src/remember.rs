@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bethink_api as api;
 use bethink_api::MemoryAuthor;
-use bethink_memdir::{Header, Name, Scope, Source, header};
+use bethink_memdir::{Header, MemoryKind, Name, Scope, Source, header};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
@@ -30,6 +30,7 @@ pub enum RememberOutcome {
 pub(crate) struct NewTopic {
     pub(crate) named: Option<Name>,
     pub(crate) description: String,
+    pub(crate) kind: Option<MemoryKind>,
     pub(crate) text: String,
     pub(crate) source: Source,
 }
@@ -37,8 +38,8 @@ pub(crate) struct NewTopic {
 impl MemoryService {
     pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
         let project = self.project(&request.project_dir).await?;
-        let scope = request.scope.unwrap_or_default();
         let topic = self.topic(&request, "person")?;
+        let scope = request.scope.unwrap_or(Scope::of(topic.kind));
         let place = (scope, &**project.directory(scope));
         // The file has the text's lines, and those of the front matter.
         self.allow_secrets(place, "", &request.text, &request.allow_secret).await?;
@@ -50,8 +51,8 @@ impl MemoryService {
     /// As [`Self::remember`], for an agent, which can only propose team memories.
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<RememberOutcome> {
         let project = self.project(&request.project_dir).await?;
-        let scope = request.scope.unwrap_or_default();
         let topic = self.topic(&request, "agent")?;
+        let scope = request.scope.unwrap_or(Scope::of(topic.kind));
         let place = (scope, &**project.directory(scope));
         self.check_words(place, &request.text, MemoryAuthor::Agent).await?;
         let author = Author::agent(request.session_id.map(SessionId));
@@ -66,7 +67,7 @@ impl MemoryService {
         topic: NewTopic,
         author: Author,
     ) -> Result<RememberOutcome> {
-        if scope == Scope::Private {
+        if scope != Scope::Team {
             let written = self.write_new_topic(project, scope, topic, author).await?;
             return Ok(RememberOutcome::Written(written));
         }
@@ -103,7 +104,7 @@ impl MemoryService {
             faults: Vec::new(),
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));
-        Ok(NewTopic { named, description, text, source })
+        Ok(NewTopic { named, description, kind: header.kind, text, source })
     }
 
     pub(crate) async fn write_new_topic(

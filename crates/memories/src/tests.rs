@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 pub(crate) mod home;
+mod person;
 
 use bethink_config::Settings;
 use bethink_memdir::Scope;

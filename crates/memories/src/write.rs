@@ -74,7 +74,9 @@ impl MemoryService {
         let directory = project.directory(write.scope);
         match (&write.text, write.scope) {
             (Some(text), Scope::Team) => team_gate(text)?,
-            (Some(text), Scope::Private) => self.check_for_secrets(directory, &write, text).await?,
+            (Some(text), Scope::Private | Scope::Person) => {
+                self.check_for_secrets(directory, &write, text).await?;
+            }
             (None, _) => {}
         }
         let turn = directory.turn(&write.file).await;

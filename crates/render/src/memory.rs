@@ -8,7 +8,6 @@ use bethink_terminal::words::{ago, bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
 
-const TEAM: MemoryScope = MemoryScope::Team;
 /// Total width of the columns `changed` and `type`, with gaps.
 const OTHER_COLUMNS: usize = 24;
 /// Minimum useful width of a description.
@@ -50,8 +49,7 @@ fn pair(memory: &Memory, width: usize, now: Timestamp) -> [StyledText; 2] {
 }
 
 fn name(memory: &Memory) -> StyledText {
-    let scope = if memory.scope == TEAM { "team/" } else { "" };
-    StyledText::new().dim(scope).put(Tone::Accent, memory.name.clone())
+    StyledText::new().dim(memory.scope.prefix()).put(Tone::Accent, memory.name.clone())
 }
 
 fn about(memory: &Memory) -> String {
@@ -102,7 +100,7 @@ pub fn finding(finding: &MemoryFinding, scope: MemoryScope, width: usize) -> Vec
         Severity::Warning => Tone::Warn,
         Severity::Note => Tone::Dim,
     };
-    let team = if scope == TEAM { "team/" } else { "" };
+    let team = scope.prefix();
     let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
     let place = StyledText::new()
         .put(tone, format!("{}: ", finding.severity))
@@ -146,7 +144,7 @@ pub fn counts(findings: &[MemoryFinding]) -> String {
 
 /// `remembered as fog (feedback)`
 pub fn written(verb: &str, done: &MemoryWritten) -> StyledText {
-    let scope = if done.scope == TEAM { "team/" } else { "" };
+    let scope = done.scope.prefix();
     let kind = done.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
     StyledText::from(format!("{verb} "))
         .put(Tone::Accent, format!("{scope}{}", done.name))
@@ -187,7 +185,7 @@ mod tests {
     #[test]
     fn a_finding_has_a_place_and_a_remedy() {
         let one = of(Severity::Warning);
-        let lines = shown(&finding(&one, TEAM, 80));
+        let lines = shown(&finding(&one, MemoryScope::Team, 80));
         assert_eq!(
             lines[0],
             "warning: team/MEMORY.md:3 links gone\\u{202e}.md, which is not there"

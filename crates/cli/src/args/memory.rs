@@ -114,6 +114,15 @@ pub(crate) enum MemoryCommand {
     /// List statements that may be worth remembering, keep or drop them
     #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
     Candidates(CandidatesArgs),
+    /// Move a topic to your own memory, which holds in all projects, or from there to this project
+    #[command(after_help = "Example: bethink memory mv answer-in-german --me")]
+    Mv {
+        /// The topic's name, with or without .md
+        name: String,
+        /// To your own memory [default: to this project's private memory]
+        #[arg(long)]
+        me: bool,
+    },
     /// Extract memories from a session now
     #[command(
         after_help = "Examples:\n  bethink memory extract --dry-run\n  bethink memory extract --dry-run --json ~/.claude/projects/-home-me-project"
@@ -184,6 +193,9 @@ pub(crate) struct KeepCandidates {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
+    /// Add it to your own memory, which holds in all projects [default for the type `user`]
+    #[arg(long, conflicts_with = "team")]
+    pub(crate) me: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -191,6 +203,9 @@ pub(crate) struct OfTeam {
     /// Use the team's memory
     #[arg(long)]
     pub(crate) team: bool,
+    /// Use your own memory, which holds in all projects
+    #[arg(long, conflicts_with = "team")]
+    pub(crate) me: bool,
 }
 
 #[derive(Debug, Args)]
@@ -242,6 +257,9 @@ pub(crate) struct RememberArgs {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
+    /// Add it to your own memory, which holds in all projects [default for the type `user`]
+    #[arg(long, conflicts_with = "team")]
+    pub(crate) me: bool,
     #[command(flatten)]
     pub(crate) allow: AllowSecret,
 }

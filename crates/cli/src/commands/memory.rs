@@ -20,7 +20,7 @@ use crate::args::{MemoryCommand, OfTeam, OneMemory};
 use crate::failure::Done;
 use bethink_render::memory as render;
 
-use named::{all, find, known, scope};
+use named::{all, find, known, named_scope, scope};
 use warn::warn;
 pub(super) use write::remember;
 use write::show_as;
@@ -50,6 +50,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild { of, dry_run } => care::rebuild(app, &client, &of, dry_run).await,
         MemoryCommand::Candidates(what) => candidates::run(app, &client, what).await,
+        MemoryCommand::Mv { name, me } => write::mv(app, &client, &name, me).await,
         MemoryCommand::Extract { from_start, dry_run, .. } => {
             learned::extract(app, &client, from_start, dry_run).await
         }
@@ -60,7 +61,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
 }
 
 async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryKind>) -> Done {
-    let scope = of.team.then_some(MemoryScope::Team);
+    let scope = named_scope(of.team, of.me);
     let mut memories = all(client, app.project_dir(), scope).await?;
     memories.retain(|memory| kind.is_none() || memory.kind == kind);
     if app.screen.json {

@@ -1,8 +1,8 @@
 //! `bethink recall`: finds memories that help with a question.
 
 use bethink_api::{
-    MemoryScope, RecallCertainty, RecallCheckRequest, RecallProblem, RecallRequest, RecallTerm,
-    RecalledMemory, Strategy,
+    RecallCertainty, RecallCheckRequest, RecallProblem, RecallRequest, RecallTerm, RecalledMemory,
+    Strategy,
 };
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
@@ -87,8 +87,8 @@ async fn check(app: &mut CliApp) -> Done {
 }
 
 fn problem_lines(problem: &RecallProblem, width: usize) -> Vec<StyledText> {
-    let scope = if problem.scope == MemoryScope::Team { "team/" } else { "" };
-    let name = StyledText::new().dim(scope).put(Tone::Accent, problem.name.clone());
+    let name =
+        StyledText::new().dim(problem.scope.prefix()).put(Tone::Accent, problem.name.clone());
     let mut lines = vec![name.plain(format!("  {}", problem.reason)).fitted(width)];
     if !problem.question.is_empty() {
         let question = format!("\"{}\"", problem.question);
@@ -105,7 +105,7 @@ fn problem_lines(problem: &RecallProblem, width: usize) -> Vec<StyledText> {
 
 /// Returns the name, type and age; the description; and why it was found.
 fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
-    let scope = if memory.scope == MemoryScope::Team { "team/" } else { "" };
+    let scope = memory.scope.prefix();
     let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());
     let name = StyledText::new()
         .dim(scope)
@@ -170,7 +170,7 @@ fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{RecallWhy, TopicField};
+    use bethink_api::{MemoryScope, RecallWhy, TopicField};
 
     use super::*;
     use bethink_api::MemoryKind;

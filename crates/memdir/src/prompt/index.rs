@@ -42,10 +42,10 @@ needs, or secrets."
     )
 }
 
-/// Explains memory to a model: where it is kept, how to use it, and the beginning of both indexes. `dirs` and `texts`
-/// (of MEMORY.md) are private first, then the team's; a missing text is empty.
-pub fn index(dirs: &[String; 2], texts: &[String; 2]) -> String {
-    let [private, team] = dirs;
+/// Explains memory to a model: where it is kept, how to use it, and the beginning of each index. `dirs` and `texts`
+/// (of MEMORY.md) are private first, then the team's and the person's; a missing text is empty.
+pub fn index(dirs: &[String; 3], texts: &[String; 3]) -> String {
+    let [private, team, person] = dirs;
     let has_team = !texts[1].trim().is_empty();
     let mut places = format!("- Private memory, which you maintain: {private}");
     if has_team {
@@ -53,10 +53,19 @@ pub fn index(dirs: &[String; 2], texts: &[String; 2]) -> String {
             "\n- Team memory, read-only: {team}. Only a person can add to it, with `bethink remember --team`."
         ));
     }
+    let has_person = !texts[2].trim().is_empty();
+    if has_person {
+        places.push_str(&format!(
+            "\n- What is known about the user in all projects: {person}. A private topic of the same name replaces one."
+        ));
+    }
     let mut parts =
         vec![WHAT.to_owned(), places, USE.to_owned(), how_to_save(), block("private", &texts[0])];
     if has_team {
         parts.push(block("team", &texts[1]));
+    }
+    if has_person {
+        parts.push(block("person", &texts[2]));
     }
     parts.join("\n\n")
 }

@@ -2,15 +2,16 @@
 
 use super::guard::guarded_line;
 use crate::index::shown;
+use crate::name::Scope;
 
 /// Maximum number of changed lines that are listed. If there are more, the model is asked to read the file.
 const MOST_LINES: usize = 20;
 
 /// Returns a reminder for a conversation whose prompt shows `before`, or `None` if nothing visible changed. Both
-/// arguments are texts of MEMORY.md, private and the team's.
-pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
+/// arguments are texts of MEMORY.md: private, the team's and the person's.
+pub fn index_news(before: &[String; 3], now: &[String; 3]) -> Option<String> {
     let mut rows = Vec::new();
-    for (scope, before, now) in [("private", &before[0], &now[0]), ("team", &before[1], &now[1])] {
+    for (scope, (before, now)) in Scope::ALL.into_iter().zip(before.iter().zip(now)) {
         let (old, new) = (lines(before), lines(now));
         let gone = old.iter().filter(|line| !new.contains(line));
         rows.extend(gone.map(|line| format!("- removed ({scope}): {line}")));

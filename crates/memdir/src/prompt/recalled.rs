@@ -51,6 +51,7 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
     let scope = match memory.scope {
         Scope::Private => "private",
         Scope::Team => "the team's",
+        Scope::Person => "the user's own",
     };
     let when = age(memory.modified, memory.now);
     let path = guarded_line(memory.path);

@@ -23,8 +23,12 @@ fn told(text: &str, days: i64) -> String {
     recalled(&memory(&Name::parse("fog").unwrap(), text, days))
 }
 
-fn dirs() -> [String; 2] {
-    ["/home/ada/memory".to_owned(), "/home/ada/memory/team".to_owned()]
+fn dirs() -> [String; 3] {
+    ["/home/ada/memory", "/home/ada/memory/team", "/home/ada/memory/person"].map(str::to_owned)
+}
+
+fn texts(private: &str, team: &str) -> [String; 3] {
+    [private, team, ""].map(str::to_owned)
 }
 
 #[test]
@@ -32,20 +36,30 @@ fn the_project_part() {
     let private =
         "- [Fog](fog.md) — the fog ends at 800 m\n- [Ada](ada.md) — prefers short answers\n";
     let team = "# Team\n\n- [Release](release.md) — on Thursdays\n";
-    insta::assert_snapshot!(index(&dirs(), &[private.to_owned(), team.to_owned()]));
+    insta::assert_snapshot!(index(&dirs(), &texts(private, team)));
 }
 
 #[test]
 fn the_project_part_of_one_person() {
-    let text = index(&dirs(), &[String::new(), String::new()]);
+    let text = index(&dirs(), &texts("", ""));
     assert!(text.ends_with("<memory-index scope=\"private\">\n(nothing yet)\n</memory-index>"));
     assert!(!text.contains("team"), "{text}");
 }
 
 #[test]
+fn what_is_known_about_the_person_has_a_part_of_its_own() {
+    let person = ["", "", "- [Language](language.md) — answers in German"].map(str::to_owned);
+    let text = index(&dirs(), &person);
+    assert!(text.contains("<memory-index scope=\"person\">\n- [Language](language.md)"), "{text}");
+    assert!(text.contains("in all projects: /home/ada/memory/person."), "{text}");
+    let news = index_news(&texts("", ""), &person).unwrap();
+    assert!(news.contains("added (person): [Language]"), "{news}");
+}
+
+#[test]
 fn a_long_index_is_cut_and_says_so() {
     let long: String = (0..300).map(|at| format!("- [T{at}](t{at}.md)\n")).collect();
-    let text = index(&dirs(), &[long, String::new()]);
+    let text = index(&dirs(), &texts(&long, ""));
     assert!(text.contains("[T199]") && !text.contains("[T200]"));
     assert!(text.ends_with("MEMORY.md has 300 lines; only the first 200 are shown. Read the file for the rest, and keep its entries short."));
 }
@@ -99,9 +113,9 @@ fn no_memory_ends_its_own_tags() {
         assert!(!told.contains(&format!("before {hostile}")), "{told}");
         assert_eq!(told.matches(['＜', '\u{200b}']).count(), 0, "{told}");
         assert!(told.contains("before &lt;") && told.contains("after"), "{told}");
-        let part = index(&dirs(), &[format!("- [{hostile}](x.md)"), String::new()]);
+        let part = index(&dirs(), &texts(&format!("- [{hostile}](x.md)"), ""));
         assert_eq!(part.to_ascii_lowercase().matches("</memory").count(), 1, "{part}");
-        let news = index_news(&dirs(), &[format!("- {hostile}"), String::new()]).unwrap();
+        let news = index_news(&dirs(), &texts(&format!("- {hostile}"), "")).unwrap();
         assert_eq!(news.to_ascii_lowercase().matches("</system-reminder").count(), 1, "{news}");
     }
     assert!(
@@ -112,7 +126,6 @@ fn no_memory_ends_its_own_tags() {
 
 #[test]
 fn news_of_the_index() {
-    let texts = |private: &str, team: &str| [private.to_owned(), team.to_owned()];
     let before = texts("# T\n- [A](a.md) — x\n- [B](b.md) — x\n", "");
     let now = texts("# Title\n* [A](a.md) — x\n- [C](c.md) — x\n", "- [D](d.md)\n");
     insta::assert_snapshot!("news", index_news(&before, &now).unwrap());

@@ -70,7 +70,8 @@ impl ToolSpot {
 /// Returns the tool's path for a scope's directory.
 pub fn root_of(scope: Scope) -> String {
     match scope {
-        Scope::Private => ROOT.to_owned(),
+        // The tool only reaches a project's own files.
+        Scope::Private | Scope::Person => ROOT.to_owned(),
         Scope::Team => format!("{ROOT}/{TEAM}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Keeps and drops candidates, for a person or for a client's agent.
 
 use bethink_api as api;
+use bethink_memdir::Scope;
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CandidateFilter, CandidateState, StoredCandidate};
 use bethink_transcript::SessionId;
@@ -27,7 +28,7 @@ impl MemoryService {
         let new = new_topic(&candidate, &request)?;
         let note = format!("kept candidate {id}");
         let author = Author { session: Some(candidate.session), note, ..Author::person() };
-        let scope = request.scope.unwrap_or_default();
+        let scope = request.scope.unwrap_or(Scope::of(new.kind));
         let written = self.write_new_topic(&project, scope, new, author).await?;
         let topic = Some(written.name.clone());
         self.decide_candidate(candidate, CandidateState::Kept, api::MemoryAuthor::Person, topic)
@@ -55,7 +56,7 @@ impl MemoryService {
         let new = new_topic(&candidate, &wanted)?;
         let note = format!("kept candidate {}", candidate.id);
         let author = Author { note, ..Author::agent(request.session_id.map(SessionId)) };
-        let scope = wanted.scope.unwrap_or_default();
+        let scope = wanted.scope.unwrap_or(Scope::of(new.kind));
         let done = self.add_for_agent(&project, scope, new, author).await?;
         let name = match &done {
             RememberOutcome::Written(written) => written.name.clone(),
@@ -138,5 +139,6 @@ fn new_topic(candidate: &StoredCandidate, request: &api::KeepCandidate) -> Resul
     let (text, description, source) =
         made.ok_or_else(|| ServiceError::internal("a candidate makes a topic"))?;
     let named = request.name.as_deref().map(name_of).transpose()?;
-    Ok(NewTopic { named, description, text, source })
+    let kind = Some(request.kind.unwrap_or(candidate.kind));
+    Ok(NewTopic { named, description, kind, text, source })
 }

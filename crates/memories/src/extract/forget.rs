@@ -21,6 +21,7 @@ const VERSIONS: usize = 2_000;
 
 /// One topic, and how to change it.
 struct ForgetRequest {
+    scope: Scope,
     name: Name,
     hash: Hash,
     forgotten: ForgetOutcome,
@@ -32,7 +33,9 @@ impl MemoryService {
         let id = SessionId(request.session_id);
         let _one = project.turns.extracting.lock().await;
         let mut files = Vec::new();
-        for wanted in self.taught_by(&project, id).await? {
+        let mut taught = self.taught_by(&project, Scope::Private, id).await?;
+        taught.extend(self.taught_by(&project, Scope::Person, id).await?);
+        for wanted in taught {
             if !request.dry_run {
                 self.make_forgotten(&project, id, &wanted).await?;
             }
@@ -47,9 +50,10 @@ impl MemoryService {
     async fn taught_by(
         &self,
         project: &MemoryProject,
+        scope: Scope,
         id: SessionId,
     ) -> Result<Vec<ForgetRequest>> {
-        let directory = project.directory(Scope::Private);
+        let directory = project.directory(scope);
         let filter = MemoryVersionFilter { session: Some(id), ..directory.versions(VERSIONS) };
         let versions = self.cx.store().memory_versions(filter).await?;
         let names: BTreeSet<Name> = versions
@@ -63,7 +67,7 @@ impl MemoryService {
             let Some((now, hash)) = directory.read(&name).await? else { continue };
             let forgotten = forget(&now, &self.steps(directory, &name, id).await?);
             if forgotten != ForgetOutcome::Nothing {
-                wanted.push(ForgetRequest { name, hash, forgotten });
+                wanted.push(ForgetRequest { scope, name, hash, forgotten });
             }
         }
         Ok(wanted)
@@ -121,7 +125,7 @@ impl MemoryService {
         let (file, expected) =
             (DirectoryFile::Topic(wanted.name.clone()), Expected::Hash(wanted.hash));
         let author = Author { note: format!("forgot session {id}"), ..Author::person() };
-        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
+        let write = MemoryWrite { scope: wanted.scope, file, text, expected, author };
         self.write_memory(project, write).await.map(drop).map_err(|error| {
             let detail =
                 format!("{}; topics that were already forgotten stay forgotten", error.detail);
@@ -140,7 +144,7 @@ fn outcome(wanted: ForgetRequest) -> api::ForgottenMemory {
         ForgetOutcome::Cut { text, lines, whole: false } => (MemoryOutcome::Cut, lines, Some(text)),
     };
     api::ForgottenMemory {
-        scope: Scope::Private,
+        scope: wanted.scope,
         name: wanted.name.to_string(),
         outcome,
         lines,

@@ -50,7 +50,8 @@ impl MemoryService {
             .into_iter()
             .map(|RefusedStatement { words, negative }| Meaning { words, negative })
             .collect();
-        let topics = self.histories(project.directory(Scope::Private), known).await?;
+        let mut topics = self.histories(project.directory(Scope::Private), known).await?;
+        topics.extend(self.histories(project.directory(Scope::Person), known).await?);
         let taken_out = at_low_priority(move || {
             topics.iter().flat_map(|held| unwanted(held)).collect::<Vec<_>>()
         });
@@ -95,7 +96,7 @@ impl MemoryService {
                 held.push(Version { by: by(version.author), text });
             }
             let is_there =
-                |known: &&KnownTopic| known.scope == Scope::Private && known.name.file() == file;
+                |known: &&KnownTopic| known.scope == directory.scope && known.name.file() == file;
             let now = known.iter().find(is_there);
             if now.map_or_else(String::new, |known| known.hash.to_string()) != newest {
                 held.push(Version { by: By::Person, text: now.map(|known| known.text.clone()) });

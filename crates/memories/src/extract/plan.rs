@@ -59,7 +59,7 @@ impl MemoryService {
                         MemoryOutcome::Same => planned(write),
                         outcome => outcome,
                     };
-                    carried.done.push(learned(write, Scope::Private, outcome));
+                    carried.done.push(learned(write, written.scope, outcome));
                 }
                 Err(error) => match error.kind {
                     // The text is not the cause, so the write is tried again later.
@@ -97,6 +97,22 @@ impl MemoryService {
         Ok(matches!(self.propose(project, new).await?, ProposalOutcome::Waiting(_)))
     }
 
+    /// Returns where a planned write belongs: what is new about the person holds in all projects, and a topic that is
+    /// continued stays where it is.
+    async fn scope_of(
+        &self,
+        project: &MemoryProject,
+        write: &PlannedWrite,
+        name: &Name,
+    ) -> Result<Scope> {
+        if write.over.is_some() {
+            let person = project.directory(Scope::Person).read(name).await?;
+            let is_persons = person.is_some_and(|(_, hash)| Some(hash.to_string()) == write.over);
+            return Ok(if is_persons { Scope::Person } else { Scope::Private });
+        }
+        Ok(Scope::of(header::read(&write.text).header.kind))
+    }
+
     async fn write_learned(
         &self,
         project: &MemoryProject,
@@ -107,13 +123,14 @@ impl MemoryService {
         let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
         let over = write.over.as_deref().map(str::parse::<Hash>).transpose();
         let expected = over.map_err(ServiceError::internal)?.into();
-        let (file, text) = (DirectoryFile::Topic(name), Some(write.text.clone()));
+        let (file, text) = (DirectoryFile::Topic(name.clone()), Some(write.text.clone()));
         let author = Author {
             by: api::MemoryAuthor::Extraction,
             session: Some(id),
             note: strategy.to_owned(),
         };
-        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
+        let scope = self.scope_of(project, write, &name).await?;
+        let write = MemoryWrite { scope, file, text, expected, author };
         self.write_memory(project, write).await
     }
 }

@@ -234,7 +234,9 @@ fn would_be(plan: &ExtractionPlan) -> Vec<api::LearnedMemory> {
         text: Some(write.text.clone()),
         ..learned(write, scope, outcome)
     };
-    let own = plan.writes.iter().map(|write| shown(write, Scope::Private, planned(write)));
+    let scope =
+        |write: &PlannedWrite| Scope::of(learned(write, Scope::Private, planned(write)).kind);
+    let own = plan.writes.iter().map(|write| shown(write, scope(write), planned(write)));
     let team =
         plan.proposals.iter().map(|write| shown(write, Scope::Team, MemoryOutcome::Proposed));
     own.chain(team).collect()

@@ -178,7 +178,8 @@ impl MemoryService {
     pub(super) async fn refresh_library(&self, project: &Arc<MemoryProject>) -> Result<()> {
         let _one = project.library.following.lock().await;
         let private = self.snapshot(project.directory(Scope::Private)).await?;
-        let shown = [private, self.snapshot(project.directory(Scope::Team)).await?];
+        let team = self.snapshot(project.directory(Scope::Team)).await?;
+        let shown = [private, team, self.snapshot(project.directory(Scope::Person)).await?];
         if project.library.follows(&shown) {
             return Ok(());
         }

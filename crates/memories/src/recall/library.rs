@@ -27,8 +27,8 @@ pub(super) struct LibraryState {
     pub(super) catalog: Catalog,
     ids: HashMap<Key, (TopicId, Hash)>,
     pub(super) topics: HashMap<TopicId, LibraryTopic>,
-    /// Revisions of the snapshots that were last read, private and team.
-    revisions: Option<[u64; 2]>,
+    /// Revisions of the snapshots that were last read, in the order of scopes.
+    revisions: Option<[u64; 3]>,
     next: u32,
 }
 
@@ -55,22 +55,27 @@ impl Library {
         held.ids.iter().map(|(key, (_, hash))| (key.clone(), *hash)).collect()
     }
 
-    /// Whether the library is up to date with these snapshots, private and team.
-    pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 2]) -> bool {
+    /// Whether the library is up to date with these snapshots, in the order of scopes.
+    pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 3]) -> bool {
         self.held().revisions == Some(shown.each_ref().map(|shown| shown.revision))
     }
 
     /// Reads topics that are new or changed in these snapshots, and drops removed ones. Blocks.
     pub(super) fn follow(
         &self,
-        directories: &[Arc<MemoryDirectory>; 2],
-        shown: &[Arc<DirectorySnapshot>; 2],
+        directories: &[Arc<MemoryDirectory>; 3],
+        shown: &[Arc<DirectorySnapshot>; 3],
     ) {
         let mut there = HashSet::new();
+        let private = &shown[0];
         for (directory, shown) in directories.iter().zip(shown) {
             let key = |topic: &MemoryTopic| (directory.scope, topic.name.clone());
-            there.extend(shown.topics.values().map(|topic| key(topic)));
-            let topics = shown.topics.values();
+            // A project's own topic replaces the person's of the same name.
+            let counts = |topic: &&Arc<MemoryTopic>| {
+                directory.scope != Scope::Person || !private.topics.contains_key(&topic.name)
+            };
+            there.extend(shown.topics.values().filter(counts).map(|topic| key(topic)));
+            let topics = shown.topics.values().filter(counts);
             let held = self.held();
             let new: Vec<_> = topics.filter(|topic| !held.has(&key(topic), topic.hash)).collect();
             drop(held);

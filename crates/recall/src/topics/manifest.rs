@@ -93,10 +93,7 @@ fn line(row: &ManifestRow) -> String {
 
 /// Returns a topic's name in the list. A team topic's name has its directory as a prefix.
 fn key(row: &ManifestRow) -> String {
-    match row.scope {
-        Scope::Private => plain(row.name.as_str()),
-        Scope::Team => format!("{}/{}", bethink_memdir::name::TEAM, plain(row.name.as_str())),
-    }
+    format!("{}{}", row.scope.prefix(), plain(row.name.as_str()))
 }
 
 /// Makes one line without characters that could end the list or hide text.

@@ -129,9 +129,9 @@ pub(super) fn edited_index(text: &str) {
 pub(super) fn indexes(text: &str) {
     let [base, ours, theirs] = parts(text);
     let _ = index::merge(base, ours, theirs);
-    let texts = [text.to_owned(), text.to_owned()];
-    let _ = prompt::index(&["/m".to_owned(), "/m/team".to_owned()], &texts);
-    let _ = prompt::index_news(&[String::new(), String::new()], &texts);
+    let texts = [text; 3].map(str::to_owned);
+    let _ = prompt::index(&["/m", "/m/team", "/p"].map(str::to_owned), &texts);
+    let _ = prompt::index_news(&Default::default(), &texts);
 }
 
 pub(super) fn lint(text: &str) {

@@ -8,10 +8,10 @@ use bethink_terminal::{Screen, StyledText, Tone};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::named::scope;
+use super::named::named_scope;
 use super::write::show_as;
 use crate::app::{self, CliApp};
-use crate::args::{CandidatesArgs, CandidatesCommand, KeepCandidates, OfTeam};
+use crate::args::{CandidatesArgs, CandidatesCommand, KeepCandidates};
 use crate::failure::{CliFailure, Done};
 
 pub(super) async fn run(app: &mut CliApp, client: &Client, what: CandidatesArgs) -> Done {
@@ -76,7 +76,7 @@ async fn keep(app: &mut CliApp, client: &Client, what: KeepCandidates) -> Done {
         name: what.name,
         description: None,
         kind: what.kind,
-        scope: Some(scope(&OfTeam { team: what.team })),
+        scope: named_scope(what.team, what.me),
     };
     let mut kept = Vec::new();
     for named in &what.candidates {

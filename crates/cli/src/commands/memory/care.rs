@@ -1,10 +1,10 @@
 //! Checks the memory, and rebuilds its index.
 
-use bethink_api::{MemoryLint, MemoryScope, RebuildMemory, ScopeQuery, Severity};
+use bethink_api::{MemoryLint, RebuildMemory, ScopeQuery, Severity};
 use bethink_client::Client;
 use bethink_terminal::{StyledText, Tone};
 
-use super::named::scope;
+use super::named::{named_scope, scope};
 use super::warn::warn;
 use crate::app::CliApp;
 use crate::args::OfTeam;
@@ -13,7 +13,7 @@ use bethink_render::memory as render;
 
 /// Lists the problems. Fails if a directory cannot be read or a finding is an error.
 pub(super) async fn lint(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
-    let scope = of.team.then_some(MemoryScope::Team);
+    let scope = named_scope(of.team, of.me);
     let query = ScopeQuery { project_dir: app.project_dir(), scope };
     let found = client.memory_lint(&query).await?;
     match app.screen.json {

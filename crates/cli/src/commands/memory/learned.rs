@@ -1,8 +1,6 @@
 //! Extracts memories from a session, and removes those that were learned from one.
 
-use bethink_api::{
-    Candidate, ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory, MemoryScope,
-};
+use bethink_api::{Candidate, ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone};
@@ -34,7 +32,7 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
 
 fn memory_line(memory: &LearnedMemory) -> StyledText {
     let kind = memory.kind.as_ref().map(|kind| format!(" [{kind}]")).unwrap_or_default();
-    let team = if memory.scope == MemoryScope::Team { "team/" } else { "" };
+    let team = memory.scope.prefix();
     let said = memory.statement.as_ref().or(memory.description.as_ref());
     let place = memory.seq.map(|seq| format!("  message {seq}")).unwrap_or_default();
     StyledText::new()

@@ -29,14 +29,24 @@ pub(super) async fn all(
 }
 
 pub(super) fn scope(of: &OfTeam) -> MemoryScope {
-    if of.team { MemoryScope::Team } else { MemoryScope::Private }
+    named_scope(of.team, of.me).unwrap_or_default()
+}
+
+/// Returns the memory that `--team` or `--me` names.
+pub(super) fn named_scope(team: bool, me: bool) -> Option<MemoryScope> {
+    match (team, me) {
+        (true, _) => Some(MemoryScope::Team),
+        (_, true) => Some(MemoryScope::Person),
+        _ => None,
+    }
 }
 
 pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
     TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }
 
-/// Finds a topic by its name: first in the private memory, then in the team's; with `--team`, only in the team's.
+/// Finds a topic by its name: first in the private memory, then in the person's and the team's; with `--team` or `--me`,
+/// only there.
 pub(super) async fn find(
     app: &CliApp,
     client: &Client,
@@ -47,15 +57,18 @@ pub(super) async fn find(
         Ok(text) => return Ok((own, text)),
         Err(error) => error,
     };
-    if one.of.team || !is_missing(&missing) {
+    if one.of.team || one.of.me || !is_missing(&missing) {
         return Err(missing.into());
     }
-    let shared = topic(app, MemoryScope::Team, &one.name);
-    match client.topic(&shared).await {
-        Ok(text) => Ok((shared, text)),
-        Err(error) if is_missing(&error) => Err(unknown(app, client, &one.name).await?),
-        Err(error) => Err(error.into()),
+    for scope in [MemoryScope::Person, MemoryScope::Team] {
+        let other = topic(app, scope, &one.name);
+        match client.topic(&other).await {
+            Ok(text) => return Ok((other, text)),
+            Err(error) if is_missing(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
+    Err(unknown(app, client, &one.name).await?)
 }
 
 /// Finds a topic that may have been removed: its versions still exist.

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
-use bethink_api::{MemoryKind, MemoryOutcome, MemoryWritten, Remember, ShareMemory};
+use bethink_api::{MemoryKind, MemoryOutcome, MemoryScope, MemoryWritten, Remember, ShareMemory};
 use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
 
-use super::named::{find, scope, topic};
+use super::named::{find, named_scope, scope, topic};
 use super::warn::warn;
 use crate::app::CliApp;
 use crate::args::{self, AddMemory, AllowSecret, OfTeam, OneMemory};
@@ -29,7 +29,7 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
         name: what.name,
         description: what.description,
         kind: what.kind,
-        scope: Some(scope(&OfTeam { team: what.team })),
+        scope: named_scope(what.team, what.me),
         session_id: app.named_session(&client).await?,
         allow_secret: what.allow.allow_secret,
     };
@@ -178,6 +178,19 @@ pub(super) async fn share(app: &mut CliApp, client: &Client, name: String) -> Do
     Ok(screen.note(format!(
         "`bethink team approve {id}` adds it to the team's memory and removes the private topic"
     ))?)
+}
+
+/// Moves a topic between the person's memory and the project's. It is written there first, so it is never in neither.
+pub(super) async fn mv(app: &mut CliApp, client: &Client, name: &str, me: bool) -> Done {
+    let (from, to) = match me {
+        true => (MemoryScope::Private, MemoryScope::Person),
+        false => (MemoryScope::Person, MemoryScope::Private),
+    };
+    let (from, to) = (topic(app, from, name), topic(app, to, name));
+    let text = client.topic(&from).await?.text;
+    let done = client.put_topic(&to, text, &Over::Nothing, &[]).await?;
+    client.remove_topic(&from).await?;
+    show_as(app, &done, "moved to")
 }
 
 fn show(app: &mut CliApp, done: &MemoryWritten) -> Done {
