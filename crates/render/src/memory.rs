@@ -26,7 +26,7 @@ pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText
 
 /// Returns the topic's name and description, and the part of its text with the words.
 pub fn hit(hit: &MemoryHit, width: usize) -> Vec<StyledText> {
-    let scope = if hit.scope == TEAM { "team/" } else { "" };
+    let scope = hit.scope.prefix();
     let head = StyledText::new()
         .dim(scope)
         .put(Tone::Accent, hit.name.clone())
