@@ -18,9 +18,9 @@ pub struct LineChange<'a> {
 /// Updates the lines of topics whose titles or descriptions changed. A part of a line that is not the old one stays. Of
 /// several changes of a topic, the first that fits its line is made.
 pub fn follow(text: &str, changes: &[LineChange<'_>]) -> String {
-    let mut by_name: HashMap<String, Vec<&LineChange<'_>>> = HashMap::new();
+    let mut by_name: HashMap<String, Vec<ReadChange<'_>>> = HashMap::new();
     for change in changes {
-        by_name.entry(change.new.name.folded()).or_default().push(change);
+        by_name.entry(change.new.name.folded()).or_default().push(ReadChange::of(change));
     }
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -52,27 +52,43 @@ pub fn differing<'a>(text: &str, topics: &'a [TopicLine<'a>]) -> Vec<&'a TopicLi
     topics.iter().filter(differs).collect()
 }
 
+/// A change with its titles and descriptions as lines show them.
+struct ReadChange<'a> {
+    change: &'a LineChange<'a>,
+    old: (String, String),
+    new: (String, String),
+    /// The new description, even if it is the same as the title.
+    described: String,
+}
+
+impl<'a> ReadChange<'a> {
+    fn of(change: &'a LineChange<'a>) -> Self {
+        let LineChange { old, new } = change;
+        let described = one_line(new.description);
+        let (old, new) = (apart(old.title, old.description), apart(new.title, new.description));
+        Self { change, old, new, described }
+    }
+}
+
 /// Returns the part of an entry to replace, and its new words.
-fn followed(
-    entry: &IndexEntry<'_>,
-    LineChange { old, new }: &LineChange<'_>,
-) -> Option<(Range<usize>, String)> {
+fn followed(entry: &IndexEntry<'_>, read: &ReadChange<'_>) -> Option<(Range<usize>, String)> {
     let line = EntryWords::of(entry)?;
-    let (old_title, old_description) = apart(old.title, old.description);
-    let (title, description) = apart(new.title, new.description);
-    let is_whole = line.has_title(&old_title, old) && line.has_description(&old_description);
-    let is_described = !line.words.is_empty() && line.has_description(&old_description);
-    if !is_whole && !is_described || (&title, &description) == (&old_title, &old_description) {
+    let ReadChange { change: LineChange { old, new }, .. } = read;
+    let (old_title, old_description) = &read.old;
+    let is_whole = line.has_title(old_title, old) && line.has_description(old_description);
+    let is_described = !line.words.is_empty() && line.has_description(old_description);
+    if !is_whole && !is_described || read.new == read.old {
         return None;
     }
+    let (title, description) = &read.new;
     let (link, description) = match is_whole && !line.wiki {
-        true => (format!("[{}{}", title_of(&title, new.name), line.target), description),
+        true => (format!("[{}{}", title_of(title, new.name), line.target), description),
         // Without the title, the description is written even if it is the same.
-        false => (line.link.to_owned(), one_line(new.description)),
+        false => (line.link.to_owned(), &read.described),
     };
     let before = entry.text[..line.range.start].chars().count();
     let taken = before + link.chars().count() + line.dash.chars().count();
-    let description = cut(&description, LINE_CHARS.saturating_sub(taken));
+    let description = cut(description, LINE_CHARS.saturating_sub(taken));
     let dash = if description.is_empty() { "" } else { line.dash };
     Some((line.range, format!("{link}{dash}{description}")))
 }

@@ -16,11 +16,11 @@ use bethink_instructions::{
     Disk, FileLook, FileType, InstructionPlaces, InstructionRequest, load, render,
 };
 use bethink_memdir::header::{self, HeaderChange};
-use bethink_memdir::index::{self, TopicLine};
+use bethink_memdir::index::{self, LineChange, TopicLine};
 use bethink_memdir::lint::{self, Directory, TopicFile};
 use bethink_memdir::prompt::{self, RecalledText};
 use bethink_memdir::tool::{edit, show};
-use bethink_memdir::{Hash, Name, Scope, unseen};
+use bethink_memdir::{Hash, Name, Scope, rejections, unseen};
 use bethink_recall::topics::{Card, Catalog, CatalogQuery, TopicId, select};
 use bethink_session_memory::document::Document;
 use bethink_session_memory::{NotesBudget, NotesDraft, Template, WrittenNotes, text_edits, update};
@@ -123,12 +123,17 @@ pub(super) fn edited_index(text: &str) {
     let name = name();
     let _ = index::add(text, &name, "a", "b");
     let _ = index::remove(text, &name);
+    let line = |description| TopicLine { name: &name, title: "a", description };
+    let _ = index::follow(text, &[LineChange { old: line(text), new: line("b") }]);
+    let _ = index::differing(text, &[line(text)]);
+    let _ = rejections::add(text, "2026-11-23", text, Some(text));
     let _ = index::rebuild(text, &[TopicLine { name: &name, title: "a", description: "b" }]);
 }
 
 pub(super) fn indexes(text: &str) {
     let [base, ours, theirs] = parts(text);
     let _ = index::merge(base, ours, theirs);
+    let _ = rejections::merge(base, ours, theirs);
     let texts = [text; 3].map(str::to_owned);
     let _ = prompt::index(&["/m", "/m/team", "/p"].map(str::to_owned), &texts);
     let _ = prompt::index_news(&Default::default(), &texts);
