@@ -78,7 +78,7 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         let call = Box::pin(tools::call(self.client(&context), &request.name, arguments));
         // A client that disconnected needs no answer, so stop asking a model for it.
-        let answer = context.ct.run_until_cancelled(call).await;
+        let answer = Box::pin(context.ct.run_until_cancelled(call)).await;
         answer.unwrap_or_else(|| Err(cancelled())).map(Into::into)
     }
 

@@ -34,6 +34,7 @@ pub const ENGINES: &[TextEngine] = &[
     of("context: view, placeholders", sessions::view),
     of("days: dates", prompts::dates),
     of("dream: plan", memory::dream),
+    of("encoder: word pieces", memory::word_pieces),
     of("extractor: rules", memory::extraction),
     of("extractor: many statements", memory::statements),
     of("extractor: comparison with topics", memory::comparison),

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use bethink_dream::{DreamDirectory, DreamTopic, TaughtTopic, diff, plan};
+use bethink_encoder::word_pieces::{MOST_PIECES, WordPieces};
 use bethink_extractor::embedded::{ExtractionInput, KnownTopic, extract};
 use bethink_extractor::forget::TopicStep;
 use bethink_extractor::model::MemoryCopy;
@@ -179,7 +181,19 @@ pub(super) fn topics(text: &str) {
     let query = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
     let picks = select::select(&catalog, &query);
     let _ = select::why(&catalog, question, TopicId(1));
+    let alike = [(TopicId(1), f32::NAN), (TopicId(2), 1.0)];
+    let near = select::nearest(&catalog, &query, &alike);
+    let _ = select::merged(vec![near, select::nearest(&catalog, &query, &[])], 5);
     let _ = (picks, select::ranked(&catalog, &query));
+}
+
+/// The rest of the encoder takes the same time for any text.
+pub(super) fn word_pieces(text: &str) {
+    static PIECES: LazyLock<Option<WordPieces<'static>>> = LazyLock::new(|| {
+        WordPieces::read(include_str!("../../../../crates/encoder/weights/vocabulary.txt")).ok()
+    });
+    let pieces = PIECES.as_ref().map_or(0, |pieces| pieces.of(text).len());
+    assert!((2..=MOST_PIECES).contains(&pieces), "{pieces}");
 }
 
 pub(super) fn notes(text: &str) {
