@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 61] = [
+const RUNS: [&str; 62] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -52,6 +52,7 @@ const RUNS: [&str; 61] = [
     "memory lint",
     "memory rebuild",
     "memory extract --from-start --session REPLAYED",
+    "memory mv mocks --me",
     "memory candidates --all",
     "memory forget REPLAYED",
     "recall mock database",
