@@ -8,11 +8,11 @@ use bethink_service::{Event, Result, ServiceError, rfc3339};
 use bethink_store::{ProposalFilter, ProposalState, StoredProposal};
 use uuid::Uuid;
 
+use crate::held_back::team_gate;
 use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
-use crate::write::team_gate;
 
 /// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
