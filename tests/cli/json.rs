@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 65] = [
+const RUNS: [&str; 66] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -55,6 +55,7 @@ const RUNS: [&str; 65] = [
     "memory lint",
     "memory rebuild",
     "memory extract --from-start --session REPLAYED",
+    "memory mv mocks --me",
     "memory candidates --all",
     "memory forget REPLAYED",
     "recall mock database",

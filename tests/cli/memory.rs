@@ -308,3 +308,23 @@ fn candidates_are_listed_kept_and_dropped() {
     assert!(all.contains("kept") && all.contains("dropped"), "{all}");
     assert!(!done(terminal.run(&["status"])).contains("wait"));
 }
+
+#[test]
+fn what_is_about_me_holds_in_every_project() {
+    let terminal = Terminal::new();
+    let other = terminal.path().join("other");
+    fs::create_dir(&other).unwrap();
+    let told = done(terminal.run(&["remember", "--me", "Answer in German", "--name", "language"]));
+    assert!(told.starts_with("remembered as person/language"), "{told}");
+    let listed = done(terminal.run_in(&other, &["memory", "ls"]));
+    assert!(listed.contains("person/language"), "{listed}");
+    let shown = done(terminal.run_in(&other, &["memory", "show", "language"]));
+    assert!(shown.contains("Answer in German"), "{shown}");
+    let moved = done(terminal.run_in(&other, &["memory", "mv", "language"]));
+    assert!(moved.starts_with("moved to language"), "{moved}");
+    assert_eq!(done(terminal.run(&["memory", "ls", "--quiet"])), "");
+    done(terminal.run_in(&other, &["memory", "mv", "language", "--me"]));
+    assert_eq!(done(terminal.run(&["memory", "ls", "--me", "--quiet"])), "language\n");
+    let both = terminal.run(&["remember", "--me", "--team", "x"]);
+    assert_eq!(both.code, 2, "{both:?}");
+}

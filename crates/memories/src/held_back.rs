@@ -14,9 +14,8 @@ use bethink_store::SecretAllowance;
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::MemoryWrite;
-use crate::read::file_of;
+use crate::read::{MemoryText, file_of};
 use crate::service::MemoryService;
-use crate::write::team_gate;
 
 /// Maximum number of findings that a message lists. The rest are counted.
 const MOST_LISTED: usize = 5;
@@ -74,6 +73,23 @@ impl MemoryService {
         self.check_words((write.scope, directory), text, write.author.by).await
     }
 
+    /// As [`Self::memory`], for an agent. A text that is held back is an error, which names the findings.
+    pub async fn memory_for_agent(
+        &self,
+        project_dir: &str,
+        scope: Scope,
+        name: &str,
+    ) -> Result<MemoryText> {
+        let read = self.memory(project_dir, scope, name).await?;
+        let project = self.project(project_dir).await?;
+        let findings = self.held_back(project.directory(scope), &read.text).await?;
+        if findings.is_empty() {
+            return Ok(read);
+        }
+        let detail = format!("the topic is held back: {}", listed(&findings));
+        Err(ServiceError::conflict(detail).hint("only a person can release it"))
+    }
+
     /// Records which findings a person allows in a text that they are about to write to a topic.
     pub async fn allow_secrets_of(
         &self,
@@ -117,6 +133,15 @@ impl MemoryService {
         }
         Ok(())
     }
+}
+
+/// Rejects secrets and invisible characters in team memory. The error does not repeat the file's name, which may have
+/// been made from the text.
+pub(crate) fn team_gate(text: &str) -> Result<()> {
+    bethink_secrets::gate("", text).map_err(|error| {
+        ServiceError::invalid("text", format!("the text could not be shared: {error}"))
+            .hint("nothing was written; remove that text, or keep the memory private")
+    })
 }
 
 /// Returns an error that names each finding by rule and line.

@@ -12,11 +12,11 @@ use bethink_statement::normal;
 use bethink_store::{ProposalFilter, ProposalState, StoredProposal};
 use uuid::Uuid;
 
+use crate::held_back::team_gate;
 use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::{name_of, no_file};
 use crate::service::MemoryService;
-use crate::write::team_gate;
 
 /// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;

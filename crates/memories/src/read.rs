@@ -8,7 +8,6 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 
 use crate::directory::{MemoryDirectory, MemoryTopic};
-use crate::held_back::listed;
 use crate::recall::view::key_of;
 use crate::refused::text_of;
 use crate::service::MemoryService;
@@ -97,25 +96,6 @@ impl MemoryService {
         self.note_if_damaged(directory, &file, &content).await?;
         let (text, hash) = text_of(&file, content)?;
         Ok(MemoryText { text, etag: hash.to_string() })
-    }
-}
-
-impl MemoryService {
-    /// As [`Self::memory`], for an agent. A text that is held back is an error, which names the findings.
-    pub async fn memory_for_agent(
-        &self,
-        project_dir: &str,
-        scope: Scope,
-        name: &str,
-    ) -> Result<MemoryText> {
-        let read = self.memory(project_dir, scope, name).await?;
-        let project = self.project(project_dir).await?;
-        let findings = self.held_back(project.directory(scope), &read.text).await?;
-        if findings.is_empty() {
-            return Ok(read);
-        }
-        let detail = format!("the topic is held back: {}", listed(&findings));
-        Err(ServiceError::conflict(detail).hint("only a person can release it"))
     }
 }
 

@@ -9,10 +9,11 @@ use bethink_memdir::Scope;
 use bethink_memdir::index::{self, IndexWarning};
 use bethink_memdir::name::REJECTIONS;
 use bethink_memdir_fs::{DirectoryFile, FileContent, WriteOutcome};
-use bethink_service::{Event, Result, ServiceError};
+use bethink_service::{Event, Result};
 use bethink_transcript::Seq;
 
 use crate::change::lost;
+use crate::held_back::team_gate;
 use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::{file_of, name_of, no_file};
@@ -144,13 +145,4 @@ impl MemoryService {
         }
         self.cx.hub().announce(write.author.session, &event);
     }
-}
-
-/// Rejects secrets and invisible characters in team memory. The error does not repeat the file's name, which may have
-/// been made from the text.
-pub(crate) fn team_gate(text: &str) -> Result<()> {
-    bethink_secrets::gate("", text).map_err(|error| {
-        ServiceError::invalid("text", format!("the text could not be shared: {error}"))
-            .hint("nothing was written; remove that text, or keep the memory private")
-    })
 }

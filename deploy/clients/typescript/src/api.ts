@@ -2646,7 +2646,7 @@ export interface components {
          * @description Whose memory a topic belongs to.
          * @enum {string}
          */
-        MemoryScope: "private" | "team";
+        MemoryScope: "private" | "team" | "person";
         /** @description One memory directory of a project. */
         MemoryShelf: {
             scope: components["schemas"]["MemoryScope"];

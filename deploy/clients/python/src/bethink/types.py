@@ -498,7 +498,7 @@ MemoryOutcome: TypeAlias = Literal[
 """What happened to a topic, or would happen."""
 
 
-MemoryScope: TypeAlias = Literal['private', 'team']
+MemoryScope: TypeAlias = Literal['private', 'team', 'person']
 """Whose memory a topic belongs to."""
 
 
