@@ -10,6 +10,7 @@ use proptest::prelude::{ProptestConfig, proptest};
 const WEIGHTS: &[u8] = include_bytes!("../weights/minilm-l6-q4.safetensors");
 const VOCABULARY: &str = include_str!("../weights/vocabulary.txt");
 
+#[allow(clippy::unwrap_used, reason = "without the encoder there is nothing to test")]
 static ENCODER: LazyLock<Encoder<'static>> =
     LazyLock::new(|| Encoder::read(WEIGHTS, VOCABULARY).unwrap());
 
