@@ -87,7 +87,7 @@ mod tests {
             for one in command.get_subcommands() {
                 let path = format!("{path} {}", one.get_name());
                 let help = one.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.starts_with("Example: "), "{path}");
+                assert!(help.starts_with("Example: ") || help.starts_with("Examples:\n"), "{path}");
                 assert!(help.contains(&path), "{path}: {help}");
                 check(one, &path);
             }

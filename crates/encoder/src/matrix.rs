@@ -1,7 +1,7 @@
 //! Products with matrices of 4-bit numbers.
 //!
-//! Both sides are brought to whole numbers of twelve bits, which costs less than a thousandth of the result and halves
-//! the time: any processor multiplies eight of them at once.
+//! Both sides are brought to whole numbers of twelve bits, which costs less than three thousandths of the result and
+//! halves the time: any processor multiplies eight of them at once.
 
 use wide::{i16x8, i32x4};
 
@@ -64,7 +64,7 @@ impl<'a> Matrix<'a> {
         let (groups, _) = packed.as_chunks::<{ GROUP / 2 }>();
         let (out, _) = out.as_chunks_mut::<{ GROUP / EIGHT }>();
         for ((group, scale), out) in groups.iter().zip(scales).zip(out) {
-            let factor = i16x8::splat((half(*scale) / unit) as i16);
+            let factor = i16x8::splat((half(*scale) / unit).round_ties_even() as i16);
             let eight = i16x8::splat(8);
             let packed: [i16x8; 2] = std::array::from_fn(|at| {
                 i16x8::new(std::array::from_fn(|lane| i16::from(group[EIGHT * at + lane])))
@@ -215,8 +215,10 @@ mod tests {
                 for (number, product) in products.iter().enumerate() {
                     let mut row = [0.0; 64];
                     matrix.row(number, &mut row);
-                    let slow: f32 = row.iter().zip(input).map(|(a, b)| a * b).sum();
-                    assert!((product - slow - bias[number]).abs() < 0.02, "{count} {number}");
+                    let each = || row.iter().zip(input).map(|(a, b)| a * b);
+                    let (slow, size) = (each().sum::<f32>(), each().map(f32::abs).sum::<f32>());
+                    let error = (product - slow - bias[number]).abs();
+                    assert!(error < 0.003 * size, "{count} {number}: {error} of {size}");
                 }
             }
         }

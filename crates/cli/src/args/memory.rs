@@ -125,7 +125,7 @@ pub(crate) enum MemoryCommand {
     },
     /// Extract memories from a session now
     #[command(
-        after_help = "Examples:\n  bethink memory extract --dry-run\n  bethink memory extract --dry-run --json ~/.claude/projects/-home-me-project"
+        after_help = "Example: bethink memory extract --dry-run ~/.claude/projects/-home-me-project"
     )]
     Extract {
         /// Transcripts, or directories of them: show what they would teach, without importing them

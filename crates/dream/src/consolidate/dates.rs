@@ -92,11 +92,9 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
     while at < words.len() {
         let next = lowers(text, &words[at..]);
         let named = relative_date(&next, said).or_else(|| {
-            let (["on", name, ..], Some(is_past)) = (&next[..], tense(text, line, &words[..at]))
-            else {
-                return None;
-            };
-            Some((2, on_weekday(name, is_past, said)?))
+            let ["on", name, ..] = &next[..] else { return None };
+            let before = &words[at.saturating_sub(SENTENCE_WORDS)..at];
+            Some((2, on_weekday(name, tense(text, line, before)?, said)?))
         });
         let Some((count, date)) = named else {
             at += 1;
@@ -114,6 +112,8 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
     found
 }
 
+/// Maximum number of words before a weekday that are read for its tense.
+const SENTENCE_WORDS: usize = 40;
 /// Words that tell of something to come.
 const COMING: &str =
     "is are be 's ’s will 'll ’ll shall going due scheduled planned moved postponed expected";

@@ -120,7 +120,7 @@ pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
 #[utoipa::path(
     post, path = "/v1/proposals/{id}/reject", tag = "team", operation_id = "proposal_reject",
     params(("id" = uuid::Uuid, Path), Key),
-    request_body = api::Rejecting,
+    request_body = Option<api::Rejecting>,
     responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn reject(Id(id): Id<Uuid>, change: Change) -> Reply {

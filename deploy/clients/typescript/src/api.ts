@@ -658,6 +658,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/recall/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check recall on the project's own data: topics that their own words do not find, and topics that come too often. This
+         *     changes nothing.
+         */
+        post: operations["recall_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/search": {
         parameters: {
             query?: never;
@@ -3370,6 +3390,40 @@ export interface components {
          * @enum {string}
          */
         RecallCertainty: "sure" | "perhaps";
+        /** @description How well a project's topics are found by their own words, and what past prompts would get. */
+        RecallCheck: {
+            /**
+             * Format: int64
+             * @description Number of topics.
+             */
+            topics: number;
+            /**
+             * Format: int64
+             * @description Number of questions asked: each topic's description, and the sentences that it quotes.
+             */
+            questions: number;
+            /**
+             * Format: int64
+             * @description Number of questions that found their topic.
+             */
+            found: number;
+            /**
+             * Format: int64
+             * @description Number of past prompts that were replayed.
+             */
+            prompts: number;
+            /**
+             * Format: int64
+             * @description Number of past prompts that would get memories.
+             */
+            given: number;
+            problems: components["schemas"]["RecallProblem"][];
+        };
+        /** @description The project whose recall is checked. */
+        RecallCheckRequest: {
+            /** @description Any directory of the project. */
+            project_dir: string;
+        };
         /** @description Memories were added to a prompt. */
         RecallEvent: {
             data: components["schemas"]["RecallEventData"];
@@ -3394,6 +3448,20 @@ export interface components {
          * @enum {string}
          */
         RecallManner: "asked" | "injected";
+        /** @description A topic that is not found by its own words, or that comes too often. */
+        RecallProblem: {
+            scope: components["schemas"]["MemoryScope"];
+            /** @description The name. */
+            name: string;
+            /** @description The question that shows it; may be empty. */
+            question: string;
+            /** @description Topics that were found in its place. */
+            instead: string[];
+            /** @description Why. */
+            reason: string;
+            /** @description What to change. */
+            advice: string;
+        };
         /** @description The question to recall memories for. */
         RecallRequest: {
             /** @description Any directory of the project. */
@@ -4375,9 +4443,12 @@ export type Purpose = components['schemas']['Purpose'];
 export type RebuildMemory = components['schemas']['RebuildMemory'];
 export type RecallAnswer = components['schemas']['RecallAnswer'];
 export type RecallCertainty = components['schemas']['RecallCertainty'];
+export type RecallCheck = components['schemas']['RecallCheck'];
+export type RecallCheckRequest = components['schemas']['RecallCheckRequest'];
 export type RecallEvent = components['schemas']['RecallEvent'];
 export type RecallEventData = components['schemas']['RecallEventData'];
 export type RecallManner = components['schemas']['RecallManner'];
+export type RecallProblem = components['schemas']['RecallProblem'];
 export type RecallRequest = components['schemas']['RecallRequest'];
 export type RecallTerm = components['schemas']['RecallTerm'];
 export type RecallWhy = components['schemas']['RecallWhy'];
@@ -5600,9 +5671,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                "application/json": components["schemas"]["Rejecting"];
+                "application/json": components["schemas"]["Rejecting"] | null;
             };
         };
         responses: {
@@ -5639,6 +5710,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RecallAnswer"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    recall_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecallCheckRequest"];
+            };
+        };
+        responses: {
+            /** @description How well a project's topics are found by their own words, and what past prompts would get. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecallCheck"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -851,8 +851,31 @@ RecallCertainty: TypeAlias = Literal['sure', 'perhaps']
 """Whether a memory fits the question."""
 
 
+class RecallCheckRequest(TypedDict):
+    """The project whose recall is checked."""
+
+    project_dir: str
+    """Any directory of the project."""
+
+
 RecallManner: TypeAlias = Literal['asked', 'injected']
 """What a recall is for, which decides what happens in doubt."""
+
+
+class RecallProblem(TypedDict):
+    """A topic that is not found by its own words, or that comes too often."""
+
+    scope: MemoryScope
+    name: str
+    """The name."""
+    question: str
+    """The question that shows it; may be empty."""
+    instead: list[str]
+    """Topics that were found in its place."""
+    reason: str
+    """Why."""
+    advice: str
+    """What to change."""
 
 
 class RecallRequest(TypedDict):
@@ -2246,6 +2269,22 @@ class Proposals(TypedDict):
     """Proposals, newest first."""
 
     proposals: list[Proposal]
+
+
+class RecallCheck(TypedDict):
+    """How well a project's topics are found by their own words, and what past prompts would get."""
+
+    topics: int
+    """Number of topics."""
+    questions: int
+    """Number of questions asked: each topic's description, and the sentences that it quotes."""
+    found: int
+    """Number of questions that found their topic."""
+    prompts: int
+    """Number of past prompts that were replayed."""
+    given: int
+    """Number of past prompts that would get memories."""
+    problems: list[RecallProblem]
 
 
 class RecallTerm(TypedDict):
