@@ -30,6 +30,7 @@ pub struct MemoryHits {
     pub searched: u64,
 }
 
+/// A topic with some of the words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryHit {
     pub scope: MemoryScope,

@@ -6,12 +6,14 @@
 
 use std::path::Path;
 
-use bethink_recall::topics::select::select;
+use bethink_recall::topics::select::{nearest, select};
 use bethink_recall::topics::{Card, Catalog, CatalogQuery, TopicId};
 
 #[derive(Debug, Default)]
 struct Tally {
+    /// Questions whose topic is injected, and whose topic is found if somebody asks.
     hits: usize,
+    found: usize,
     answerable: usize,
     refused: usize,
     unanswerable: usize,
@@ -23,8 +25,8 @@ fn judge(dir: &str, tally: &mut Tally) {
     let questions = std::fs::read_to_string(dir.join("questions.txt")).unwrap();
     for line in questions.lines().filter(|line| !line.starts_with('#')) {
         let (question, fits) = line.rsplit_once(" | ").unwrap();
-        let picks =
-            select(&catalog, &CatalogQuery { question, limit: 5, ..CatalogQuery::default() });
+        let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
+        let picks = select(&catalog, &ask);
         if fits == "-" {
             tally.unanswerable += 1;
             tally.refused += usize::from(picks.is_empty());
@@ -33,8 +35,10 @@ fn judge(dir: &str, tally: &mut Tally) {
         let fits: Vec<&str> = fits.split(", ").collect();
         assert!(fits.iter().all(|name| names.iter().any(|known| known == name)), "{line}");
         tally.answerable += 1;
-        let is_hit = picks.iter().any(|pick| fits.contains(&names[pick.id.0 as usize].as_str()));
-        tally.hits += usize::from(is_hit);
+        let fits = |id: TopicId| fits.contains(&names[id.0 as usize].as_str());
+        tally.hits += usize::from(picks.iter().any(|pick| fits(pick.id)));
+        let near = nearest(&catalog, &ask, &[]);
+        tally.found += usize::from(near.iter().any(|pick| fits(pick.id)));
     }
 }
 
@@ -63,6 +67,8 @@ fn questions_find_their_topics_and_nothing_else() {
     let mut tally = Tally::default();
     ["backend", "science", "mobile"].into_iter().for_each(|dir| judge(dir, &mut tally));
     assert!(tally.answerable >= 50 && tally.unanswerable >= 40, "{tally:?}");
-    assert!(tally.hits * 100 >= tally.answerable * 90, "{tally:?}");
-    assert!(tally.refused * 100 >= tally.unanswerable * 93, "{tally:?}");
+    // What nobody asked for is shown only if it surely fits.
+    assert!(tally.hits * 100 >= tally.answerable * 80, "{tally:?}");
+    assert!(tally.refused * 100 >= tally.unanswerable * 97, "{tally:?}");
+    assert!(tally.found * 100 >= tally.answerable * 95, "{tally:?}");
 }

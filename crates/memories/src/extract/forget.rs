@@ -113,10 +113,18 @@ impl MemoryService {
         id: SessionId,
         wanted: &ForgetRequest,
     ) -> Result<()> {
+        let note = format!("forgot session {id}");
+        let mut author = Author { note, ..Author::person() };
         let (text, lines) = match &wanted.forgotten {
             ForgetOutcome::Nothing => return Ok(()),
             ForgetOutcome::Removed { lines } => (None, lines),
-            ForgetOutcome::Cut { text, lines, .. } => (Some(text.clone()), lines),
+            ForgetOutcome::Cut { text, lines, whole } => {
+                if *whole {
+                    // The topic gets the very bytes that it had.
+                    author.by = api::MemoryAuthor::Restore;
+                }
+                (Some(text.clone()), lines)
+            }
         };
         // Refuse the lines first, so that a concurrent extraction does not learn them again.
         for line in lines {
@@ -124,7 +132,6 @@ impl MemoryService {
         }
         let (file, expected) =
             (DirectoryFile::Topic(wanted.name.clone()), Expected::Hash(wanted.hash));
-        let author = Author { note: format!("forgot session {id}"), ..Author::person() };
         let write = MemoryWrite { scope: wanted.scope, file, text, expected, author };
         self.write_memory(project, write).await.map(drop).map_err(|error| {
             let detail =

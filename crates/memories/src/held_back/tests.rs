@@ -41,10 +41,14 @@ async fn dir(memories: &MemoryService) -> std::path::PathBuf {
     memories.project(DIR).await.unwrap().directory(Scope::Private).dir.clone()
 }
 
-async fn recalled(memories: &MemoryService, query: &str) -> usize {
-    let query = query.to_owned();
+const QUESTION: &str = "what does the deploy robot of the harbour use?";
+
+/// Whether recall gives a memory of the robot.
+async fn recalls_robot(memories: &MemoryService) -> bool {
+    let query = QUESTION.to_owned();
     let asked = api::RecallRequest { project_dir: DIR.to_owned(), query, ..Default::default() };
-    memories.recall(asked).await.unwrap().memories.len()
+    let found = memories.recall(asked).await.unwrap().memories;
+    found.iter().any(|memory| memory.content.contains("deploy robot") || memory.name == "robot")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -80,7 +84,7 @@ async fn a_private_text_with_a_secret_waits_for_the_person() {
     assert!(!done.name.contains(&part), "{}", done.name);
     let index = memories.memory_index(DIR, None).await.unwrap().content;
     assert!(!index.to_lowercase().contains(&part), "{index}");
-    assert_eq!(recalled(&memories, "what does the deploy robot of the harbour use?").await, 1);
+    assert!(recalls_robot(&memories).await);
     let directory = memories.project(DIR).await.unwrap();
     let key_of = directory.directory(Scope::Private).key.clone();
     let allowed = memories.cx.store().secret_allowances(key_of).await.unwrap();
@@ -106,9 +110,8 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
     project.directory(Scope::Private).doubt();
     let shown = memories.snapshot(project.directory(Scope::Private)).await.unwrap();
     assert_eq!(shown.index_text(), "- [Crane](crane.md) — yellow\n");
-    let question = "what does the deploy robot of the harbour use?";
-    assert_eq!(recalled(&memories, question).await, 0);
-    let hook = memories.recall_for_hook(DIR, question, &Default::default(), None).await.unwrap();
+    assert!(!recalls_robot(&memories).await);
+    let hook = memories.recall_for_hook(DIR, QUESTION, &Default::default(), None).await.unwrap();
     assert_eq!(hook.len(), 0);
     let view = json!({ "command": "view", "path": "/memories/robot.md" });
     let call = api::MemoryToolCall { project_dir: DIR.to_owned(), input: view, session_id: None };
@@ -135,6 +138,6 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
         .put_memory(DIR, Scope::Private, "robot", text.clone(), Expected::Anything)
         .await
         .unwrap();
-    assert_eq!(recalled(&memories, question).await, 1);
+    assert!(recalls_robot(&memories).await);
     memories.cx.stop().await;
 }
