@@ -92,8 +92,19 @@ fn no_text_of_a_stranger_runs_or_asks_anybody() {
     // Hidden characters never get so far as a proposal.
     let plain: Vec<_> =
         payloads.iter().filter(|p| p.is_ascii() && !p.contains(['\u{1}', '\u{1b}'])).collect();
-    for (n, payload) in plain.iter().enumerate().step_by(20) {
-        world.propose(&format!("p{n}"), &topic(&format!("p{n}"), "odd", payload));
+    // Proposals with the same meaning are not made twice.
+    let subjects = [
+        "Anchor chains rust slowly",
+        "Harbour cranes lift boxes",
+        "Lanterns burn whale oil",
+        "Ropes shrink when wet",
+        "Sails tear near seams",
+        "Tides follow every moon",
+        "Piers need oak planks",
+        "Fog hides small boats",
+    ];
+    for ((n, payload), subject) in plain.iter().enumerate().step_by(20).zip(subjects) {
+        world.propose(&format!("p{n}"), &topic(&format!("p{n}"), subject, payload));
     }
     let todos: Vec<_> = payloads
         .iter()

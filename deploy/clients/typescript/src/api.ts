@@ -2569,6 +2569,7 @@ export interface components {
         MemoryHistory: {
             versions: components["schemas"]["MemoryVersion"][];
         };
+        /** @description A topic with some of the words. */
         MemoryHit: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */

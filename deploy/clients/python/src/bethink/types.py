@@ -1945,6 +1945,8 @@ class MemoryHistory(TypedDict):
 
 
 class MemoryHit(TypedDict):
+    """A topic with some of the words."""
+
     scope: MemoryScope
     name: str
     """The name."""
