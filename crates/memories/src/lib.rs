@@ -56,6 +56,6 @@ pub use proposals::{NewProposal, ProposalOutcome};
 pub use read::MemoryText;
 pub use recall::SESSION_BYTES;
 pub use recall::attach::RecallContributor;
-pub use recall::meaning::VectorsJob;
+pub use recall::vectors::VectorsJob;
 pub use remember::RememberOutcome;
 pub use service::MemoryService;

@@ -4,7 +4,7 @@
 //! among them. A prompt uses the results that are ready; it does not wait for the model, whose choice may be added
 //! to a later prompt. Recalled memories are attachments at the end, so decisions record what a session has seen.
 //!
-//! Reading order: `library` → `meaning` → `choose` → `round` → `attach` → `answer` → `check`.
+//! Reading order: `library` → `meaning` → `vectors` → `choose` → `round` → `attach` → `answer` → `check`.
 
 mod answer;
 pub(crate) mod attach;
@@ -12,8 +12,9 @@ pub(crate) mod check;
 mod choose;
 pub(crate) mod library;
 mod linked;
-pub(crate) mod meaning;
+mod meaning;
 mod round;
+pub(crate) mod vectors;
 pub(crate) mod view;
 
 use bethink_memdir::{Name, Scope};

@@ -140,9 +140,8 @@ const REASONS: &str = "because |so that |instead of |rather than |root cause|tur
 
 /// Whether a statement only announces a step, such as "Now let me read the file".
 pub(super) fn is_announcement(text: &str) -> bool {
-    const OPENINGS: &str = "Let me|Let's |Now let|Now I|Now add|Now check|Now create|Now fix|Now implement|Now run|Now test|Now update|\
-         Now verify|Now write|I'll |I will |I need to |I can see |I understand |I should |First, |Next, |\
-         No response|Perfect|Great|Good";
+    const OPENINGS: &str =
+        "Let me|Now let|Now I|I'll |I will |First, |Next, |No response|Perfect|Great|Good";
     text.len() < 160 && OPENINGS.split('|').any(|opening| text.starts_with(opening))
 }
 

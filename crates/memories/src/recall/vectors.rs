@@ -1,0 +1,197 @@
+//! Makes the vectors of topics in the background, and stores them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bethink_encoder::embedding::EMBEDDING_BYTES;
+use bethink_encoder::{Embedding, Encoder};
+use bethink_memdir::{Hash, header};
+use bethink_service::{
+    JobHandler, JobOutput, JobRunner, Result, at_low_priority, job_payload, locked,
+};
+use bethink_store::{JobRecord, TopicVectors};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Key;
+use super::meaning::{ENCODER, Missing};
+use super::view::{key_of, name_of};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+const VECTORS: &str = "vectors";
+/// Number of words of a passage, and maximum number of passages of a topic. The encoder reads about 90 words at once.
+const PASSAGE_WORDS: usize = 80;
+const MOST_PASSAGES: usize = 8;
+/// Number of topics whose vectors are made and stored together.
+const BATCH: usize = 32;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct VectorsRequest {
+    project_dir: String,
+}
+
+/// Makes the vectors of a project's topics.
+#[derive(Debug)]
+pub struct VectorsJob(pub MemoryService);
+
+impl JobHandler for VectorsJob {
+    fn kind(&self) -> &'static str {
+        VECTORS
+    }
+
+    /// It computes for long, so others do not wait for it.
+    fn waits_for_model(&self) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.0.make_vectors(job))
+    }
+}
+
+impl MemoryService {
+    /// Reads the stored vectors, and has the missing ones made, in the background. Never fails: without vectors, words
+    /// decide.
+    pub(super) fn follow_meaning(&self, project: &Arc<MemoryProject>) {
+        let (memories, project) = (self.clone(), Arc::clone(project));
+        self.cx.spawn(async move {
+            if let Err(error) = memories.follow_meaning_now(&project).await {
+                let reason = error.detail;
+                tracing::warn!(%reason, "could not prepare recall by meaning; recalling by words");
+            }
+        });
+    }
+
+    async fn follow_meaning_now(&self, project: &Arc<MemoryProject>) -> Result<()> {
+        if ENCODER.is_none() {
+            return Ok(());
+        }
+        self.read_vectors(project).await;
+        let meanings = &project.library.meanings;
+        if meanings.missing(&project.library).is_empty()
+            || meanings.is_asked.swap(true, Ordering::Relaxed)
+        {
+            return Ok(());
+        }
+        let payload = json!({ "project_dir": project.root });
+        self.cx.jobs().enqueue_background(VECTORS, None, &payload).await?;
+        self.cx.jobs().wake();
+        Ok(())
+    }
+
+    /// Reads the stored vectors once. Rows that cannot be read are made again.
+    pub(super) async fn read_vectors(&self, project: &MemoryProject) {
+        let mut is_read = project.library.meanings.is_read.lock().await;
+        if std::mem::replace(&mut *is_read, true) {
+            return;
+        }
+        let stored = self.cx.store().topic_vectors(project.key.clone(), Encoder::ID.to_owned());
+        let stored = match stored.await {
+            Ok(stored) => stored,
+            Err(error) => return tracing::warn!(%error, "could not read vectors of topics"),
+        };
+        let read = stored.into_iter().filter_map(|one| {
+            let (numbers, rest) = one.vectors.as_chunks::<EMBEDDING_BYTES>();
+            let vectors: Option<Vec<Embedding>> =
+                numbers.iter().map(|bytes| Embedding::from_bytes(bytes)).collect();
+            let is_whole = rest.is_empty() && !numbers.is_empty();
+            let vectors = vectors.filter(|_| is_whole)?;
+            Some((key_of(&one.topic)?, (one.hash.parse().ok()?, vectors)))
+        });
+        locked(&project.library.meanings.vectors).extend(read);
+    }
+
+    async fn make_vectors(&self, job: &JobRecord) -> Result<Value> {
+        let request: VectorsRequest = job_payload(job)?;
+        let project = self.project(&request.project_dir).await?;
+        self.refresh_library(&project).await?;
+        self.read_vectors(&project).await;
+        let made = self.make_missing(&project).await;
+        project.library.meanings.is_asked.store(false, Ordering::Relaxed);
+        Ok(json!({ "topics": made? }))
+    }
+
+    /// Returns the number of topics whose vectors were made.
+    async fn make_missing(&self, project: &Arc<MemoryProject>) -> Result<usize> {
+        let meanings = &project.library.meanings;
+        let (mut made, mut failed) = (0, HashSet::new());
+        loop {
+            let mut missing = meanings.missing(&project.library);
+            missing.retain(|one| !failed.contains(&one.key));
+            missing.truncate(BATCH);
+            if missing.is_empty() {
+                break;
+            }
+            let held = Arc::clone(project);
+            let tried: Vec<Key> = missing.iter().map(|one| one.key.clone()).collect();
+            let batch = at_low_priority(move || {
+                missing.into_iter().filter_map(|one| embedded(&held, one)).collect()
+            });
+            let batch: Vec<(Key, Hash, Vec<Embedding>)> = batch.await?;
+            failed.extend(tried);
+            made += batch.len();
+            self.keep_vectors(project, &batch).await?;
+            for (key, hash, vectors) in batch {
+                // Its passages are next.
+                if vectors.len() == 1 {
+                    failed.remove(&key);
+                }
+                locked(&meanings.vectors).insert(key, (hash, vectors));
+            }
+        }
+        self.drop_vectors(project).await?;
+        Ok(made)
+    }
+
+    async fn keep_vectors(
+        &self,
+        project: &MemoryProject,
+        batch: &[(Key, Hash, Vec<Embedding>)],
+    ) -> Result<()> {
+        let rows = batch.iter().map(|(key, hash, vectors)| TopicVectors {
+            topic: name_of(key),
+            hash: hash.to_string(),
+            vectors: Bytes::from(vectors.iter().flat_map(Embedding::to_bytes).collect::<Vec<u8>>()),
+        });
+        let (key, encoder) = (project.key.clone(), Encoder::ID.to_owned());
+        Ok(self.cx.store().put_topic_vectors(key, encoder, rows.collect()).await?)
+    }
+
+    /// Deletes stored vectors of topics that no longer exist.
+    async fn drop_vectors(&self, project: &MemoryProject) -> Result<()> {
+        let stored = self.cx.store().topic_vectors(project.key.clone(), Encoder::ID.to_owned());
+        let topics = project.library.hashes();
+        let gone = stored.await?.into_iter().map(|one| one.topic);
+        let gone: Vec<String> = gone
+            .filter(|topic| !key_of(topic).is_some_and(|key| topics.contains_key(&key)))
+            .collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        Ok(self.cx.store().delete_topic_vectors(project.key.clone(), gone).await?)
+    }
+}
+
+/// Returns `None` if the file has changed or is gone: then the next change of the library asks again.
+fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec<Embedding>)> {
+    let Missing { key, hash, done } = missing;
+    let (text, read) = project.directory(key.0).text_now(&key.1).ok()??;
+    let encoder = ENCODER.as_ref().filter(|_| read == hash)?;
+    let topic = header::read(&text);
+    if done.is_empty() {
+        let name = key.1.as_str().replace(['-', '_', '/'], " ");
+        let header = encoder.encode(&format!("{name}: {}", topic.header.described(topic.body)));
+        return Some((key, hash, vec![header]));
+    }
+    let mut vectors = done;
+    let words: Vec<&str> =
+        topic.body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).collect();
+    vectors.extend(words.chunks(PASSAGE_WORDS).map(|words| encoder.encode(&words.join(" "))));
+    if words.is_empty() {
+        vectors.extend(vectors.first().cloned());
+    }
+    Some((key, hash, vectors))
+}
