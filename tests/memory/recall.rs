@@ -271,14 +271,16 @@ fn what_a_session_taught_it_need_not_be_told() {
 #[test]
 fn files_that_people_change_are_known_as_they_are() {
     let desk = Desk::new();
+    // Who asks also gets what is near in meaning.
+    let unasked = |query: &str| json!({ "query": query, "manner": "injected" });
     desk.lay(&[("fog.md", FOG), ("sub/reeds.md", "---\ndescription: Reeds by the shore\n---\n")]);
-    assert_eq!(desk.found(&json!({ "query": "reeds" })), ["sub/reeds"]);
+    assert_eq!(desk.found(&unasked("reeds")), ["sub/reeds"]);
     desk.lay(&[("fog.md", "---\ndescription: Marmalade\n---\nOf oranges.\n")]);
-    let changed = || (desk.found(&json!({ "query": "marmalade" })) == ["fog"]).then_some(());
+    let changed = || (desk.found(&unasked("marmalade")) == ["fog"]).then_some(());
     until(PATIENCE, changed).expect("a changed file is noticed");
-    assert_eq!(desk.found(&json!({ "query": "metres" })), [""; 0]);
+    assert_eq!(desk.found(&unasked("metres")), [""; 0]);
     std::fs::remove_file(desk.dir().join("fog.md")).unwrap();
-    let gone = || desk.found(&json!({ "query": "marmalade" })).is_empty().then_some(());
+    let gone = || desk.found(&unasked("marmalade")).is_empty().then_some(());
     until(PATIENCE, gone).expect("a removed file is noticed");
 }
 
@@ -317,5 +319,6 @@ fn what_is_asked_wrongly_is_refused_in_words() {
     for limit in [0_u64, 1, 99] {
         assert_eq!(desk.found(&json!({ "query": "fog", "limit": limit })), ["fog"]);
     }
-    assert_eq!(desk.found(&json!({ "query": "x".repeat(100_000) })), [""; 0]);
+    let long = json!({ "query": "x".repeat(100_000), "manner": "injected" });
+    assert_eq!(desk.found(&long), [""; 0]);
 }
