@@ -73,7 +73,7 @@ impl Client {
         self.send(Method::POST, "v1/recall", what).await
     }
 
-    /// How well topics are found by their own words.
+    /// Tests whether a search with the words of a topic finds it.
     pub async fn check_recall(&self, of: &api::RecallCheckRequest) -> Result<api::RecallCheck> {
         self.send(Method::POST, "v1/recall/check", of).await
     }

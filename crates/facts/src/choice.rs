@@ -103,7 +103,7 @@ fn label_of_option(line: &str) -> Option<&str> {
     rest.starts_with(['.', ')', ':', '*']).then_some(label)
 }
 
-/// Returns the label that a reply names: `B` of `I think B, nested`.
+/// Returns the label of the option that a reply picks, such as `B` in `I think B, nested`.
 fn label_of_reply(reply: &str) -> Option<&str> {
     const OPENINGS: [&str; 14] = [
         "yes, ",

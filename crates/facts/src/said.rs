@@ -33,7 +33,7 @@ pub struct RecordedStatement {
     pub at: UnixMicros,
     /// The question that this answers.
     pub question: Option<Arc<str>>,
-    /// The last sentence of the assistant before it.
+    /// The assistant's last sentence before this statement.
     pub claim: Option<Arc<str>>,
     /// Whether the assistant ended a turn with it.
     pub ends_turn: bool,

@@ -104,7 +104,7 @@ impl MemoryService {
         self.allow_secrets(place, &file_of(name)?.path(), text, allowed).await
     }
 
-    /// Records which findings of a text a person allows. Each is a rule, or `RULE:LINE` if the rule finds several.
+    /// Records the findings in a text that a person allows. Each is given as `RULE`, or as `RULE:LINE` if a rule has several.
     pub(crate) async fn allow_secrets(
         &self,
         (scope, directory): (Scope, &MemoryDirectory),

@@ -96,7 +96,7 @@ impl MemoryProject {
 pub(crate) struct ProjectRegistry {
     known: Mutex<KnownProjects>,
     watcher: Arc<Watcher>,
-    /// The person's memory, which is open once for all projects.
+    /// The person's memory, opened once and shared by all projects.
     person: OnceLock<Arc<MemoryDirectory>>,
 }
 

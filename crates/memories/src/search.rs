@@ -81,7 +81,7 @@ fn hits(directory: &MemoryDirectory, shown: &DirectorySnapshot, terms: &[String]
     hit.collect()
 }
 
-/// Counts the words that a text has, and how often it has them. `None` without any.
+/// Returns how many of the words a text contains, and how often; `None` if it contains none.
 fn counted(text: &str, terms: &[String]) -> Option<(usize, usize)> {
     let of = |term: &String| highlights(text, std::slice::from_ref(term)).len();
     let counts: Vec<usize> = terms.iter().map(of).filter(|count| *count > 0).collect();

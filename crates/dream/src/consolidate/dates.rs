@@ -61,7 +61,7 @@ fn dated(text: &str, said: Date) -> Option<String> {
     Some(out)
 }
 
-/// Returns the ranges of the lines outside code blocks and quotations. A quotation keeps the words that were said.
+/// Returns the ranges of the lines outside code blocks and quotations. Quotations are left out because they are never changed.
 fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at, mut code) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {

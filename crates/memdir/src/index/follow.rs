@@ -37,7 +37,7 @@ pub fn follow(text: &str, changes: &[LineChange<'_>]) -> String {
     out
 }
 
-/// Returns the topics whose lines have other words than their titles and descriptions.
+/// Returns the topics whose lines no longer match their titles and descriptions.
 pub fn differing<'a>(text: &str, topics: &'a [TopicLine<'a>]) -> Vec<&'a TopicLine<'a>> {
     let entries = entries(text);
     let by_name: HashMap<String, &IndexEntry<'_>> =

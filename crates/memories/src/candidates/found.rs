@@ -172,7 +172,7 @@ impl MemoryService {
     }
 }
 
-/// Keeps the best [`MAX_CANDIDATES`] of a session, the earlier ones if they are equally good.
+/// Keeps the best [`MAX_CANDIDATES`] of a session. If two are equally good, the earlier one is kept.
 fn keep_best(
     found: &mut ExtractedCandidates,
     known: impl Iterator<Item = StoredCandidate>,

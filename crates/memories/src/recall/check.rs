@@ -21,7 +21,7 @@ const MOST_PROMPTS: usize = 500;
 const MOST_SESSIONS: usize = 50;
 /// Maximum number of quotations of a topic that are asked for.
 const MOST_QUOTES: usize = 3;
-/// A topic comes too often if at least this many past prompts, and this share of them, would get it.
+/// A topic matches too often if at least this many past prompts, and this share of them, would get it.
 const OFTEN: usize = 4;
 const OFTEN_SHARE: f64 = 0.1;
 /// Maximum number of examples and words in a reason.

@@ -22,7 +22,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 const VECTORS: &str = "vectors";
-/// Number of words of a passage, and maximum number of passages of a topic. The encoder reads about 90 words at once.
+/// Number of words per passage, and maximum number of passages per topic. The encoder reads about 90 words at a time.
 const PASSAGE_WORDS: usize = 80;
 const MOST_PASSAGES: usize = 8;
 /// Number of topics whose vectors are made and stored together.

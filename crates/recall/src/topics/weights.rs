@@ -82,5 +82,5 @@ pub const ALIKE: f32 = 0.2;
 
 /// Number of topics that are scored in detail: those that cover the most of the question.
 pub const CLOSE_LOOK: usize = 64;
-/// Number of topics that are put in order before those are left out that the session has seen or that explain its tools.
+/// Number of topics to rank, before dropping those that the session has seen or that explain its tools.
 pub const WIDE_LOOK: usize = 512;
