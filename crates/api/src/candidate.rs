@@ -14,22 +14,22 @@ pub enum CandidateState {
     Dropped,
 }
 
-/// A statement of the user that may be worth remembering. No prompt contains it until it is kept.
+/// A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Candidate {
     pub id: Uuid,
     pub project_dir: String,
     /// The user's own words.
     pub sentence: String,
-    /// The sentence before it, by the assistant or the user.
+    /// The sentence before it, which the assistant or the user wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// The type that the memory would have.
+    /// The type of the memory if this candidate is kept.
     #[serde(rename = "type")]
     pub kind: MemoryKind,
     /// The rule that found it.
     pub rule: String,
-    /// Candidates of a session are compared by it: the higher, the likelier to matter later.
+    /// Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first.
     pub score: i64,
     pub session_id: Uuid,
     /// Position of the message that contains it.
@@ -43,7 +43,7 @@ pub struct Candidate {
     /// When it was decided, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<String>,
-    /// Who decided; `extraction` if a second session said the same.
+    /// Who kept or dropped it; `extraction` if the user said the same in a second session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<MemoryAuthor>,
     /// Name of the topic that was written from it.
@@ -55,21 +55,21 @@ pub struct Candidate {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Candidates {
     pub candidates: Vec<Candidate>,
-    /// Number of candidates that were removed undecided, because too many newer ones were waiting.
+    /// Number of candidates that were removed without a decision, because too many newer ones were waiting.
     #[serde(default)]
     pub removed: u64,
 }
 
-/// How to keep a candidate.
+/// The request to keep a candidate: what the new memory says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct KeepCandidate {
-    /// What to remember, in other words. The topic quotes the user's own words too.
+    /// What to remember, if the user's words need rewording. The topic quotes the original words as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The topic's name; derived from the text if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is about, in one line.
+    /// A description in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]

@@ -25,14 +25,15 @@ pub enum MemoryScope {
     Private,
     /// A directory that a project's team shares.
     Team,
-    /// What is known about the person, in all projects. A project's private topic of the same name replaces one.
+    /// Memories about the person, which apply to all projects. A project's private topic of the same name takes
+    /// precedence.
     Person,
 }
 
 impl MemoryScope {
     pub const ALL: [Self; 3] = [Self::Private, Self::Team, Self::Person];
 
-    /// Returns where a memory belongs if nobody says it.
+    /// Returns the default scope for a memory of this type.
     pub fn of(kind: Option<MemoryKind>) -> Self {
         match kind {
             Some(MemoryKind::User) => Self::Person,
@@ -40,7 +41,7 @@ impl MemoryScope {
         }
     }
 
-    /// Returns what distinguishes its topics where those of several scopes are listed.
+    /// Returns the label that marks topics of this scope in lists of several scopes.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Private => "",
@@ -222,7 +223,7 @@ pub struct Remember {
     /// The file name; derived from the description if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is about, in one line.
+    /// A description in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -330,7 +331,7 @@ pub struct ScopeQuery {
     pub scope: Option<MemoryScope>,
 }
 
-/// The project of a topic that is written, and what a person allows in it.
+/// Query parameters of a write: the project, and the findings of the secret scan to allow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PutMemoryQuery {

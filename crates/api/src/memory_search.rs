@@ -20,29 +20,29 @@ pub struct MemorySearch {
     pub limit: Option<usize>,
 }
 
-/// Topics with some of the words; those with most of them come first.
+/// Topics that contain some of the words, ordered by the number of words found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryHits {
     pub hits: Vec<MemoryHit>,
-    /// Number of topics with any of the words.
+    /// Number of topics that contain at least one of the words.
     pub total: u64,
     /// Number of topics that were searched.
     pub searched: u64,
 }
 
-/// A topic with some of the words.
+/// A topic that contains some of the words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryHit {
     pub scope: MemoryScope,
     pub name: String,
     pub description: String,
-    /// The part of the text with the most of the words.
+    /// The part of the text that contains the most of these words.
     pub snippet: String,
-    /// Ranges of the words in the snippet, in characters.
+    /// Positions of the words in the snippet, as ranges of characters.
     pub highlights: Vec<[usize; 2]>,
 }
 
-/// An export of another memory program.
+/// A file that another memory program exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImportMemories {
     pub project_dir: String,
@@ -59,9 +59,9 @@ pub struct MemoriesImported {
     pub from: String,
     /// Names of the new topics.
     pub imported: Vec<String>,
-    /// Number of entries that say the same as an existing topic.
+    /// Number of entries that were skipped because an existing topic says the same.
     pub known: u64,
-    /// Number of entries without text.
+    /// Number of entries that were skipped because they contain no text.
     pub empty: u64,
     /// Reasons why entries were not imported. They never quote a secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

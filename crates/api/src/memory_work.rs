@@ -112,7 +112,8 @@ pub struct RecallCheckRequest {
     pub project_dir: String,
 }
 
-/// How well a project's topics are found by their own words, and what past prompts would get.
+/// The result of a recall check: how well topics are found by their own words, and which past prompts would get
+/// memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallCheck {
     /// Number of topics.
@@ -128,17 +129,17 @@ pub struct RecallCheck {
     pub problems: Vec<RecallProblem>,
 }
 
-/// A topic that is not found by its own words, or that comes too often.
+/// A topic that its own words do not find, or that is recalled too often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallProblem {
     pub scope: MemoryScope,
     pub name: String,
-    /// The question that shows it; may be empty.
+    /// A question that shows the problem; may be empty.
     pub question: String,
-    /// Topics that were found in its place.
+    /// Topics that were found instead.
     pub instead: Vec<String>,
     pub reason: String,
-    /// What to change.
+    /// What to change in the topic.
     pub advice: String,
 }
 
@@ -200,7 +201,7 @@ pub struct Extracted {
     pub by_agent: u64,
     /// Memories that were written, or would be.
     pub memories: Vec<LearnedMemory>,
-    /// Statements that may be worth remembering, which wait for a decision, or would.
+    /// Statements that may be worth remembering. They wait for a decision, or would in a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
     /// Statements worth remembering that were not written.
@@ -260,7 +261,7 @@ pub struct Forgotten {
     pub session_id: Uuid,
     /// The topics that change.
     pub files: Vec<ForgottenMemory>,
-    /// Statements of the session that were waiting as candidates.
+    /// Candidates of the session that were still waiting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
 }

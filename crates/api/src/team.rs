@@ -42,10 +42,10 @@ pub struct TeamStatus {
     /// Files that must not be shared in their current state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<TeamBlocked>,
-    /// Files of others that were not pulled because of what they contain. A sync reports each once.
+    /// Other people's files that were not pulled because of their contents. Each is reported once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<TeamBlocked>,
-    /// Topics of which there are several versions, until a person chooses one.
+    /// Topics that have several versions, until a person chooses one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<OpenConflict>,
     /// Number of proposals that wait for a person.
@@ -110,7 +110,7 @@ pub struct TeamConflict {
     pub theirs_by: String,
 }
 
-/// A topic of which there are several versions.
+/// A topic that two people changed, with the versions to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OpenConflict {
     pub name: String,
@@ -120,16 +120,16 @@ pub struct OpenConflict {
 /// One version of a topic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictVersion {
-    /// Name of the topic that contains it.
+    /// Name of the file that contains it, without `.md`.
     pub name: String,
-    /// Who shared it, if git knows.
+    /// The author, if git knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether it is yours: shared under the name that git knows you by.
+    /// Whether it is yours: its author is the name in your git configuration.
     pub mine: bool,
 }
 
-/// How to resolve a conflict: either `keep` or `text`.
+/// The request to resolve a conflict, with either `keep` or `text`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ResolveConflict {
     pub project_dir: String,
@@ -143,7 +143,7 @@ pub struct ResolveConflict {
     pub text: Option<String>,
 }
 
-/// A conflict that was resolved. The versions that were not kept are in the history.
+/// A resolved conflict. The versions that were not kept remain in the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictResolved {
     pub name: String,
@@ -153,17 +153,17 @@ pub struct ConflictResolved {
     pub removed: Vec<String>,
 }
 
-/// A private topic to propose for the team memory.
+/// The request to propose a private topic to the team.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ShareMemory {
     pub project_dir: String,
     pub name: String,
 }
 
-/// Why a proposal is rejected.
+/// The request to reject a proposal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Rejecting {
-    /// For the team, in a few words.
+    /// The reason, in a few words; the whole team can read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -220,7 +220,7 @@ pub enum ProposalAuthor {
     Agent,
     Extraction,
     Dream,
-    /// A person, with a topic of the private memory.
+    /// A person who shared a private topic.
     Person,
 }
 

@@ -155,8 +155,8 @@ impl CliFailure {
     }
 }
 
-/// Returns the limit that the request exceeded, and the daemon's own hint. The request's field is only named with a limit,
-/// or without a hint: a person at a terminal did not write the request.
+/// Returns the limit that the request exceeded, and the daemon's hint. The field of the request is left out where a
+/// hint says enough, because a person at a terminal did not write the request.
 fn refusal_hint(problem: &Problem) -> Option<String> {
     let is_named = problem.limit.is_some() || problem.actual.is_some() || problem.hint.is_none();
     let mut place = Vec::new();

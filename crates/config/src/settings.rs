@@ -93,7 +93,8 @@ macro_rules! default {
 settings! {
     #[derive(Debug)]
     daemon: DaemonSettings {
-        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if it was free.
+        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if it was
+        /// free.
         listen: Text = "auto",
         /// Whether to listen on the Unix socket `$BETHINK_HOME/daemon.sock` as well.
         socket: Flag = true,
@@ -101,8 +102,8 @@ settings! {
         log: Text = "info",
         /// Maximum size of a request. A turn with a dozen screenshots in base64 has about 40 MiB.
         max_body_bytes: Whole(1_024, 1 << 32) = 64 << 20,
-        /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones. Handling
-        /// takes several times as much memory. A larger body is admitted alone.
+        /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones.
+        /// Handling takes several times as much memory. A larger body is admitted alone.
         in_flight_bytes: Whole(1_024, (1 << 32) - 1) = 64 << 20,
         /// Maximum size of an imported file: far above that of any known session file.
         max_import_bytes: Whole(1_024, 1 << 40) = 1 << 30,
@@ -110,14 +111,14 @@ settings! {
         max_depth: Whole(8, 1_000) = 128,
         /// Maximum number of messages in one append: enough for a whole session, but not for a runaway loop.
         max_messages: Whole(1, MANY) = 10_000,
-        /// Maximum number of TCP connections of clients with a token. A quarter as many more may have none, and a quarter as
-        /// many more may use the socket: together three quarters of the usual limit of file descriptors (1,024), so that files
-        /// can still be opened.
+        /// Maximum number of TCP connections of clients with a token. A quarter as many more may have none, and a
+        /// quarter as many more may use the socket: together three quarters of the usual limit of file descriptors
+        /// (1,024), so that files can still be opened.
         max_connections: Whole(1, 65_536) = 512,
         /// A local client sends its headers at once, so one that takes longer is stuck.
         header_timeout_ms: Whole(100, DAY_MS) = 10_000,
-        /// How long open requests may take after a stop. Service managers kill a process after ten seconds at the earliest;
-        /// the rest of that time is for closing the store.
+        /// How long open requests may take after a stop. Service managers kill a process after ten seconds at the
+        /// earliest; the rest of that time is for closing the store.
         drain_ms: Whole(0, DAY_MS) = 5_000,
         allowed_hosts: Names = [],
         allowed_origins: Names = [],
@@ -131,7 +132,8 @@ settings! {
         window: Whole(1_000, MAX_TOKENS) = 200_000,
         /// Maximum length of an answer, for a session without one: that of common models.
         max_output: Whole(1, MAX_TOKENS) = 32_000,
-        /// Context windows by the beginning of a model's name, for clients that do not send theirs. The longest match wins.
+        /// Context windows by the beginning of a model's name, for clients that do not send theirs. The longest match
+        /// wins.
         windows: Windows = [],
         /// A longer tool result is shown as a preview (specification, section 3).
         result_chars: Whole(100, MAX_TOKENS) = 50_000,
@@ -144,17 +146,17 @@ settings! {
         microcompact_keep: Whole(0, MANY) = 5,
         /// Also clears when more results than this are shown that can be obtained again; 0 is off.
         microcompact_above: Whole(0, MANY) = 0,
-        /// Tools whose results can be obtained again by another call, by kind or by name. Every agent's tool of a kind counts:
-        /// `read` is also Gemini's `read_file` and `mcp__fs__read_file`. The kinds are `read`, `search`, `shell`, `web`, `edit`
-        /// and `write`.
+        /// Tools whose results can be obtained again by another call, by kind or by name. Every agent's tool of a kind
+        /// counts: `read` is also Gemini's `read_file` and `mcp__fs__read_file`. The kinds are `read`, `search`,
+        /// `shell`, `web`, `edit` and `write`.
         microcompact_tools: Names = ["read", "search", "shell", "web", "edit", "write"],
         /// Tools whose results are always shown in full: a preview of a file makes the model read it again.
         preview_exempt_tools: Names = ["read"],
         /// Compacts at this percentage of the effective window, if that is earlier; 0 is off.
         auto_percent: Percent = 0.0,
         auto_compact: Flag = true,
-        /// Shows old spans as short texts that are prepared in the background. Compaction then waits until the window is
-        /// full.
+        /// Shows old spans as short texts that are prepared in the background. Compaction then waits until the window
+        /// is full.
         collapse: Flag = false,
         /// How long the provider keeps an unused prompt cache: five minutes, unless an hour is paid for.
         cache_ttl_minutes: Whole(1, MANY) = 5,
@@ -173,15 +175,15 @@ settings! {
     }
     #[derive(Debug)]
     compact: CompactSettings {
-        /// How much of the newest messages a compaction keeps unchanged (specification, section 4): at least this many tokens
-        /// and messages, and at most `keep_max_tokens`.
+        /// How much of the newest messages a compaction keeps unchanged (specification, section 4): at least this many
+        /// tokens and messages, and at most `keep_max_tokens`.
         keep_min_tokens: Whole(0, MAX_TOKENS) = 10_000,
         keep_min_messages: Whole(0, MANY) = 5,
         keep_max_tokens: Whole(0, MAX_TOKENS) = 40_000,
         /// Maximum number of tokens of the user's own messages that are kept word for word.
         user_message_tokens: Whole(0, MAX_TOKENS) = 20_000,
-        /// The files that were read last are shown again after a compaction: their maximum number, and their maximum size
-        /// each and together.
+        /// The files that were read last are shown again after a compaction: their maximum number, and their maximum
+        /// size each and together.
         restore_files: Whole(0, MANY) = 5,
         restore_file_tokens: Whole(0, MAX_TOKENS) = 5_000,
         restore_files_tokens: Whole(0, MAX_TOKENS) = 50_000,
@@ -194,8 +196,8 @@ settings! {
         thrash_turns: Whole(1, MANY) = 3,
         thrash_times: Whole(1, MANY) = 3,
     }
-    /// The model that writes summaries, notes and collapses. API keys are not settings; only the variable or command that
-    /// provides a key is.
+    /// The model that writes summaries, notes and collapses. API keys are not settings; only the variable or command
+    /// that provides a key is.
     model: ModelSettings {
         /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
         /// Nothing leaves the machine unless the user names a provider.
@@ -215,14 +217,14 @@ settings! {
         stream: Flag = true,
         /// Providers accept a connection within a second. After ten seconds, the network is probably down.
         connect_timeout_ms: Whole(100, DAY_MS) = 10_000,
-        /// Maximum pause within an answer. With a full window, the first word may take a minute or two, and longer with a
-        /// local model. Claude Code has the same limit for streams.
+        /// Maximum pause within an answer. With a full window, the first word may take a minute or two, and longer with
+        /// a local model. Claude Code has the same limit for streams.
         idle_timeout_ms: Whole(100, DAY_MS) = 300_000,
-        /// Maximum time for a summary or an update of notes, including retries. It is the providers' own limit for a request
-        /// that is not streamed, and more than a person waits.
+        /// Maximum time for a summary or an update of notes, including retries. It is the providers' own limit for a
+        /// request that is not streamed, and more than a person waits.
         deadline_ms: Whole(100, DAY_MS) = 600_000,
-        /// Maximum length of an answer, in tokens. The nine sections of a summary take 2,000 to 8,000 tokens, and its analysis
-        /// as many again.
+        /// Maximum length of an answer, in tokens. The nine sections of a summary take 2,000 to 8,000 tokens, and its
+        /// analysis as many again.
         max_output: Whole(1, MAX_TOKENS) = 16_000,
         /// Maximum length of an answer, in tokens, for a retry after the first one was cut off: that of common models.
         max_output_ceiling: Whole(1, MAX_TOKENS) = 64_000,
@@ -244,40 +246,41 @@ settings! {
     memory: MemorySettings {
         /// The directory of all projects' memories. If empty, the layout's own.
         root: Text = "",
-        /// `bethink` (in the home) or `claude` (Claude Code's own directories, so that both share one memory). Another agent's
-        /// files are only changed if the user chooses so.
+        /// `bethink` (in the home) or `claude` (Claude Code's own directories, so that both share one memory). Another
+        /// agent's files are only changed if the user chooses so.
         layout: Either(&["bethink", "claude"]) = "bethink",
         /// `model`, `embedded` or `off`; without a provider `model` is embedded.
         recall: Either(WHO_OR_NOBODY) = "model",
         extraction: Either(WHO_OR_NOBODY) = "model",
         dream: Either(WHO_OR_NOBODY) = "model",
-        /// Minimum number of hours, and of other sessions, between two consolidations (specification, section 7): at most one
-        /// a day, and only if there is enough new.
+        /// Minimum number of hours, and of other sessions, between two consolidations (specification, section 7): at
+        /// most one a day, and only if there is enough new.
         dream_hours: Whole(1, MANY) = 24,
         dream_sessions: Whole(0, MANY) = 5,
         /// Whether instruction files are added to prompts.
         instructions: Flag = true,
-        /// Whether those in the directories above the project's root are loaded too, as Claude Code does. Off by default, because
-        /// other people may write there, as in `/tmp`.
+        /// Whether to load instruction files from directories above the project's root as well, as Claude Code does.
+        /// Off by default, because other people may write to such directories, for example `/tmp`.
         instructions_above: Flag = false,
     }
     /// Memory that several people share.
     #[derive(Debug)]
     team: TeamSettings {
-        /// A folder that is shared by other means, with a subfolder for each project without its own. If empty, `team` in the
-        /// project's memory.
+        /// A folder that is shared by other means, with a subfolder for each project without its own. If empty, `team`
+        /// in the project's memory.
         dir: Text = "",
         /// The repository that `team init` clones without `--remote`.
         remote: Text = "",
-        /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably down.
+        /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably
+        /// down.
         timeout_ms: Whole(100, DAY_MS) = 60_000,
     }
     /// Where the gateway forwards requests. Here, too, API keys are not settings.
     gateway: GatewaySettings {
         /// What is added to prompts: `off`, `recall` or `full`. By default, requests are not changed.
         inject: Either(&["off", "recall", "full"]) = "off",
-        /// Which model writes the summaries of its sessions: the one in `[model]` (`model`), or the client's own, with the
-        /// key of the request in hand (`client`). The client pays for it, so it is off by default.
+        /// Which model writes the summaries of its sessions: the one in `[model]` (`model`), or the client's own, with
+        /// the key of the request in hand (`client`). The client pays for it, so it is off by default.
         compaction: Either(&["model", "client"]) = "model",
         /// Scheme, host and port of another server. If empty, the provider's own.
         anthropic_url: Hidden = "",

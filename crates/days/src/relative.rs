@@ -30,8 +30,8 @@ pub fn relative_date(words: &[&str], said: Date) -> Option<(usize, String)> {
     })
 }
 
-/// Returns the date of the weekday that a sentence means by "on Friday". In the past and in the future it is the nearest
-/// one; on the same weekday, it could be today or a week away, so the day on which it was said is named instead.
+/// Returns the date that "on Friday" means: the nearest Friday in the past or in the future, depending on the tense. If
+/// it was said on a Friday, it could be today or a week away, so the result is the day on which it was said.
 pub fn on_weekday(name: &str, is_past: bool, said: Date) -> Option<String> {
     let name = weekday(name)?;
     if name == said.weekday() {
@@ -40,7 +40,7 @@ pub fn on_weekday(name: &str, is_past: bool, said: Date) -> Option<String> {
     said.nth_weekday(if is_past { -1 } else { 1 }, name).ok().map(|date| date.to_string())
 }
 
-/// Returns how many weeks, months or years a word is away from now.
+/// Returns the number of weeks, months or years that a word such as "next" adds to the present.
 fn away(word: &str) -> Option<i64> {
     match word {
         "last" => Some(-1),

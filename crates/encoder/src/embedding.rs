@@ -1,22 +1,22 @@
-//! A vector of unit length, in one byte per number.
+//! An embedding: a vector of length 1, stored with one byte per component.
 
 use crate::layer::HIDDEN;
 
-/// Size of an embedding, in bytes: the scale, and one byte per number.
+/// Size of an embedding, in bytes: the scale, and one byte per component.
 pub const EMBEDDING_BYTES: usize = 4 + HIDDEN;
-/// The largest number that is stored.
+/// Largest value of a stored component.
 const MOST: f32 = 127.0;
 
-/// The direction of a text in the space of meanings.
+/// The embedding of a text: texts with similar meanings have vectors with similar directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding {
     numbers: Box<[i8; HIDDEN]>,
-    /// What the numbers are multiplied with, so that the vector has length 1.
+    /// The factor for all components that makes the length of the vector 1.
     scale: f32,
 }
 
 impl Embedding {
-    /// Returns the direction of a vector. That of a vector without one is similar to nothing.
+    /// Returns the vector scaled to length 1. A zero vector stays zero, and its similarity to any other is 0.
     pub(crate) fn of(vector: &[f32]) -> Self {
         let most = vector.iter().fold(0.0_f32, |most, number| most.max(number.abs()));
         let mut numbers = Box::new([0; HIDDEN]);

@@ -1,4 +1,4 @@
-//! Makes a vector from a text.
+//! Computes the embedding of a text.
 
 use crate::embedding::Embedding;
 use crate::layer::{HIDDEN, Layer, Normalization};
@@ -15,7 +15,7 @@ pub struct Encoder<'a> {
     pieces: WordPieces<'a>,
     words: Matrix<'a>,
     positions: Matrix<'a>,
-    /// What is added to every piece, as a text is one sentence.
+    /// The vector that is added to every piece: the "first sentence" type, because a text counts as one sentence.
     sentence: Vec<f32>,
     normalization: Normalization,
     layers: Vec<Layer<'a>>,
@@ -59,7 +59,7 @@ impl<'a> Encoder<'a> {
         })
     }
 
-    /// Returns the vector of a text. Of a long one, the beginning is read, about 90 words.
+    /// Returns the embedding of a text. Only about the first 90 words of a long text are read.
     pub fn encode(&self, text: &str) -> Embedding {
         let pieces = self.pieces.of(text);
         let mut hidden = vec![0.0; pieces.len() * HIDDEN];

@@ -107,7 +107,8 @@ fn add(values: &mut [f32], others: &[f32]) {
     }
 }
 
-/// Returns for each piece, head by head, the mean of all pieces' values, weighted by how well their keys match its query.
+/// Returns for each piece, head by head, the mean of all pieces' values, weighted by how well their keys match its
+/// query.
 fn attention(query: &[f32], key: &[f32], value: &[f32]) -> Vec<f32> {
     let scale = (HEAD as f32).sqrt().recip();
     let mut context = vec![0.0; query.len()];
@@ -130,7 +131,7 @@ fn attention(query: &[f32], key: &[f32], value: &[f32]) -> Vec<f32> {
     context
 }
 
-/// Makes positive shares of 1 from any numbers (softmax).
+/// Turns numbers into positive ones with the sum 1 (softmax).
 fn to_shares(weights: &mut [f32]) {
     let most = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     weights.iter_mut().for_each(|weight| *weight = (*weight - most).exp());
@@ -138,7 +139,8 @@ fn to_shares(weights: &mut [f32]) {
     weights.iter_mut().for_each(|weight| *weight /= sum);
 }
 
-/// Applies the activation function, with the error function of Abramowitz and Stegun, 7.1.26, whose error is at most 1.5e-7.
+/// Applies the activation function, with the error function of Abramowitz and Stegun, 7.1.26, whose error is at most
+/// 1.5e-7.
 fn gelu(values: &mut [f32]) {
     let (eights, _) = values.as_chunks_mut::<8>();
     for eight in eights {

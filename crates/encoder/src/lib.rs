@@ -1,8 +1,8 @@
 //! A small sentence encoder: texts of similar meaning get similar vectors.
 //!
-//! Runs the three layers of MiniLM on the CPU. The weights are 4-bit numbers and stay where they are, in the
-//! program's file: a row is widened when it is used, so that an idle encoder needs no memory of its own. This crate
-//! decides neither what is encoded nor how vectors are stored.
+//! Runs the six layers of MiniLM on the CPU. The weights are 4-bit numbers and remain in the program's file: a row is
+//! unpacked when it is used, so an idle encoder needs no memory of its own. Callers decide what to encode and how to
+//! store the vectors.
 //!
 //! Reading order: [`weights`] → [`word_pieces`] → `matrix` → `layer` → [`encoder`] → [`embedding`].
 

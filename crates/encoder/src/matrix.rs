@@ -1,28 +1,28 @@
 //! Products with matrices of 4-bit numbers.
 //!
-//! Both sides are brought to whole numbers of twelve bits, which costs less than three thousandths of the result and
-//! halves the time: any processor multiplies eight of them at once.
+//! Weights and inputs are rounded to 12-bit integers. The error is below 0.3%, and the time is halved, because any
+//! processor multiplies eight such integers at once.
 
 use wide::{i16x8, i32x4};
 
 /// Number of columns that share a scale.
 pub(crate) const GROUP: usize = 32;
-/// Number of rows, and of inputs, that are multiplied at once: their sums fit the processor's registers. All matrices have
-/// an even number of rows.
+/// Number of rows, and of inputs, that are multiplied at once, so that their sums fit into the processor's registers.
+/// All matrices have an even number of rows.
 const ROWS: usize = 2;
 const INPUTS: usize = 4;
-/// Number of columns whose products are summed as whole numbers: more could exceed 32 bits.
+/// Number of columns whose products are summed as integers. The sum of more could overflow 32 bits.
 const BLOCK: usize = 384;
-/// Number of whole numbers that are multiplied at once.
+/// Number of integers that are multiplied at once.
 const EIGHT: usize = 8;
 /// Maximum number of columns.
 const MOST_COLUMNS: usize = 1_536;
-/// The largest whole number on either side.
+/// Largest rounded weight or input.
 const MOST: f32 = 2_047.0;
 /// The largest 4-bit number.
 const MOST_PACKED: f32 = 8.0;
 
-/// A matrix as it is in the file: two columns in a byte, the first in the lower half, and a half-precision scale per
+/// A matrix as stored in the file: two columns per byte, the first in the lower half, and one half-precision scale per
 /// [`GROUP`] columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matrix<'a> {
@@ -55,8 +55,8 @@ impl<'a> Matrix<'a> {
         (&self.packed[row * self.columns / 2..(row + 1) * self.columns / 2], scales.as_chunks().0)
     }
 
-    /// Widens a row to whole numbers, and returns their scale. Of each group, the even columns come first, because that
-    /// needs no shuffling.
+    /// Unpacks a row to integers, and returns their scale. The even columns of each group come first, because that
+    /// order needs no shuffling.
     fn whole_row(&self, row: usize, out: &mut [i16x8]) -> f32 {
         let (packed, scales) = self.at(row);
         let most = scales.iter().map(|scale| half(*scale)).fold(f32::MIN_POSITIVE, f32::max);
@@ -103,8 +103,8 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Returns the inputs as whole numbers in the order of [`Matrix::whole_row`], with empty ones up to a multiple of
-/// [`INPUTS`], and the scale of each.
+/// Returns the inputs as integers in the column order of [`Matrix::whole_row`], padded with zeros to a multiple of
+/// [`INPUTS`], and the scale of each input.
 fn whole_inputs(inputs: &[f32], columns: usize) -> (Vec<i16x8>, Vec<f32>) {
     let count = inputs.len() / columns;
     let mut whole = vec![i16x8::ZERO; count.next_multiple_of(INPUTS) * columns / EIGHT];

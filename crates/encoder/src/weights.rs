@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::matrix::Matrix;
 
-/// A file of weights that cannot be used.
+/// The reason why a file of weights cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenWeights {
     #[error("this program was built without the encoder's weights")]
@@ -23,7 +23,7 @@ pub enum BrokenWeights {
     Vocabulary { have: usize, need: usize },
 }
 
-/// The tensors of a file, where they are.
+/// The tensors of a file, by name; they are not copied.
 #[derive(Debug)]
 pub(crate) struct Tensors<'a> {
     data: &'a [u8],
@@ -35,7 +35,7 @@ struct Place {
     data_offsets: [usize; 2],
 }
 
-/// Number of bytes before the header, which tell its length.
+/// Number of bytes before the header that contain its length.
 const LENGTH_BYTES: usize = 8;
 
 impl<'a> Tensors<'a> {

@@ -5,15 +5,15 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::weights::BrokenWeights;
 
-/// Numbers of the marks at the start and the end of a text, and of a word that cannot be split.
+/// Numbers of the pieces that mark the start and the end of a text, and a word that cannot be split.
 const START: u16 = 101;
 const END: u16 = 102;
 const UNKNOWN: u16 = 100;
-/// Maximum number of pieces of a text, with the marks. The rest is not read.
+/// Maximum number of pieces of a text, including the marks. The rest of the text is ignored.
 pub const MOST_PIECES: usize = 128;
 /// Maximum length of a word that is split, in characters.
 const MOST_WORD_CHARS: usize = 100;
-/// Maximum number of bytes of a text that are looked at: more than [`MOST_PIECES`] pieces of usual text.
+/// Maximum number of bytes of a text that are read: enough for [`MOST_PIECES`] pieces of ordinary text.
 const MOST_TEXT_BYTES: usize = 16 * 1024;
 /// Number of pieces in the vocabulary.
 pub const VOCABULARY: usize = 30_522;
@@ -118,7 +118,7 @@ fn is_dropped(c: char) -> bool {
     matches!(c, '\0' | '\u{FFFD}') || (c.is_control() && !is_space) || is_format(c)
 }
 
-/// Whether the character only formats, such as a zero-width joiner.
+/// Whether a character only controls formatting, such as a zero-width joiner.
 fn is_format(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{600}'..='\u{605}' | '\u{61C}' | '\u{6DD}' | '\u{70F}' | '\u{180E}'

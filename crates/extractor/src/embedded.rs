@@ -72,7 +72,7 @@ pub enum DropReason {
     Known,
     /// A person removed or refused it.
     Refused,
-    /// Something else was said later on the same matter.
+    /// The user later said something else on the same matter.
     Replaced,
     /// The maximum number of topics was written.
     TooMany,
@@ -83,7 +83,7 @@ pub enum DropReason {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extraction {
     pub writes: Vec<WrittenTopic>,
-    /// Statements that a person or the agent may keep, the best first; at most [`MAX_CANDIDATES`].
+    /// Statements that wait for a decision, the best first; at most [`MAX_CANDIDATES`].
     pub candidates: Vec<Candidate>,
     pub dropped: Vec<(Seq, String, DropReason)>,
     /// The user's requests to forget something.
@@ -145,7 +145,8 @@ impl<'a> Extractor<'a> {
         self.out.writes.push(WrittenTopic { name, over, text, sentence, seq, rule });
     }
 
-    /// Returns the best candidates that are neither known nor refused. Of two on the same subject, the later is kept.
+    /// Returns the best candidates that are neither known nor refused. If two have the same subject, the later one is
+    /// kept.
     fn candidates(&self) -> Vec<Candidate> {
         let mut kept: Vec<(Meaning, Candidate)> = Vec::new();
         for candidate in candidates::found_in(self.lookup.said) {
@@ -173,7 +174,7 @@ impl<'a> Extractor<'a> {
         self.lookup.refused.iter().any(|refused| meaning.same(refused))
     }
 
-    /// Whether a topic or this extraction already says it.
+    /// Whether a topic already says it, or this extraction has found it.
     fn is_known(&self, meaning: &Meaning) -> bool {
         let says_it = |known: &KnownTopic| {
             let topic = header::read(&known.text);
@@ -197,7 +198,7 @@ impl<'a> Extractor<'a> {
         (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)
     }
 
-    /// Returns the topic that an extraction wrote about what the statement settles, too.
+    /// Returns the topic that an extraction wrote about the same matter as this statement.
     fn settled(&self, taught: &TaughtSentence<'_>) -> Option<&'a KnownTopic> {
         let matter = settled_by(taught.sentence)?;
         self.lookup.known.iter().find(|known| {
@@ -208,7 +209,7 @@ impl<'a> Extractor<'a> {
         })
     }
 
-    /// Drops what this extraction found before on the matter that the statement settles.
+    /// Drops what this extraction already found on the same matter.
     fn drop_replaced(&mut self, taught: &TaughtSentence<'_>) {
         let Some(matter) = settled_by(taught.sentence) else { return };
         let is_on_it = |write: &WrittenTopic| settled_by(&write.sentence).as_ref() == Some(&matter);
@@ -223,7 +224,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Replaces the statement of a topic on what this one settles, too.
+    /// Replaces the statement of a topic about the same matter.
     fn replaced(&self, taught: &TaughtSentence<'_>, source: &Source) -> Option<WrittenText> {
         let known = self.settled(taught)?;
         let text = draft::replaced(&known.text, taught, &known.name, source);

@@ -50,8 +50,8 @@ pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     }
 }
 
-/// Returns the lines of the body that the session added and that still exist, without the lines that explain a statement:
-/// those of two sessions are equal.
+/// Returns the lines that the session added to the body and that still exist. Lines that explain a statement are left
+/// out, because those of two sessions may be equal.
 fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
     let mut brought: HashSet<&str> = HashSet::new();
     for step in steps {

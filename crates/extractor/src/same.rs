@@ -82,7 +82,7 @@ fn terms(text: &str) -> impl Iterator<Item = String> {
     terms.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a word denies; apostrophes may be missing.
+/// Whether a word is a negation, such as `don't`; the apostrophe may be missing.
 pub(crate) fn is_denial(word: &str) -> bool {
     DENIALS.contains(word) || DENIALS.iter().any(|denial| denial.replace(['\'', '’'], "") == word)
 }

@@ -39,8 +39,8 @@ pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &s
 /// Commands of Anthropic's memory tool that change a file.
 const MEMORY_COMMANDS: [&str; 5] = ["create", "str_replace", "insert", "delete", "rename"];
 
-/// Whether a call writes memory through a tool for it: bethink's `remember`, or a tool called `memory`. A client puts the
-/// server's name before the tool's.
+/// Whether a call writes a memory: by bethink's `remember`, or by a tool called `memory`. Clients may put the name of
+/// the server before that of the tool.
 fn is_memory_tool(name: &str, input: &str) -> bool {
     let own = name.rsplit("__").next().unwrap_or(name);
     let own = own.strip_prefix("bethink_").unwrap_or(own);

@@ -11,11 +11,11 @@ struct OfferedOption<'a> {
     /// A capital letter or a number.
     label: &'a str,
     line: &'a str,
-    /// The place of the line in the text.
+    /// Position of the line in the text.
     range: Range<usize>,
 }
 
-/// Returns the option that a reply chooses, with its label and without marks; `None` if it chooses none.
+/// Returns the option that a reply chooses, with its label and without formatting; `None` if it chooses none.
 pub fn chosen(offer: &str, reply: &str) -> Option<String> {
     let options = options(offer);
     let option = choice(&options, reply)?;
@@ -24,7 +24,7 @@ pub fn chosen(offer: &str, reply: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Returns an offer without the options that the reply did not choose.
+/// Removes the options that the reply did not choose from an offer.
 pub fn without_others<'a>(offer: &'a str, reply: &str) -> Cow<'a, str> {
     let options = options(offer);
     let Some(chosen) = choice(&options, reply) else { return Cow::Borrowed(offer) };
@@ -53,7 +53,7 @@ fn choice<'a, 'b>(options: &'b [OfferedOption<'a>], reply: &str) -> Option<&'b O
     named.next().filter(|_| named.next().is_none())
 }
 
-/// Returns the words in bold with which a line begins, without a label: `Now` of `1. **Now** - cheap`.
+/// Returns the bold words at the beginning of a line, without a label: `Now` for `1. **Now** - cheap`.
 fn title(line: &str) -> &str {
     let bold = line.split("**").nth(1).unwrap_or_default();
     let title = match split_label(bold) {
@@ -63,7 +63,7 @@ fn title(line: &str) -> &str {
     title.split(" (").next().unwrap_or_default().trim().trim_end_matches(':')
 }
 
-/// Returns the last list of at least two options with successive labels.
+/// Returns the last list in the text that has at least two options with consecutive labels.
 fn options(text: &str) -> Vec<OfferedOption<'_>> {
     let mut found: Vec<OfferedOption<'_>> = Vec::new();
     let mut complete = Vec::new();
@@ -94,7 +94,7 @@ fn next(label: &str) -> Option<String> {
     }
 }
 
-/// Returns the label with which a line of a list or table begins: `B` of `- **Option B:** nested`.
+/// Returns the label at the beginning of a line of a list or table: `B` for `- **Option B:** nested`.
 fn label_of_option(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "|*-(#>".contains(c));
     let line =

@@ -282,8 +282,8 @@ impl ClientState {
         }
     }
 
-    /// Reads a text that a client put into the conversation as an instruction, such as the environment with the tools and
-    /// agents that are available.
+    /// Reads a text that a client added to the conversation as an instruction, such as a description of the environment
+    /// and the available tools.
     pub(crate) fn instruction(&mut self, text: &str, seq: Seq) {
         let begins = |part: &str| ANNOUNCEMENTS.iter().any(|(words, _)| part.starts_with(words));
         let mut rest = text.trim();

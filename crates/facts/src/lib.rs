@@ -99,7 +99,7 @@ impl Facts {
         }
     }
 
-    /// Reads a prompt that waited while the assistant worked and is part of no message.
+    /// Reads a prompt that was queued while the assistant worked and is not part of a message.
     pub fn observe_queued(&mut self, seq: Seq, text: &str, at: UnixMicros) {
         if seq > self.through {
             self.through = seq;
@@ -227,7 +227,8 @@ impl Facts {
         forget_oldest(&mut self.decisions, DECISIONS);
     }
 
-    /// Takes over the list that a client set when `after` was the newest message. A later call of the agent replaces it.
+    /// Takes over the list that a client set when `after` was the newest message. A later call of the agent replaces
+    /// it.
     pub fn set_todos(&mut self, todos: &[Todo], after: Seq) {
         if after >= self.todos_at {
             self.todos = todos.to_vec();

@@ -41,7 +41,7 @@ pub fn passages(text: &str) -> Vec<Passage<'_>> {
     found
 }
 
-/// Returns a passage without bold marks, and a row of a table as a sentence: `name: second cell; third cell`.
+/// Returns a passage as plain text: without bold marks, and with the row of a table as `name: second cell; third cell`.
 pub fn plain(text: &str) -> Cow<'_, str> {
     let row = text.strip_prefix('|');
     if row.is_none() && !text.contains("**") {

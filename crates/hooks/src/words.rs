@@ -1,4 +1,5 @@
-//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories with a prompt.
+//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories with a
+//! prompt.
 
 use std::sync::Arc;
 
@@ -69,8 +70,8 @@ impl HookService {
         Ok(notes.map(|notes| notes_text(id, &notes.text, notes.through.0)))
     }
 
-    /// Asks the client's agent about candidates for memory, each once per conversation. At the end of a turn a hook can
-    /// only make the model go on, so what that turn said is offered with the next prompt.
+    /// Asks the client's agent about candidates, each once per conversation. A hook at the end of a turn can only make
+    /// the model continue, so candidates of that turn are offered with the next prompt.
     async fn offer(&self, delivery: &Delivery) -> Option<String> {
         let (dir, (client, key)) = (delivery.input.cwd.as_ref()?, who(delivery)?);
         let offered = self.memories.candidate_offer(dir, client.as_str(), &key).await;

@@ -1,6 +1,7 @@
-//! Other versions of a topic, in files of their own: what a sync keeps if two people changed a topic.
+//! Conflict files: if two people change a topic, a sync keeps the other version in a file of its own.
 //!
-//! A version is recognized by its name: ours, `fog.conflict-1a2b3c4d`, and those of programs that synchronize folders.
+//! Such files are recognized by their names: ours, such as `fog.conflict-1a2b3c4d`, and those of programs that
+//! synchronize folders.
 
 use crate::hash::Hash;
 use crate::name::Name;
@@ -9,7 +10,7 @@ use crate::name::Name;
 const DIGITS: usize = 8;
 /// Maximum number of bytes of a topic's name that are kept in the name of its other version.
 const MOST_STEM: usize = 150;
-/// What follows the topic's name, in lower case: ours, Syncthing's, Dropbox's and Nextcloud's.
+/// Markers after the topic's name, in lower case: ours, Syncthing's, Dropbox's and Nextcloud's.
 const MARKS: [&str; 3] = [".conflict-", ".sync-conflict-", "conflicted copy"];
 
 /// Returns a name such as `fog.conflict-1a2b3c4d`, which is always the same for the same version.
@@ -23,7 +24,7 @@ pub fn version_name(name: &Name, text: &[u8]) -> Option<Name> {
         .ok()
 }
 
-/// Returns the topic that a file is another version of, if its name says so.
+/// Returns the name of the topic if the file's name is that of a conflict file.
 pub fn topic_of(name: &Name) -> Option<Name> {
     let lower = name.as_str().to_lowercase();
     // Lower case may have another length in other scripts; such a name has no mark that we could cut at.

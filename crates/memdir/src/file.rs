@@ -7,7 +7,7 @@ use crate::name::{BadName, INDEX, Name, REJECTIONS};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DirectoryFile {
     Index,
-    /// The list of memories that the team does not want.
+    /// The list of memories that the team rejected.
     Rejections,
     Topic(Name),
 }

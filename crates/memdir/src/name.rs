@@ -80,7 +80,7 @@ impl Name {
         fold(&self.0)
     }
 
-    /// As [`Name::folded`], with words separated by `-`: people who link to a topic mix up `-`, `_` and spaces.
+    /// Like [`Name::folded`], with `-` between words, because people who link to a topic mix up `-`, `_` and spaces.
     pub fn hyphenated(&self) -> String {
         self.folded().replace(['_', ' '], "-")
     }

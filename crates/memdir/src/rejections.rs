@@ -1,4 +1,4 @@
-//! The list of memories that a team does not want: one line each, so that the lists of two people merge as a set.
+//! The list of rejected memories of a team. Each has one line, so that the lists of two people can be merged as sets.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,12 @@ pub struct Rejection {
     pub reason: Option<String>,
 }
 
-/// Parses the list. Other lines are ignored.
+/// Parses the list. Lines of another form are ignored.
 pub fn rejections(text: &str) -> Vec<Rejection> {
     text.lines().filter_map(item).map(parsed).collect()
 }
 
-/// Adds a line at the end, unless the list has the same statement.
+/// Adds a line at the end, unless the list already has the statement.
 pub fn add(text: &str, day: &str, statement: &str, reason: Option<&str>) -> String {
     let short = |text: &str| shorten_at_word(&one_line(text), CHARS);
     let statement = short(statement);
@@ -42,7 +42,7 @@ pub fn add(text: &str, day: &str, statement: &str, reason: Option<&str>) -> Stri
     out
 }
 
-/// Merges two versions of the list: lines that either side added are kept, and lines that either side removed are not.
+/// Merges two versions of the list: additions and removals of both sides are applied.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
     let items = |text: &'_ str| -> BTreeSet<String> {
         text.lines()

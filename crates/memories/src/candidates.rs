@@ -1,8 +1,8 @@
-//! Candidates: statements that extraction is not sure of. They wait until somebody keeps or drops them.
+//! Candidates: statements that may be worth remembering. They wait until somebody keeps or drops them.
 //!
-//! No prompt and no recall contains a candidate. A person decides, or a client's agent, or a second session in which the
-//! user says the same. A kept candidate becomes a topic that quotes the user's own words; a dropped one is not offered
-//! again, in any wording.
+//! Candidates are never added to prompts and never recalled. A person or a client's agent decides about them, and a
+//! candidate is kept automatically if the user says the same in a second session. A kept candidate becomes a topic that
+//! quotes the user's own words; a dropped one is not offered again, in any wording.
 //!
 //! Reading order: `found` (from an extraction) → `decide` → `offer` (to a client's agent) → `topic`.
 
@@ -97,7 +97,7 @@ impl MemoryService {
     }
 }
 
-/// Returns the candidate as if it had not been decided.
+/// Returns the candidate without its decision.
 pub(crate) fn reopened(decided: StoredCandidate) -> StoredCandidate {
     let state = CandidateState::Waiting;
     StoredCandidate { state, decided_at: None, decided_by: None, topic: None, ..decided }

@@ -54,7 +54,7 @@ pub struct IndexFile {
 pub struct DirectorySnapshot {
     pub topics: BTreeMap<Name, Arc<MemoryTopic>>,
     pub index: Option<Arc<IndexFile>>,
-    /// The list of memories that the team does not want.
+    /// The list of memories that the team rejected.
     pub rejections: String,
     /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<StrangeEntry>,
@@ -69,7 +69,7 @@ impl DirectorySnapshot {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
     }
 
-    /// Returns the topics of which there are several versions, each with its other versions.
+    /// Returns the topics that have several versions, each with its other versions.
     pub fn conflicts(&self) -> BTreeMap<Name, Vec<Name>> {
         let mut found: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
         for name in self.topics.keys() {

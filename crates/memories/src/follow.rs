@@ -43,8 +43,8 @@ impl MemoryService {
         }
     }
 
-    /// Looks for damage, cleans up after an earlier daemon, then reads the directory at each signal and updates its index,
-    /// while the directory is in use.
+    /// Looks for damage and cleans up after an earlier daemon. Then, while the directory is in use, reads it and
+    /// updates its index after each change.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));

@@ -5,18 +5,18 @@ use bethink_transcript::text::one_line;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a foreign memory becomes.
+/// A memory from an export, as a new topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForeignMemory {
     pub(crate) description: String,
     body: String,
     kind: Option<MemoryKind>,
-    /// When it was made, as RFC 3339, if the export says so.
+    /// Time of its creation, as RFC 3339, if the export contains it.
     time: Option<String>,
 }
 
 impl ForeignMemory {
-    /// Returns the whole topic. `now` is its time if the export does not have one.
+    /// Returns the text of the topic. `now` is its time if the export does not have one.
     pub(crate) fn topic(&self, from: &str, now: &str) -> String {
         let source = Source {
             session: String::new(),
@@ -34,7 +34,7 @@ impl ForeignMemory {
     }
 }
 
-/// An export that was read: where it comes from, its memories, and entries that say nothing.
+/// A parsed export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForeignExport {
     pub(crate) from: &'static str,

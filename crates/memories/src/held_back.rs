@@ -1,5 +1,5 @@
-//! Holds back texts that contain what looks like a secret: they are not written, recalled or shown to an agent, until a
-//! person allows the finding. No message repeats the text of the line, or a name that was made from it.
+//! Holds back texts that seem to contain a secret: they are not written, recalled or shown to an agent until a person
+//! allows the finding. Messages never repeat the text of the line, nor a name that was derived from it.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use crate::memory_write::MemoryWrite;
 use crate::read::{MemoryText, file_of};
 use crate::service::MemoryService;
 
-/// Maximum number of findings that a message lists. The rest are counted.
+/// Maximum number of findings that a message lists; the others are only counted.
 const MOST_LISTED: usize = 5;
 
 impl MemoryService {
@@ -41,7 +41,7 @@ impl MemoryService {
         Ok(findings)
     }
 
-    /// Refuses the words of somebody who wants to remember them, with the line numbers that they have there.
+    /// Refuses a text to remember that has a finding nobody has allowed. Line numbers are those of the text.
     pub(crate) async fn check_words(
         &self,
         (scope, directory): (Scope, &MemoryDirectory),
@@ -73,7 +73,7 @@ impl MemoryService {
         self.check_words((write.scope, directory), text, write.author.by).await
     }
 
-    /// As [`Self::memory`], for an agent. A text that is held back is an error, which names the findings.
+    /// Like [`Self::memory`], but for an agent: a text that is held back is an error that lists the findings.
     pub async fn memory_for_agent(
         &self,
         project_dir: &str,
@@ -104,7 +104,8 @@ impl MemoryService {
         self.allow_secrets(place, &file_of(name)?.path(), text, allowed).await
     }
 
-    /// Records the findings in a text that a person allows. Each is given as `RULE`, or as `RULE:LINE` if a rule has several.
+    /// Records the findings in a text that a person allows. Each is given as `RULE`, or as `RULE:LINE` if a rule has
+    /// several.
     pub(crate) async fn allow_secrets(
         &self,
         (scope, directory): (Scope, &MemoryDirectory),
@@ -157,7 +158,7 @@ fn refusal(findings: &[SecretFinding], by: MemoryAuthor) -> ServiceError {
     ServiceError::invalid("text", detail).hint(hint)
 }
 
-/// Returns `line 3: a GitHub token (github-token)`, at most some of the findings.
+/// Returns the findings as `line 3: a GitHub token (github-token)`, at most [`MOST_LISTED`] of them.
 pub(crate) fn listed(findings: &[SecretFinding]) -> String {
     let shown: Vec<String> = findings.iter().take(MOST_LISTED).map(ToString::to_string).collect();
     match findings.len().saturating_sub(MOST_LISTED) {
@@ -174,8 +175,8 @@ pub(crate) fn without_secrets(index: &str) -> String {
     lines.filter(|(_, number)| !hidden.contains(number)).map(|(line, _)| line).collect()
 }
 
-/// Returns a description for a text in which a person allowed secrets, which the text's own words could repeat in every
-/// prompt; `None` if the text has no findings.
+/// Returns a description for a text in which a person allowed a secret. A description derived from the text could show
+/// the secret in every prompt. `None` if the text has no findings.
 pub(crate) fn description_of(text: &str) -> Option<String> {
     let findings = scan(&ScannedText { name: "", text });
     Some(format!("A note with {}", findings.first()?.what))

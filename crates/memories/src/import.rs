@@ -1,4 +1,4 @@
-//! Imports what another memory program exported, entry by entry, as topics of their own.
+//! Imports an export of another memory program. Each entry becomes a topic.
 
 use bethink_api as api;
 use bethink_extractor::Meaning;

@@ -1,5 +1,5 @@
-//! Keeps each topic's line in MEMORY.md up to date: it is added and removed with the topic, and follows its title and
-//! description, whoever changes them. A line that a person worded stays.
+//! Keeps the topics' lines in MEMORY.md up to date. A line is added and removed with its topic, and updated when the
+//! title or description changes, whoever changes them. Lines that a person has worded are not changed.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
-/// Maximum number of lines with words of their own whose topics' earlier versions are read, and of versions of each.
+/// Maximum number of differing lines for which earlier versions of the topic are read, and maximum number of those
+/// versions.
 const MOST_LINES: usize = 200;
 const VERSIONS: usize = 5;
 
@@ -45,7 +46,7 @@ impl TopicWords {
     }
 }
 
-/// A topic's words before and after a change.
+/// A topic's title and description before and after a change.
 #[derive(Clone, Debug)]
 pub(crate) struct WordsChange {
     pub(crate) old: TopicWords,
@@ -61,8 +62,8 @@ pub(crate) fn followed(index: &str, changes: &[WordsChange]) -> String {
 }
 
 impl MemoryService {
-    /// Adds, removes or updates a topic's line. `before` is the topic's text before the write. Returns a warning if that
-    /// fails, because the topic itself has been written.
+    /// Adds, removes or updates a topic's line. `before` is the topic's text before the write. Returns a warning if
+    /// that fails, because the topic itself has been written.
     pub(super) async fn index_line(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -134,7 +135,7 @@ impl MemoryService {
         self.follow_all(directory, &changes).await
     }
 
-    /// Updates the lines that have the words of an earlier version of their topics, after edits without the daemon.
+    /// Updates lines that match an earlier version of their topic, because it was edited while no daemon was running.
     pub(super) async fn follow_versions(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
         let shown = directory.shown();
         let Some(index) = &shown.index else { return Ok(()) };

@@ -28,7 +28,7 @@ const NEWS_NAME: &str = "MEMORY.md";
 struct IndexShown {
     /// The text in the project part.
     part: Option<String>,
-    /// The private, team and person's indexes from which `part` was made.
+    /// The private index, the team's and the person's from which `part` was made.
     shown: [String; 3],
     /// Hashes of the indexes that the prompts show, including changes at the end.
     told: [Option<Hash>; 3],

@@ -22,8 +22,8 @@ use crate::service::MemoryService;
 const MOST_OPEN: u64 = 200;
 /// Number of decided proposals that are kept per project, the newest, so that they are not made again.
 const MOST_DECIDED: usize = 1_000;
-/// Minimum number of content words of a statement whose meaning is compared. With fewer, such as "deploy notes", only the
-/// same words are the same.
+/// Minimum number of content words for a comparison by meaning. Shorter statements, such as "deploy notes", are only
+/// the same if their words are.
 const LEAST_WORDS: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct NewProposal {
 #[derive(Clone, Debug)]
 pub enum ProposalOutcome {
     Waiting(Box<api::Proposal>),
-    /// The reason why there is no need for a proposal.
+    /// Nothing was proposed, for this reason.
     Known(String),
 }
 
@@ -84,8 +84,8 @@ impl MemoryService {
         Ok(ProposalOutcome::Waiting(Box::new(self.keep_proposal(proposal).await?)))
     }
 
-    /// Returns why a text is not proposed: something with the same meaning is waiting or was rejected, here or by
-    /// someone else of the team.
+    /// Returns the reason not to propose a text: something with the same meaning is waiting, or was rejected here or by
+    /// another member of the team.
     async fn decided_before(&self, project: &MemoryProject, text: &str) -> Result<Option<String>> {
         let statement = statement(text);
         let meaning = Meaning::of(&statement);
@@ -200,7 +200,7 @@ impl MemoryService {
         Ok(api::DecidedProposal { proposal, warnings })
     }
 
-    /// Removes the private topic that the team has now. Returns a warning if it has other words by now.
+    /// Removes the private topic after the team accepted it. Returns a warning if the topic has changed since.
     async fn remove_shared(
         &self,
         project: &MemoryProject,
@@ -220,7 +220,8 @@ impl MemoryService {
         Ok(self.write_memory(project, write).await?.warnings.into_iter().next())
     }
 
-    /// Rejects a proposal. Nothing with the same meaning is proposed again, here or, after a sync, by others of the team.
+    /// Rejects a proposal. Nothing with the same meaning is proposed again, here or, after a sync, by others of the
+    /// team.
     pub async fn reject_proposal(
         &self,
         id: Uuid,
@@ -328,7 +329,8 @@ fn shown(stored: StoredProposal) -> api::Proposal {
     }
 }
 
-/// Returns what a topic says: its description, with the beginning of the body if the description alone says too little.
+/// Returns the meaning of a topic as text: its description, and the beginning of the body if the description is too
+/// short.
 fn statement(text: &str) -> String {
     let topic = header::read(text);
     let description = topic.header.described(topic.body);

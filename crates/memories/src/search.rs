@@ -1,4 +1,5 @@
-//! Searches the whole text of all memories. Unlike recall, it judges nothing: a topic with any of the words is found.
+//! Searches the whole text of all memories. Unlike recall, it does not judge relevance: a topic with any of the words
+//! is found.
 
 use std::sync::Arc;
 
@@ -16,15 +17,15 @@ const MOST_HITS: usize = 200;
 /// Maximum length of a snippet, in characters.
 const SNIPPET_CHARS: usize = 240;
 
-/// A topic with some of the words.
+/// A topic that contains some of the words.
 struct WordHit {
     hit: api::MemoryHit,
-    /// Number of different words that it has, and how often it has them.
+    /// Number of different words that were found, and the total number of occurrences.
     words: (usize, usize),
 }
 
 impl MemoryService {
-    /// Returns the topics that contain the most of a question's words, in any form.
+    /// Returns the topics that contain the most words of a question, in any grammatical form.
     pub async fn search_memories(&self, query: api::MemorySearch) -> Result<api::MemoryHits> {
         let api::MemorySearch { project_dir, q, scope, limit } = query;
         let project = self.project(&project_dir).await?;

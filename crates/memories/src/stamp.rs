@@ -1,4 +1,5 @@
-//! The time of a topic's last change, in its front matter. A copy, a clone or a sync changes a file's time, but not this.
+//! The time of a topic's last change, in its front matter. Unlike the time of the file, it survives copying, cloning
+//! and syncing.
 
 use bethink_api::MemoryAuthor;
 use bethink_memdir::header::{self, HeaderChange};
@@ -8,7 +9,7 @@ use bethink_transcript::UnixMicros;
 
 use crate::memory_write::MemoryWrite;
 
-/// Returns the newest time that a topic's front matter records: of its last change, or of its source.
+/// Returns the newest time in a topic's front matter: that of its last change, or of its source.
 pub(crate) fn recorded(header: &Header) -> Option<UnixMicros> {
     let source = header.source.as_ref().map(|source| source.time.as_str());
     header.modified.as_deref().into_iter().chain(source).filter_map(time).max()
@@ -21,8 +22,9 @@ fn time(text: &str) -> Option<UnixMicros> {
 
 /// Returns the write with the time of the change in the topic's front matter. `before` is the file's current text.
 ///
-/// A person's text is stored as it is, unless its front matter records a time, which would otherwise become wrong. So are
-/// the bytes of a restored version, a sync, and a dream, which does not make a statement newer.
+/// A person's text is stored unchanged, unless its front matter records a time, which would otherwise become wrong. The
+/// bytes of a restored version, of a sync and of a dream are stored unchanged, too: a dream does not make a statement
+/// newer.
 pub(crate) fn stamped(write: MemoryWrite, before: Option<&str>, now: UnixMicros) -> MemoryWrite {
     let always = match write.author.by {
         MemoryAuthor::Agent | MemoryAuthor::Extraction => true,

@@ -6,7 +6,7 @@ use bethink_invisible_chars::{Sighting, find};
 
 use crate::{ScannedText, SecretFinding, scan};
 
-/// Maximum number of findings that a message lists. The rest are counted.
+/// Maximum number of findings that a message lists; the others are only counted.
 const MOST_LISTED: usize = 5;
 
 /// The reasons why a text must not be shared with the team. Never contains a secret's value.

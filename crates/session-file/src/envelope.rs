@@ -33,7 +33,7 @@ pub(crate) struct LineEnvelope<'a> {
     pub(crate) ai_title: Option<&'a RawValue>,
     pub(crate) tag: Option<&'a RawValue>,
     pub(crate) tags: Option<&'a RawValue>,
-    /// What is done with a prompt that waits, and its text.
+    /// An operation on the queue of prompts, and the text of the prompt.
     pub(crate) operation: Option<&'a RawValue>,
     pub(crate) content: Option<&'a RawValue>,
     /// On a line that bethink wrote for other readers, and on the line with its own view.

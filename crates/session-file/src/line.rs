@@ -6,14 +6,15 @@ use std::sync::Arc;
 use bethink_transcript::{Message, MessageId, ParseError, UnixMicros};
 use bytes::Bytes;
 
-/// Maximum size, in bytes, of a line that is parsed. Images make lines of some megabytes. A longer line is kept unparsed.
+/// Maximum size, in bytes, of a line that is parsed. Images make lines of some megabytes. A longer line is kept
+/// unparsed.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// Maximum nesting depth that is parsed: the limit of `serde_json`.
 pub const MAX_DEPTH: usize = 128;
 
-/// A line, split around its message: `head + raw + tail` are the bytes of the line, including its line ending. Without a
-/// message, `head` is the whole line.
+/// A line, split around its message: `head + raw + tail` are the bytes of the line, including its line ending. Without
+/// a message, `head` is the whole line.
 #[derive(Clone, Debug)]
 pub struct SessionLine {
     /// From 1.
@@ -48,7 +49,8 @@ pub enum LineKind {
     Title(String),
     /// The session's tags from this line on.
     Tags(Vec<String>),
-    /// A prompt that a person typed while the agent worked. Claude Code passes it on without making a message of it.
+    /// A prompt that a person typed while the agent worked. Claude Code passes it to the model without recording a
+    /// message.
     Queued {
         text: String,
         at: UnixMicros,
@@ -63,8 +65,8 @@ pub enum LineKind {
 #[derive(Clone, Debug)]
 pub struct MessageLine {
     pub thread: Thread,
-    /// Its `seq` is a placeholder. Its id is the record's uuid, or `line-N` without one. Without a time, it has the time of
-    /// the previous record.
+    /// Its `seq` is a placeholder. Its id is the record's uuid, or `line-N` without one. Without a time, it has the
+    /// time of the previous record.
     pub message: Message,
     pub parent_uuid: Option<String>,
     /// Whether it is Claude Code's own summary of the messages before a boundary.
@@ -98,8 +100,8 @@ impl fmt::Display for SidechainKey {
     }
 }
 
-/// A compaction that Claude Code made. Its summary message replaces everything before `boundary_line`, except kept messages;
-/// the messages after the summary follow.
+/// A compaction that Claude Code made. Its summary message replaces everything before `boundary_line`, except kept
+/// messages; the messages after the summary follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCompaction {
     pub trigger: String,
@@ -109,8 +111,8 @@ pub struct RecordedCompaction {
     pub created_at: UnixMicros,
     pub boundary_line: u64,
     pub summary_line: u64,
-    /// Messages before the boundary were kept, or bethink wrote it. The summary then is no message of the history, because
-    /// messages before it are shown after it.
+    /// Messages before the boundary were kept, or bethink wrote it. The summary then is no message of the history,
+    /// because messages before it are shown after it.
     pub is_apart: bool,
     /// Ids of the first and the last of the messages before the boundary that were kept.
     pub kept: Option<(String, String)>,

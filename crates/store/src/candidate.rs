@@ -5,19 +5,19 @@ use uuid::Uuid;
 
 use crate::error::StoreFuture;
 
-/// Statements that extraction is not sure of. `put_extraction_plan` adds them, in the transaction of their extraction.
+/// Candidates for memory. `put_extraction_plan` adds them in the transaction of their extraction.
 pub trait CandidateStore {
     fn candidate(&self, id: Uuid) -> StoreFuture<'_, Option<StoredCandidate>>;
     /// Lists candidates, newest first.
     fn candidates(&self, filter: CandidateFilter) -> StoreFuture<'_, Vec<StoredCandidate>>;
     /// Returns how many candidates of a project were removed to stay within [`WAITING_CANDIDATES`].
     fn removed_candidates(&self, project_dir: String) -> StoreFuture<'_, u64>;
-    /// Changes the decision and the offers of candidates; candidates that do not exist are ignored. Of each project, the
-    /// newest [`DECIDED_CANDIDATES`] that are no longer waiting are kept.
+    /// Changes the decision and the offers of candidates; candidates that do not exist are ignored. Of each project,
+    /// the newest [`DECIDED_CANDIDATES`] that are no longer waiting are kept.
     fn update_candidates(&self, candidates: Vec<StoredCandidate>) -> StoreFuture<'_, ()>;
 }
 
-/// Maximum number of candidates that wait in a project: more than a person would ever read. The oldest give way.
+/// Maximum number of waiting candidates of a project. When there are more, the oldest are removed.
 pub const WAITING_CANDIDATES: usize = 200;
 /// Number of decided candidates that are kept per project, so that their statements are not offered again.
 pub const DECIDED_CANDIDATES: usize = 1_000;
@@ -25,11 +25,11 @@ pub const DECIDED_CANDIDATES: usize = 1_000;
 /// The candidates of an extraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtractedCandidates {
-    /// New ones. One that exists already is not changed.
+    /// New candidates. One that already exists is not changed.
     pub new: Vec<StoredCandidate>,
-    /// Waiting ones that this extraction decided, as by [`CandidateStore::update_candidates`].
+    /// Waiting candidates that this extraction decided, as with [`CandidateStore::update_candidates`].
     pub decided: Vec<StoredCandidate>,
-    /// Waiting ones that better ones of their session replace.
+    /// Waiting candidates that better ones from the same session replace.
     pub replaced: Vec<Uuid>,
 }
 

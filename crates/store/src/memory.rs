@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::ExtractedCandidates;
 use crate::error::StoreFuture;
 
-/// The vectors of one topic. They can be made again from its text.
+/// The embeddings of one topic. They can be computed again from its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicVectors {
     /// Scope and name.
     pub topic: String,
-    /// Hash of the text from which they were made.
+    /// Hash of the text from which they were computed.
     pub hash: String,
     pub vectors: Bytes,
 }
 
 /// Versions of memory files, and the state of extraction, consolidation and instructions for a project.
 pub trait MemoryStore {
-    /// Adds versions in one transaction. The newest [`VERSIONS_OF_A_FILE`] of each file are kept, even if their session is
-    /// deleted.
+    /// Adds versions in one transaction. The newest [`VERSIONS_OF_A_FILE`] of each file are kept, even if their session
+    /// is deleted.
     fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()>;
     /// Lists versions without their contents, newest first.
     fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>>;
@@ -36,7 +36,7 @@ pub trait MemoryStore {
     /// Returns how far memories were extracted from a session; `None` before the first extraction.
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>>;
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>>;
-    /// Replaces the session's plan, and stores what else the extraction found, in one transaction.
+    /// Replaces the session's plan and stores the extraction's candidates, in one transaction.
     fn put_extraction_plan(
         &self,
         session: SessionId,
@@ -169,7 +169,7 @@ pub struct RefusedStatement {
 /// A finding of the secret scan that a person allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretAllowance {
-    /// The file that it was allowed in first. It counts in the whole directory.
+    /// The file for which it was allowed first. The allowance applies to the whole directory.
     pub file: String,
     /// The rule that found it.
     pub rule: String,

@@ -12,7 +12,7 @@ use crate::resolve::changed_by;
 use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
 
-/// Refs of versions that were not pulled because of what they contain, and have been reported.
+/// Refs of versions that were not pulled because of their contents and have been reported.
 const WITHHELD: &str = "refs/bethink/withheld";
 
 enum SkippedStep {
@@ -92,8 +92,8 @@ impl TeamService {
         }
     }
 
-    /// Reports a file that must not be shared. One of somebody else is reported once, because the person here cannot
-    /// change it, or removed for everybody if they want that.
+    /// Reports a file that must not be shared. Another person's file is only reported once, because this person cannot
+    /// change it; at their request, it is removed for everybody.
     async fn report_blocked(
         &self,
         round: &SyncRound<'_>,

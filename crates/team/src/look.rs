@@ -63,7 +63,7 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
 }
 
 impl TeamTree {
-    /// Returns the object of a file, whether it can be a memory or not.
+    /// Returns the git object of a file, even if the file cannot be a memory.
     pub(crate) fn oid(&self, file: &DirectoryFile) -> Option<&Oid> {
         self.blobs.get(file).or_else(|| Some(&self.others.get(&file.path())?.oid))
     }

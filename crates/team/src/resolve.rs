@@ -1,5 +1,5 @@
-//! Conflicts that wait for a person: topics of which the directory has several versions. Resolving keeps one of them, or
-//! a merged text, under the topic's name. The others are removed, and stay in the history.
+//! Resolves conflicts: topics that have several versions in the directory. One version or a merged text is kept under
+//! the topic's name. The others are removed from the directory and remain in the history.
 
 use bethink_api as api;
 use bethink_git::{CommittedChange, Oid, Repo};
@@ -11,7 +11,7 @@ use bethink_service::{Result, ServiceError};
 use crate::errors::git_error;
 use crate::service::TeamService;
 
-/// The author of a commit that was made without a user name.
+/// Author name of commits that were made without a user name.
 const NOBODY: &str = "bethink";
 
 /// A version of a topic as it was read.

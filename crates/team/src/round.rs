@@ -29,7 +29,7 @@ pub(crate) struct SyncRound<'a> {
     pub(crate) base: TeamTree,
     pub(crate) theirs: TeamTree,
     pub(crate) here: TeamFiles,
-    /// Files of others to remove for everybody, if they must not be shared.
+    /// Other people's files to remove for everybody, if they must not be shared.
     pub(crate) drop: &'a BTreeSet<DirectoryFile>,
 }
 
@@ -43,9 +43,9 @@ pub(crate) struct AppliedPlan {
     pub(crate) pushed: BTreeSet<DirectoryFile>,
     /// Files that were neither pulled nor pushed, and keep their base.
     pub(crate) left_out: BTreeSet<DirectoryFile>,
-    /// Files of others that this sync reports, in any of its rounds.
+    /// Other people's files that this sync reports, in any of its rounds.
     pub(crate) withheld: BTreeMap<DirectoryFile, api::TeamBlocked>,
-    /// Files of others to remove for everybody.
+    /// Other people's files to remove for everybody.
     pub(crate) dropped: BTreeSet<DirectoryFile>,
 }
 

@@ -133,7 +133,7 @@ impl TeamService {
         Ok(())
     }
 
-    /// Tells of conflicts that earlier syncs left for a person.
+    /// Reports conflicts that earlier syncs left to a person.
     async fn older_conflicts(
         &self,
         project: &MemoryProject,

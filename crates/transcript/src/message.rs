@@ -71,7 +71,7 @@ pub struct Message {
     pub assistant_message_id: Option<AssistantMessageId>,
     pub model: Option<Box<str>>,
     pub usage: Option<TokenUsage>,
-    /// Whether a program wrote it in another role than the user's, which `said_as` names: `system` or `developer`.
+    /// Whether a program wrote it in the role `system` or `developer`, which `said_as` then contains.
     pub is_instruction: bool,
     pub blocks: Box<[Block]>,
     raw: Bytes,

@@ -15,10 +15,10 @@ use crate::failure::{CliFailure, Done};
 
 /// Maximum number of lines that are shown of a proposal.
 const MAX_LINES: usize = 12;
-/// Beginning of the line above each version in an editor.
+/// Start of the separator line above each version in the editor.
 const MARK: &str = ">>>>>>> version of";
 
-/// What a person decides about proposals.
+/// The decision of a person about proposals.
 enum Decision {
     Approve(api::Approval),
     Reject(api::Rejecting),
@@ -180,7 +180,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     Ok(())
 }
 
-/// Shows a topic with several versions, and what to do.
+/// Shows a conflict and the commands that resolve it.
 fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
     let count = plural(conflict.versions.len() as u64, "version", "versions");
     let head = StyledText::new().put(Tone::Warn, "conflict ").strong(conflict.name.clone());
@@ -273,7 +273,7 @@ fn resolved(app: &mut CliApp, told: &api::ConflictResolved) -> Done {
     Ok(screen.note("run `bethink team sync` to share it")?)
 }
 
-/// Opens all versions in an editor, one below the other, and keeps the text that a person made of them.
+/// Opens all versions in the editor, one below the other, and resolves the conflict with the edited text.
 async fn merge(
     app: &mut CliApp,
     client: &Client,

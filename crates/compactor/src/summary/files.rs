@@ -91,7 +91,7 @@ fn group(
     }
 }
 
-/// Factor for the lines of a test.
+/// Factor for the score of lines in test files.
 const TEST: f32 = 0.5;
 /// Value of what was said before an edit.
 const NOTE: f32 = 0.9;

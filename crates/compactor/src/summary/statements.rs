@@ -60,7 +60,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<
     groups
 }
 
-/// Returns a statement of the assistant, without options that the user did not choose before its `next` one.
+/// Returns a statement by the assistant, without the options that the user did not choose in their next statement.
 fn decided<'a>(facts: &Facts, said: &'a RecordedStatement, next: Option<Seq>) -> Cow<'a, str> {
     let after = facts.user.partition_point(|user| user.seq <= said.seq);
     let reply = facts.user.get(after).filter(|user| next.is_none_or(|next| user.seq < next));

@@ -61,7 +61,8 @@ fn dated(text: &str, said: Date) -> Option<String> {
     Some(out)
 }
 
-/// Returns the ranges of the lines outside code blocks and quotations. Quotations are left out because they are never changed.
+/// Returns the ranges of the lines outside code blocks and quotations. Quotations are left out because they are never
+/// changed.
 fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at, mut code) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {
@@ -112,16 +113,16 @@ fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize,
     found
 }
 
-/// Maximum number of words before a weekday that are read for its tense.
+/// Maximum number of words before a weekday that are searched for a tense.
 const SENTENCE_WORDS: usize = 40;
-/// Words that tell of something to come.
+/// Words that indicate the future.
 const COMING: &str =
     "is are be 's ’s will 'll ’ll shall going due scheduled planned moved postponed expected";
-/// Words that tell of something that happened.
+/// Words that indicate the past.
 const PAST: &str = "was were did had";
 
-/// Whether the sentence before a weekday tells of the past (`Some(true)`) or of the future (`Some(false)`). `None` if it
-/// may be a habit, as in "we deploy on Friday".
+/// Whether the words before a weekday are about the past (`Some(true)`) or the future (`Some(false)`). `None` if
+/// neither is certain, as in "we deploy on Friday", which may be a habit.
 fn tense(text: &str, line: &std::ops::Range<usize>, before: &[StatementWord]) -> Option<bool> {
     let ends = |pair: &[StatementWord]| {
         text[pair[0].range.end..pair[1].range.start].contains(['.', '!', ';'])

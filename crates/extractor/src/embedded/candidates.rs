@@ -1,6 +1,7 @@
 //! Finds statements that may be worth remembering, but less certainly than those of a rule that teaches.
 //!
-//! They are never part of a prompt: a person, the agent, or the same statement in a second session decides.
+//! They are never part of a prompt. A person or the agent decides about them, or the user says the same in a second
+//! session.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -19,19 +20,19 @@ use crate::same::Meaning;
 
 /// Maximum number of candidates of one extraction, and of a session.
 pub const MAX_CANDIDATES: usize = 5;
-/// Minimum score of a sentence of a candidate.
+/// Minimum score of a sentence that becomes a candidate.
 const MIN_SCORE: i32 = 1;
 /// Maximum size of a candidate of several sentences, in bytes.
 const MAX_BYTES: usize = 600;
 /// Number of the best candidates that are compared with each other.
 const COMPARED: usize = 200;
-/// What is subtracted from the score of a sentence that only announces what follows.
+/// Penalty for a sentence that only announces what follows.
 const OPENING: i32 = 3;
-/// What is added to the score of a statement that rules something out.
+/// Bonus for a statement that rules something out.
 const CORRECTION: i32 = 2;
-/// What is added to the score if the same was said in another message.
+/// Bonus if the user said the same in another message.
 const REPEATED: i32 = 3;
-/// Maximum number of sentences in a message: a longer one was pasted.
+/// Maximum number of sentences in a message; longer messages are assumed to be pasted.
 const MAX_SENTENCES: usize = 30;
 
 /// A statement of the user that may be worth remembering.
@@ -40,14 +41,14 @@ pub struct Candidate {
     pub seq: Seq,
     /// When it was said.
     pub at: UnixMicros,
-    /// The user's own words: one sentence, or some in a row.
+    /// The user's own words: one sentence, or several consecutive ones.
     pub sentence: String,
     /// What it follows or answers: the user's own sentence before it, or the assistant's last one.
     pub before: Option<String>,
     pub kind: MemoryKind,
     /// The strongest cue that was found.
     pub rule: &'static str,
-    /// How likely it is to matter later; candidates are compared by it.
+    /// Estimated value of the statement for later work; candidates are ordered by it.
     pub score: i32,
 }
 
@@ -67,7 +68,7 @@ struct Cue {
     but: Vec<String>,
 }
 
-/// The cues, and all their patterns as one set: a sentence is read once, not once per pattern.
+/// The cues, with all their patterns compiled into one set, so that a sentence is read only once.
 #[derive(Debug, Default)]
 struct Cues {
     cues: Vec<Cue>,
@@ -116,7 +117,7 @@ impl Cues {
     }
 }
 
-/// Lets the classes of a pattern mean ASCII, which is faster; the cues are English.
+/// Makes the character classes of a pattern match ASCII only, which is faster and enough for English.
 fn as_ascii(pattern: &str) -> String {
     pattern
         .replace(r"\b", r"(?-u:\b)")
@@ -139,7 +140,7 @@ fn sort(found: &mut [Candidate]) {
     found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
 }
 
-/// What a person says again matters more. Only the best ones are compared, each with each.
+/// Raises the scores of statements that the user repeats. Only the best ones are compared, each with each other.
 fn reward_repetition(found: &mut [Candidate]) {
     let compared = found.len().min(COMPARED);
     let best = &mut found[..compared];
@@ -183,15 +184,15 @@ fn of_statement(said: &RecordedStatement) -> Vec<Candidate> {
     found
 }
 
-/// Returns what follows a quoted comment, if the person marked their own words with an arrow.
+/// Returns the text after a quoted comment if the user marked their own words with an arrow (`->`).
 fn after_quotation(text: &str) -> &str {
     let arrow = |mark: &str| text.find(mark).map(|at| at + mark.len());
     let own = ["\n-> ", "\n=> ", "\n→ "].into_iter().filter_map(arrow).min();
     own.and_then(|at| text.get(at..)).unwrap_or(text)
 }
 
-/// Returns the sentences before one that announces a text, unless that is a list: what follows a colon and a blank line was
-/// copied.
+/// Returns the sentences before one that announces a copied text: text after a colon and a blank line, unless it is a
+/// list.
 fn own_sentences<'s, 'a>(sentences: &'s [Sentence<'a>]) -> &'s [Sentence<'a>] {
     let announces = |pair: &[Sentence<'_>]| {
         pair[0].opens() && !pair[1].item && pair[0].paragraph != pair[1].paragraph
@@ -272,7 +273,7 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
     Scored { sentence, cue: best, score }
 }
 
-/// Whether a rule writes the sentence to memory, which then needs no decision.
+/// Whether a rule is certain about the sentence, so that it needs no decision.
 fn is_taught(plain: &str) -> bool {
     rule_for(plain).is_some() && gates::unless_asked(plain).is_none()
 }

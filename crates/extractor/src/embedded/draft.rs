@@ -28,7 +28,7 @@ pub fn name(sentence: &str) -> Name {
     Name::suggest(&if content.is_empty() { plain.clone() } else { content.join(" ") })
 }
 
-/// Returns a statement without the words that only ask to remember it.
+/// Removes words such as "remember that" from a statement.
 pub fn without_request(sentence: &str) -> &str {
     const REQUESTS: [&str; 11] = [
         "remember",
@@ -49,7 +49,7 @@ pub fn without_request(sentence: &str) -> &str {
     if rest.chars().any(char::is_alphanumeric) { rest } else { sentence }
 }
 
-/// Removes these words from the beginning, as often as they occur, and the marks after them.
+/// Removes these words, and punctuation after them, from the beginning of a text, as often as they occur.
 fn without_start<'a>(text: &'a str, words: &[&str]) -> &'a str {
     let mut rest = text.trim_start();
     while let Some(shorter) = without_word(rest, words) {
@@ -81,7 +81,7 @@ pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> Strin
     header::write(&head, &format!("{said}\n\nThe user said so on {day}. How to apply: {how}\n"))
 }
 
-/// Writes a topic whose statement this one replaces. Lines of a person stay below it.
+/// Replaces the statement of a topic. Lines that a person added remain below it.
 pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
     let old = header::read(known);
     let new = topic(taught, name, source).trim_end().to_owned();
@@ -124,7 +124,7 @@ pub fn continued(
     Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
 }
 
-/// Shortens a sentence to one line, without the words that ask to remember it.
+/// Shortens a sentence to one line, without words such as "remember that".
 pub fn description(sentence: &str) -> String {
     text::shorten_at_word(&text::one_line(without_request(sentence)), DESCRIPTION_CHARS)
 }

@@ -1,20 +1,20 @@
-//! Matters on which only one statement can be right at a time, such as the spelling, a package manager, or the host of an
-//! environment. A later statement on one replaces the earlier, whatever else it says.
+//! Matters on which only one statement can be right at a time, such as the spelling, a package manager, or the host of
+//! an environment. A later statement on one replaces the earlier, whatever else it says.
 
 use super::plain::plain;
 use super::table::TABLE;
 
-/// What a statement settles: a matter, and what it is about.
+/// The matter that a statement settles, and for what: `host` for `production`, for example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Matter {
     name: &'static str,
     of: String,
 }
 
-/// Beginnings of statements that only rule one choice out, which settles nothing.
+/// Beginnings of statements that only rule out one choice, and so do not settle the matter.
 const RULES_OUT: [&str; 7] = ["never ", "don't ", "do not ", "no ", "avoid ", "stop ", "not "];
 
-/// Returns what a sentence settles.
+/// Returns the matter that a sentence settles.
 pub(super) fn settled_by(sentence: &str) -> Option<Matter> {
     let plain = plain(sentence);
     if RULES_OUT.iter().any(|start| plain.starts_with(start)) {

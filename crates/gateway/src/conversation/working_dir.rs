@@ -19,7 +19,7 @@ const PATTERNS: [(&str, &[char]); 6] = [
 
 /// Number of messages that are searched: Claude Code states its environment in the second.
 const FIRST_MESSAGES: usize = 2;
-/// How much of each is searched, in bytes.
+/// Maximum number of bytes of each message that are searched.
 const FIRST_BYTES: usize = 64 * 1024;
 const MAX_DIR: usize = 4_096;
 

@@ -1,4 +1,5 @@
-//! The chain: managed, the user's, those above the project if wanted, the project's from its root down, then the local files.
+//! The order of files: managed, the user's, those above the project if enabled, the project's from its root down, then
+//! the local files.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +70,7 @@ impl Gather<'_> {
         self.offer(of_project(dir.join(LOCAL), InstructionKind::Local, why, dir));
     }
 
-    /// Lists the files above the root, so that people know they are not loaded.
+    /// Lists the files above the root, so that people can see that these are not loaded.
     fn report_above(&mut self, dir: &Path) {
         for name in ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", LOCAL] {
             let path = dir.join(name);

@@ -53,7 +53,7 @@ struct RecalledMemory {
     description: Option<String>,
     /// Time since the last change, in words
     age: String,
-    /// `sure`, or `perhaps` for one that may be about something else
+    /// `sure`, or `perhaps` if it may be about something else
     certainty: String,
     /// Relevance from 0 to 1
     score: f64,

@@ -13,7 +13,7 @@ use crate::client::McpClient;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RememberInput {
-    /// The fact and its reason, in sentences that make sense alone; no secrets
+    /// The fact and its reason, in sentences that can be understood without this conversation; no secrets
     text: Option<String>,
     /// ID of a candidate to keep
     keep: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct RememberInput {
     kind: Option<api::MemoryKind>,
     /// A summary in one line
     description: Option<String>,
-    /// `team` proposes it: a person decides
+    /// `team` only proposes it: a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
     scope: Option<api::MemoryScope>,

@@ -1,4 +1,4 @@
-//! Keeps a topic's line equal to its title and description. A line that a person worded stays.
+//! Updates index lines when titles or descriptions of topics change. Lines that a person has worded are not changed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,8 +15,8 @@ pub struct LineChange<'a> {
     pub new: TopicLine<'a>,
 }
 
-/// Updates the lines of topics whose titles or descriptions changed. A part of a line that is not the old one stays. Of
-/// several changes of a topic, the first that fits its line is made.
+/// Updates the lines of topics whose titles or descriptions changed. Parts of a line that differ from the old title or
+/// description are not changed. If a topic has several changes, the first that matches its line is applied.
 pub fn follow(text: &str, changes: &[LineChange<'_>]) -> String {
     let mut by_name: HashMap<String, Vec<ReadChange<'_>>> = HashMap::new();
     for change in changes {
@@ -52,7 +52,7 @@ pub fn differing<'a>(text: &str, topics: &'a [TopicLine<'a>]) -> Vec<&'a TopicLi
     topics.iter().filter(differs).collect()
 }
 
-/// A change with its titles and descriptions as lines show them.
+/// A change, with titles and descriptions in the form that index lines have.
 struct ReadChange<'a> {
     change: &'a LineChange<'a>,
     old: (String, String),
@@ -129,7 +129,7 @@ impl<'a> EntryWords<'a> {
         self.wiki || self.title == title_of(title, topic.name)
     }
 
-    /// Whether the words after the link are the description, or its beginning with an ellipsis.
+    /// Whether the words after the link are the description or a shortened form of it.
     fn has_description(&self, description: &str) -> bool {
         match self.words.strip_suffix('…') {
             Some(beginning) => description.starts_with(beginning.trim_end()),

@@ -36,8 +36,8 @@ impl MemoryService {
         Ok(written)
     }
 
-    /// As [`Self::keep_candidate`], for an agent, which can only propose team memories. `text` of the request is in other
-    /// words, and may be empty. `named` is the candidate's id, or its beginning.
+    /// Like [`Self::keep_candidate`], but for an agent, which can only propose team memories. The request's `text` may
+    /// be empty. `named` is the candidate's id, or the beginning of it.
     pub async fn keep_candidate_for_agent(
         &self,
         named: &str,
@@ -67,8 +67,8 @@ impl MemoryService {
         Ok(done)
     }
 
-    /// Drops a candidate at a person's request. Its statement is not learned any more, in any wording, unless the user asks
-    /// to remember it.
+    /// Drops a candidate at a person's request. Its statement is no longer learned, in any wording, unless the user
+    /// asks to remember it.
     pub async fn drop_candidate(&self, id: Uuid) -> Result<api::Candidate> {
         let candidate = self.waiting_candidate(id).await?;
         let project = self.project(&candidate.project_dir).await?;
@@ -79,7 +79,8 @@ impl MemoryService {
             .await
     }
 
-    /// As [`Self::drop_candidate`], for an agent: it is not offered again, but a clear statement of the user is still learned.
+    /// Like [`Self::drop_candidate`], but for an agent: the candidate is not offered again, but the user can still
+    /// teach the same by a clear statement.
     pub async fn drop_candidate_for_agent(
         &self,
         project_dir: &str,
@@ -92,7 +93,7 @@ impl MemoryService {
             .await
     }
 
-    /// Drops what waits from a session that is forgotten. Returns its statements.
+    /// Drops the waiting candidates of a session that is forgotten, and returns their statements.
     pub(crate) async fn forget_candidates(
         &self,
         project: &MemoryProject,

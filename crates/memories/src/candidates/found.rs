@@ -1,4 +1,4 @@
-//! Candidates of an extraction: which of them are stored, and which are kept at once.
+//! Decides which candidates of an extraction are stored, and which are kept immediately.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -20,8 +20,8 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Decides about each statement: it is stored, or written to memory because another session said the same, or left
-    /// out because its meaning is known. `writes` are the extraction's, and get those of kept candidates.
+    /// Stores each statement, writes it to memory if the user said the same in another session, or leaves it out if it
+    /// is already known. The writes of kept candidates are added to `writes`, those of the extraction.
     pub(crate) async fn candidates_of(
         &self,
         session: &SessionRecord,
@@ -102,8 +102,8 @@ impl MemoryService {
         }
     }
 
-    /// Whether the user said it in two conversations. Two sessions may have the same message, such as a fork's or that
-    /// of a client that copies its transcript when it resumes, and a subagent belongs to its parent's conversation.
+    /// Whether the user said it in two conversations. Sessions that share a message are one conversation, for example a
+    /// fork or a transcript that a client copied to resume it, and so are a subagent and its parent.
     async fn is_said_again(
         &self,
         new: &StoredCandidate,
@@ -118,7 +118,7 @@ impl MemoryService {
         Ok(other.is_none_or(|other| conversation(&other) != conversation(session)))
     }
 
-    /// Returns the statements as candidates. What must not be stored is left out.
+    /// Returns the statements that may be stored, as candidates.
     async fn as_candidates(
         &self,
         session: &SessionRecord,

@@ -1,4 +1,5 @@
-//! Asks a client's agent about candidates: a short text with quoted statements, and how to keep or drop them.
+//! Asks a client's agent about candidates, in a short text that quotes the statements and says how to keep or drop
+//! them.
 
 use bethink_memdir::prompt::{guarded, guarded_line};
 use bethink_service::{Result, locked, rfc3339};
@@ -11,11 +12,11 @@ use crate::service::MemoryService;
 const AT_ONCE: usize = 3;
 /// Maximum number of conversations in which an agent is asked about one candidate. After that, it waits for a person.
 const MOST_OFFERS: usize = 3;
-/// Number of digits that are shown of an id.
+/// Number of digits of an id that are shown.
 const SHOWN_ID: usize = 8;
 /// Maximum length of a quoted sentence, in characters.
 const QUOTED_CHARS: usize = 400;
-/// How long a client that has connected to our MCP server counts as having our tools: one day, in microseconds. Clients
+/// How long a client counts as having our tools after it connected to our MCP server, in microseconds: one day. Clients
 /// connect at the start of each session.
 const CONNECTED_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
@@ -40,8 +41,8 @@ impl MemoryService {
         clients.iter().any(|(name, at)| name.starts_with(client) && is_recent(*at, now))
     }
 
-    /// Returns a text about the newest candidates that this conversation of a client has not been asked about; `None` if
-    /// there are none, or if the client's agent has no tool to answer with.
+    /// Returns a text about the newest candidates that were not yet offered in this conversation. `None` if there are
+    /// none, or if the client's agent has no tool to answer with.
     pub async fn candidate_offer(
         &self,
         dir: &str,

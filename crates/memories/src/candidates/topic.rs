@@ -1,11 +1,11 @@
-//! The text of a topic that is written from a candidate: the user's own words, and when and where they were said.
+//! Writes the text of a topic from a candidate: the user's own words, and when and where they were said.
 
 use bethink_extractor::embedded::draft;
 use bethink_memdir::{Header, MemoryKind, Source, header};
 use bethink_service::rfc3339;
 use bethink_store::StoredCandidate;
 
-/// What the topic adds to the user's own words.
+/// What a topic says besides the user's own words.
 #[derive(Debug, Default)]
 pub(super) struct TopicWording<'a> {
     /// The fact in other words.
@@ -50,7 +50,7 @@ pub(super) fn topic(
     Some((header::write(&head, &format!("{}\n", parts.join("\n\n"))), description, source))
 }
 
-/// Says when a statement was made, and what it followed. One line, which extraction does not take for a statement.
+/// Returns a line that says when a statement was made, and what it followed. Extraction does not learn from such lines.
 fn origin(one: &StoredCandidate, names_session: bool) -> String {
     let time = rfc3339(one.said_at);
     let day = time.split('T').next().unwrap_or(&time);

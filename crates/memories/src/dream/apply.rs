@@ -43,7 +43,8 @@ impl MemoryService {
         Ok(applied)
     }
 
-    /// Writes the index as planned. If somebody else changed it or a topic meanwhile, it is planned again.
+    /// Writes the planned index. If somebody else has changed it or a topic in the meantime, the change is planned
+    /// again.
     async fn apply_index(
         &self,
         project: &MemoryProject,
@@ -110,7 +111,7 @@ impl MemoryService {
     }
 }
 
-/// Returns how a topic's words changed, if the change was made.
+/// Returns the change of a topic's title and description, if it was made.
 fn words_change(change: &PlannedChange, applied: &[String]) -> Option<WordsChange> {
     let DirectoryFile::Topic(name) = &change.file else { return None };
     applied.contains(&name.file()).then_some(())?;

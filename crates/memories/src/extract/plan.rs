@@ -97,8 +97,8 @@ impl MemoryService {
         Ok(matches!(self.propose(project, new).await?, ProposalOutcome::Waiting(_)))
     }
 
-    /// Returns where a planned write belongs: what is new about the person holds in all projects, and a topic that is
-    /// continued stays where it is.
+    /// Returns the directory for a planned write: the person's memory for new topics about the person, or the directory
+    /// that already has the topic.
     async fn scope_of(
         &self,
         project: &MemoryProject,

@@ -20,7 +20,7 @@ pub(super) struct NewStatements {
     pub(super) through: Seq,
     /// Number of statements that were skipped, because the agent wrote memory itself in their turn.
     pub(super) by_agent: usize,
-    /// Whether all statements come from an imported file.
+    /// Whether all statements are from an imported file.
     pub(super) imported: bool,
 }
 
@@ -34,7 +34,8 @@ pub(super) enum Since {
 }
 
 impl MemoryService {
-    /// `is_open` also takes in the turn that has not ended. `dir` is the project's memory directory, as an agent would name it.
+    /// `is_open` also takes in the turn that has not ended. `dir` is the project's memory directory, as an agent would
+    /// name it.
     pub(super) async fn new_statements(
         &self,
         session: &SessionRecord,

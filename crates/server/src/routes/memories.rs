@@ -60,7 +60,7 @@ pub(crate) async fn index(
     HttpAnswer::ok(&app.daemon.memories.memory_index(&asked.project_dir, asked.scope).await?)
 }
 
-/// Search the whole text of all memories. Unlike recall, it judges nothing.
+/// Search the whole text of all memories. Unlike recall, it does not judge relevance.
 #[utoipa::path(
     get, path = "/v1/memories/search", tag = "memories", operation_id = "memory_search",
     params(api::MemorySearch),
@@ -101,7 +101,7 @@ pub(crate) async fn get(
 }
 
 /// Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-/// conflict (409) returns both versions. A text with what looks like a secret is refused (422) until it is allowed.
+/// conflict (409) returns both versions. A text that seems to contain a secret is refused (422) until it is allowed.
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(

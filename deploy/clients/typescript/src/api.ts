@@ -435,7 +435,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search the whole text of all memories. Unlike recall, it judges nothing. */
+        /** Search the whole text of all memories. Unlike recall, it does not judge relevance. */
         get: operations["memory_search"];
         put?: never;
         post?: never;
@@ -473,7 +473,7 @@ export interface paths {
         get: operations["memory_get"];
         /**
          * Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-         *     conflict (409) returns both versions. A text with what looks like a secret is refused (422) until it is allowed.
+         *     conflict (409) returns both versions. A text that seems to contain a secret is refused (422) until it is allowed.
          */
         put: operations["memory_put"];
         post?: never;
@@ -1399,7 +1399,7 @@ export interface components {
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
         };
-        /** @description A statement of the user that may be worth remembering. No prompt contains it until it is kept. */
+        /** @description A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it. */
         Candidate: {
             /**
              * Format: uuid
@@ -1410,15 +1410,15 @@ export interface components {
             project_dir: string;
             /** @description The user's own words. */
             sentence: string;
-            /** @description The sentence before it, by the assistant or the user. */
+            /** @description The sentence before it, which the assistant or the user wrote. */
             context?: string | null;
-            /** @description The type that the memory would have. */
+            /** @description The type of the memory if this candidate is kept. */
             type: components["schemas"]["MemoryKind"];
             /** @description The rule that found it. */
             rule: string;
             /**
              * Format: int64
-             * @description Candidates of a session are compared by it: the higher, the likelier to matter later.
+             * @description Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first.
              */
             score: number;
             /**
@@ -1472,7 +1472,7 @@ export interface components {
             candidates: components["schemas"]["Candidate"][];
             /**
              * Format: int64
-             * @description Number of candidates that were removed undecided, because too many newer ones were waiting.
+             * @description Number of candidates that were removed without a decision, because too many newer ones were waiting.
              */
             removed?: number;
         };
@@ -1660,7 +1660,7 @@ export interface components {
             after_seq: number;
             summary: string;
         };
-        /** @description A conflict that was resolved. The versions that were not kept are in the history. */
+        /** @description A resolved conflict. The versions that were not kept remain in the history. */
         ConflictResolved: {
             /** @description The name. */
             name: string;
@@ -1670,11 +1670,11 @@ export interface components {
         };
         /** @description One version of a topic. */
         ConflictVersion: {
-            /** @description Name of the topic that contains it. */
+            /** @description Name of the file that contains it, without `.md`. */
             name: string;
-            /** @description Who shared it, if git knows. */
+            /** @description The author, if git knows it. */
             by?: string | null;
-            /** @description Whether it is yours: shared under the name that git knows you by. */
+            /** @description Whether it is yours: its author is the name in your git configuration. */
             mine: boolean;
         };
         /** @description A content block. It is stored exactly as it was sent. */
@@ -2001,7 +2001,7 @@ export interface components {
             by_agent: number;
             /** @description Memories that were written, or would be. */
             memories: components["schemas"]["LearnedMemory"][];
-            /** @description Statements that may be worth remembering, which wait for a decision, or would. */
+            /** @description Statements that may be worth remembering. They wait for a decision, or would in a dry run. */
             candidates?: components["schemas"]["Candidate"][];
             /** @description Statements worth remembering that were not written. */
             dropped?: components["schemas"]["DroppedStatement"][];
@@ -2086,7 +2086,7 @@ export interface components {
             session_id: string;
             /** @description The topics that change. */
             files: components["schemas"]["ForgottenMemory"][];
-            /** @description Statements of the session that were waiting as candidates. */
+            /** @description Candidates of the session that were still waiting. */
             candidates?: string[];
         };
         /** @description A topic from which a session's memories are removed. */
@@ -2202,7 +2202,7 @@ export interface components {
             /** @description Nothing was added, because the same file was imported before. */
             already_imported?: boolean;
         };
-        /** @description An export of another memory program. */
+        /** @description A file that another memory program exported. */
         ImportMemories: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -2387,13 +2387,13 @@ export interface components {
         Jobs: {
             jobs: components["schemas"]["Job"][];
         };
-        /** @description How to keep a candidate. */
+        /** @description The request to keep a candidate: what the new memory says. */
         KeepCandidate: {
-            /** @description What to remember, in other words. The topic quotes the user's own words too. */
+            /** @description What to remember, if the user's words need rewording. The topic quotes the original words as well. */
             text?: string | null;
             /** @description The topic's name; derived from the text if absent. */
             name?: string | null;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             scope?: components["schemas"]["MemoryScope"] | null;
@@ -2448,7 +2448,7 @@ export interface components {
             name: string;
             /** @description `created`, `changed`, or `proposed` for the team. */
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The user's own words, if they were used. */
@@ -2465,7 +2465,7 @@ export interface components {
         LinkedTopic: {
             /** @description The name. */
             name: string;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description: string;
         };
         /** @description A login. The answer also sets a cookie; further requests need both. */
@@ -2486,12 +2486,12 @@ export interface components {
             imported: string[];
             /**
              * Format: int64
-             * @description Number of entries that say the same as an existing topic.
+             * @description Number of entries that were skipped because an existing topic says the same.
              */
             known: number;
             /**
              * Format: int64
-             * @description Number of entries without text.
+             * @description Number of entries that were skipped because they contain no text.
              */
             empty: number;
             /** @description Reasons why entries were not imported. They never quote a secret. */
@@ -2510,7 +2510,7 @@ export interface components {
             name: string;
             /** @description The name in its front matter, if it differs from the file name. */
             title?: string | null;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description When the file was last written, as RFC 3339. */
@@ -2569,24 +2569,24 @@ export interface components {
         MemoryHistory: {
             versions: components["schemas"]["MemoryVersion"][];
         };
-        /** @description A topic with some of the words. */
+        /** @description A topic that contains some of the words. */
         MemoryHit: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description: string;
-            /** @description The part of the text with the most of the words. */
+            /** @description The part of the text that contains the most of these words. */
             snippet: string;
-            /** @description Ranges of the words in the snippet, in characters. */
+            /** @description Positions of the words in the snippet, as ranges of characters. */
             highlights: number[][];
         };
-        /** @description Topics with some of the words; those with most of them come first. */
+        /** @description Topics that contain some of the words, ordered by the number of words found. */
         MemoryHits: {
             hits: components["schemas"]["MemoryHit"][];
             /**
              * Format: int64
-             * @description Number of topics with any of the words.
+             * @description Number of topics that contain at least one of the words.
              */
             total: number;
             /**
@@ -3107,7 +3107,7 @@ export interface components {
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
         };
-        /** @description A topic of which there are several versions. */
+        /** @description A topic that two people changed, with the versions to choose from. */
         OpenConflict: {
             /** @description The name. */
             name: string;
@@ -3391,7 +3391,7 @@ export interface components {
          * @enum {string}
          */
         RecallCertainty: "sure" | "perhaps";
-        /** @description How well a project's topics are found by their own words, and what past prompts would get. */
+        /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
         RecallCheck: {
             /**
              * Format: int64
@@ -3449,18 +3449,18 @@ export interface components {
          * @enum {string}
          */
         RecallManner: "asked" | "injected";
-        /** @description A topic that is not found by its own words, or that comes too often. */
+        /** @description A topic that its own words do not find, or that is recalled too often. */
         RecallProblem: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description The question that shows it; may be empty. */
+            /** @description A question that shows the problem; may be empty. */
             question: string;
-            /** @description Topics that were found in its place. */
+            /** @description Topics that were found instead. */
             instead: string[];
             /** @description Why. */
             reason: string;
-            /** @description What to change. */
+            /** @description What to change in the topic. */
             advice: string;
         };
         /** @description The question to recall memories for. */
@@ -3513,7 +3513,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Its age, in words. */
@@ -3645,9 +3645,9 @@ export interface components {
          * @enum {string}
          */
         RecoveryStep: "collapse" | "compact" | "shrink_output" | "strip_media" | "strip_thinking" | "wait" | "none";
-        /** @description Why a proposal is rejected. */
+        /** @description The request to reject a proposal. */
         Rejecting: {
-            /** @description For the team, in a few words. */
+            /** @description The reason, in a few words; the whole team can read it. */
             reason?: string | null;
         };
         /** @description Something to remember. The daemon chooses a file name. */
@@ -3658,7 +3658,7 @@ export interface components {
             text: string;
             /** @description The file name; derived from the description if absent. */
             name?: string | null;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             scope?: components["schemas"]["MemoryScope"] | null;
@@ -3681,7 +3681,7 @@ export interface components {
         };
         /** @description The reader missed more events than are stored, so it has to read everything again. */
         ResetEventData: Record<string, unknown>;
-        /** @description How to resolve a conflict: either `keep` or `text`. */
+        /** @description The request to resolve a conflict, with either `keep` or `text`. */
         ResolveConflict: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -3836,7 +3836,7 @@ export interface components {
          * @enum {string}
          */
         Severity: "error" | "warning" | "note";
-        /** @description A private topic to propose for the team memory. */
+        /** @description The request to propose a private topic to the team. */
         ShareMemory: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -3999,9 +3999,9 @@ export interface components {
             unsynced?: string[];
             /** @description Files that must not be shared in their current state. */
             blocked?: components["schemas"]["TeamBlocked"][];
-            /** @description Files of others that were not pulled because of what they contain. A sync reports each once. */
+            /** @description Other people's files that were not pulled because of their contents. Each is reported once. */
             withheld?: components["schemas"]["TeamBlocked"][];
-            /** @description Topics of which there are several versions, until a person chooses one. */
+            /** @description Topics that have several versions, until a person chooses one. */
             conflicts?: components["schemas"]["OpenConflict"][];
             /**
              * Format: int64
@@ -4626,7 +4626,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A statement of the user that may be worth remembering. No prompt contains it until it is kept. */
+            /** @description A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5234,7 +5234,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Topics with some of the words; those with most of them come first. */
+            /** @description Topics that contain some of the words, ordered by the number of words found. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5730,7 +5730,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How well a project's topics are found by their own words, and what past prompts would get. */
+            /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6849,7 +6849,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A conflict that was resolved. The versions that were not kept are in the history. */
+            /** @description A resolved conflict. The versions that were not kept remain in the history. */
             200: {
                 headers: {
                     [name: string]: unknown;

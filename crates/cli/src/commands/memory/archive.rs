@@ -1,4 +1,4 @@
-//! Exports and imports of a whole memory: the topics and the index as they are, in a directory or a .tar file.
+//! Exports and imports a whole memory: its topics and its index, unchanged, in a directory or a .tar file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ const INDEX: &str = "MEMORY";
 /// Maximum number of refused entries that are shown.
 const REFUSED: usize = 5;
 
-/// The texts of an archive, by path.
+/// The files of an archive: their texts by path.
 type Files = BTreeMap<String, Vec<u8>>;
 
 pub(super) async fn export(app: &mut CliApp, client: &Client, to: &Path, of: &OfTeam) -> Done {
@@ -147,7 +147,8 @@ fn read_directory(root: &Path, below: &Path, files: &mut Files) -> Result<(), Cl
     Ok(())
 }
 
-/// Writes each file unless its topic exists with another text. The index is taken over if there was none.
+/// Writes each file, unless its topic already exists with a different text. The index is imported only if there is
+/// none.
 async fn import_files(app: &mut CliApp, client: &Client, mut files: Files, of: &OfTeam) -> Done {
     let index = files.remove(&format!("{INDEX}.md"));
     let old_index = client.topic(&topic(app, scope(of), INDEX)).await.is_ok();

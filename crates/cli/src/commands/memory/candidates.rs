@@ -1,4 +1,4 @@
-//! Lists candidates, keeps and drops them.
+//! `bethink memory candidates`: lists, keeps and drops candidates.
 
 use bethink_api as api;
 use bethink_client::Client;
@@ -109,7 +109,7 @@ async fn drop_all(app: &mut CliApp, client: &Client, named: &[String]) -> Done {
     Ok(())
 }
 
-/// Finds a waiting candidate by its id, or by the beginning or end of it.
+/// Finds a waiting candidate by its id, or by the beginning or the end of its id.
 async fn waiting(app: &CliApp, client: &Client, named: &str) -> Result<api::Candidate, CliFailure> {
     let waiting = client.candidates(&app.project_dir(), false).await?.candidates;
     app::one_of(named, "waiting candidate", waiting, |one| one.id)

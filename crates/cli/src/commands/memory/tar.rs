@@ -1,4 +1,4 @@
-//! Reads and writes tar files of plain files (POSIX ustar), without a dependency.
+//! Reads and writes tar archives (POSIX ustar) that contain only plain files. This needs no dependency.
 
 /// Size of a block, in bytes.
 const BLOCK: usize = 512;

@@ -1,4 +1,4 @@
-//! Shows what transcripts would teach, without a daemon: nothing is imported or written.
+//! Shows what extraction would find in transcripts. It needs no daemon, and imports and writes nothing.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,22 +17,22 @@ use crate::app::CliApp;
 use crate::commands::import::files;
 use crate::failure::{CliFailure, Done};
 
-/// How certain it is that a statement matters later.
+/// How certain it is that a statement is worth remembering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Certainty {
-    /// A rule writes it to memory.
+    /// Certain enough to be written to memory.
     Sure,
-    /// It waits for a decision.
+    /// It would wait as a candidate.
     Candidate,
 }
 
-/// A statement of a transcript that may be remembered.
+/// A statement in a transcript that would be remembered.
 #[derive(Debug, Serialize)]
 struct FoundStatement<'a> {
     file: &'a Path,
     session_id: Option<&'a str>,
-    /// Not of a prompt that was typed while the agent worked, which is no message.
+    /// Absent for a prompt that was typed while the agent worked, because that is not a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_uuid: Option<&'a str>,
     quote: &'a str,
@@ -40,7 +40,7 @@ struct FoundStatement<'a> {
     #[serde(rename = "type")]
     kind: MemoryKind,
     rule: &'a str,
-    /// What it follows or answers.
+    /// The sentence that it follows or answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

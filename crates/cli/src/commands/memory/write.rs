@@ -180,7 +180,8 @@ pub(super) async fn share(app: &mut CliApp, client: &Client, name: String) -> Do
     ))?)
 }
 
-/// Moves a topic between the person's memory and the project's. It is written there first, so it is never in neither.
+/// Moves a topic between the person's memory and the project's. The copy is written before the original is removed, so
+/// a crash cannot lose it.
 pub(super) async fn mv(app: &mut CliApp, client: &Client, name: &str, me: bool) -> Done {
     let (from, to) = match me {
         true => (MemoryScope::Private, MemoryScope::Person),

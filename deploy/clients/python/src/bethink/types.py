@@ -125,7 +125,7 @@ class Concluded(TypedDict):
 
 
 class ConflictResolved(TypedDict):
-    """A conflict that was resolved. The versions that were not kept are in the history."""
+    """A resolved conflict. The versions that were not kept remain in the history."""
 
     name: str
     """The name."""
@@ -138,11 +138,11 @@ class ConflictVersion(TypedDict):
     """One version of a topic."""
 
     name: str
-    """Name of the topic that contains it."""
+    """Name of the file that contains it, without `.md`."""
     by: NotRequired[str | None]
-    """Who shared it, if git knows."""
+    """The author, if git knows it."""
     mine: bool
-    """Whether it is yours: shared under the name that git knows you by."""
+    """Whether it is yours: its author is the name in your git configuration."""
 
 
 class Covers(TypedDict):
@@ -449,7 +449,7 @@ class LinkedTopic(TypedDict):
     name: str
     """The name."""
     description: str
-    """What it is about, in one line."""
+    """A description in one line."""
 
 
 class LoggedIn(TypedDict):
@@ -646,7 +646,7 @@ class NotesEventData(TypedDict):
 
 
 class OpenConflict(TypedDict):
-    """A topic of which there are several versions."""
+    """A topic that two people changed, with the versions to choose from."""
 
     name: str
     """The name."""
@@ -863,19 +863,19 @@ RecallManner: TypeAlias = Literal['asked', 'injected']
 
 
 class RecallProblem(TypedDict):
-    """A topic that is not found by its own words, or that comes too often."""
+    """A topic that its own words do not find, or that is recalled too often."""
 
     scope: MemoryScope
     name: str
     """The name."""
     question: str
-    """The question that shows it; may be empty."""
+    """A question that shows the problem; may be empty."""
     instead: list[str]
-    """Topics that were found in its place."""
+    """Topics that were found instead."""
     reason: str
     """Why."""
     advice: str
-    """What to change."""
+    """What to change in the topic."""
 
 
 class RecallRequest(TypedDict):
@@ -927,10 +927,10 @@ RecoveryStep: TypeAlias = Literal[
 
 
 class Rejecting(TypedDict):
-    """Why a proposal is rejected."""
+    """The request to reject a proposal."""
 
     reason: NotRequired[str | None]
-    """For the team, in a few words."""
+    """The reason, in a few words; the whole team can read it."""
 
 
 class Remember(TypedDict):
@@ -943,7 +943,7 @@ class Remember(TypedDict):
     name: NotRequired[str | None]
     """The file name; derived from the description if absent."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     scope: NotRequired[MemoryScope | None]
     session_id: NotRequired[str | None]
@@ -957,7 +957,7 @@ class ResetEventData(TypedDict):
 
 
 class ResolveConflict(TypedDict):
-    """How to resolve a conflict: either `keep` or `text`."""
+    """The request to resolve a conflict, with either `keep` or `text`."""
 
     project_dir: str
     """Any directory of the project."""
@@ -1067,7 +1067,7 @@ Severity: TypeAlias = Literal['error', 'warning', 'note']
 
 
 class ShareMemory(TypedDict):
-    """A private topic to propose for the team memory."""
+    """The request to propose a private topic to the team."""
 
     project_dir: str
     """Any directory of the project."""
@@ -1258,9 +1258,9 @@ class TeamStatus(TypedDict):
     blocked: NotRequired[list[TeamBlocked]]
     """Files that must not be shared in their current state."""
     withheld: NotRequired[list[TeamBlocked]]
-    """Files of others that were not pulled because of what they contain. A sync reports each once."""
+    """Other people's files that were not pulled because of their contents. Each is reported once."""
     conflicts: NotRequired[list[OpenConflict]]
-    """Topics of which there are several versions, until a person chooses one."""
+    """Topics that have several versions, until a person chooses one."""
     proposals: int
     """Number of proposals that wait for a person."""
 
@@ -1417,7 +1417,7 @@ class CacheReport(TypedDict):
 
 
 class Candidate(TypedDict):
-    """A statement of the user that may be worth remembering. No prompt contains it until it is kept."""
+    """A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it."""
 
     id: str
     """The ID."""
@@ -1426,13 +1426,13 @@ class Candidate(TypedDict):
     sentence: str
     """The user's own words."""
     context: NotRequired[str | None]
-    """The sentence before it, by the assistant or the user."""
+    """The sentence before it, which the assistant or the user wrote."""
     type: MemoryKind
-    """The type that the memory would have."""
+    """The type of the memory if this candidate is kept."""
     rule: str
     """The rule that found it."""
     score: int
-    """Candidates of a session are compared by it: the higher, the likelier to matter later."""
+    """Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first."""
     session_id: str
     """The session."""
     seq: int
@@ -1464,7 +1464,7 @@ class Candidates(TypedDict):
 
     candidates: list[Candidate]
     removed: NotRequired[int]
-    """Number of candidates that were removed undecided, because too many newer ones were waiting."""
+    """Number of candidates that were removed without a decision, because too many newer ones were waiting."""
 
 
 class Collapse(TypedDict):
@@ -1763,7 +1763,7 @@ class ImportFile(TypedDict):
 
 
 class ImportMemories(TypedDict):
-    """An export of another memory program."""
+    """A file that another memory program exported."""
 
     project_dir: str
     """Any directory of the project."""
@@ -1841,14 +1841,14 @@ class Jobs(TypedDict):
 
 
 class KeepCandidate(TypedDict):
-    """How to keep a candidate."""
+    """The request to keep a candidate: what the new memory says."""
 
     text: NotRequired[str | None]
-    """What to remember, in other words. The topic quotes the user's own words too."""
+    """What to remember, if the user's words need rewording. The topic quotes the original words as well."""
     name: NotRequired[str | None]
     """The topic's name; derived from the text if absent."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     scope: NotRequired[MemoryScope | None]
 
@@ -1880,7 +1880,7 @@ class LearnedMemory(TypedDict):
     outcome: MemoryOutcome
     """`created`, `changed`, or `proposed` for the team."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     statement: NotRequired[str | None]
     """The user's own words, if they were used."""
@@ -1899,7 +1899,7 @@ class Memory(TypedDict):
     title: NotRequired[str | None]
     """The name in its front matter, if it differs from the file name."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     modified: str
     """When the file was last written, as RFC 3339."""
@@ -1945,25 +1945,25 @@ class MemoryHistory(TypedDict):
 
 
 class MemoryHit(TypedDict):
-    """A topic with some of the words."""
+    """A topic that contains some of the words."""
 
     scope: MemoryScope
     name: str
     """The name."""
     description: str
-    """What it is about, in one line."""
+    """A description in one line."""
     snippet: str
-    """The part of the text with the most of the words."""
+    """The part of the text that contains the most of these words."""
     highlights: list[list[int]]
-    """Ranges of the words in the snippet, in characters."""
+    """Positions of the words in the snippet, as ranges of characters."""
 
 
 class MemoryHits(TypedDict):
-    """Topics with some of the words; those with most of them come first."""
+    """Topics that contain some of the words, ordered by the number of words found."""
 
     hits: list[MemoryHit]
     total: int
-    """Number of topics with any of the words."""
+    """Number of topics that contain at least one of the words."""
     searched: int
     """Number of topics that were searched."""
 
@@ -2274,7 +2274,7 @@ class Proposals(TypedDict):
 
 
 class RecallCheck(TypedDict):
-    """How well a project's topics are found by their own words, and what past prompts would get."""
+    """The result of a recall check: how well topics are found by their own words, and which past prompts would get memories."""
 
     topics: int
     """Number of topics."""
@@ -2316,7 +2316,7 @@ class RecalledMemory(TypedDict):
     name: str
     """The name."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     age: str
     """Its age, in words."""
@@ -2576,7 +2576,7 @@ class Extracted(TypedDict):
     memories: list[LearnedMemory]
     """Memories that were written, or would be."""
     candidates: NotRequired[list[Candidate]]
-    """Statements that may be worth remembering, which wait for a decision, or would."""
+    """Statements that may be worth remembering. They wait for a decision, or would in a dry run."""
     dropped: NotRequired[list[DroppedStatement]]
     """Statements worth remembering that were not written."""
     forget: NotRequired[list[str]]
@@ -2601,7 +2601,7 @@ class Forgotten(TypedDict):
     files: list[ForgottenMemory]
     """The topics that change."""
     candidates: NotRequired[list[str]]
-    """Statements of the session that were waiting as candidates."""
+    """Candidates of the session that were still waiting."""
 
 
 class InstructionChain(TypedDict):
