@@ -170,7 +170,10 @@ pub fn warning(
 fn reason(pressure: Pressure) -> String {
     let Pressure { fixed, auto, summary, refused } = pressure;
     if refused > 0 {
-        format!("{refused} attempts with more room did not fit under {auto} tokens")
+        match refused {
+            1 => "1 earlier attempt at this compaction was rejected".to_owned(),
+            more => format!("{more} earlier attempts at this compaction were rejected"),
+        }
     } else if fixed * 3 > auto {
         format!("system prompt and tools take {fixed} of {auto} tokens")
     } else {

@@ -166,7 +166,7 @@ impl KnownTools {
         }
     }
 
-    /// Returns what the agent was started for whose report this result is.
+    /// Returns the task of the agent whose report this tool result is.
     pub(crate) fn agent_task(&self, id: &ToolUseId) -> Option<Arc<str>> {
         self.waiting.get(id)?.task.clone()
     }

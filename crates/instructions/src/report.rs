@@ -126,7 +126,7 @@ pub enum Reason {
     Directory,
     #[error("is a device, pipe or socket, which is never read")]
     NotAFile,
-    #[error("belongs to the running system and is never read")]
+    #[error("is in /proc, /sys or /dev, where files are never read")]
     OfTheSystem,
     #[error("is outside the project, at {}: approve it to load it", .real.display())]
     Outside { real: PathBuf },

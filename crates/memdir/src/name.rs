@@ -20,7 +20,7 @@ pub const MOST_PARTS: usize = 4;
 /// Maximum length of a path component, in bytes: every file system accepts 255, and a suffix needs room.
 pub const MOST_BYTES: usize = 200;
 
-/// A text that is not a valid topic name, and why.
+/// A string that is not a valid topic name, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} {why}")]
 pub struct BadName {

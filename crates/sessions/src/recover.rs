@@ -282,7 +282,7 @@ fn wait(attempt: u32, error: &ModelError, response: &mut api::Recovered) -> Step
     }
     let detail = match error.retry_after.filter(|asked| *asked > LONGEST_ASKED_WAIT) {
         Some(asked) => {
-            format!("the provider asks to wait {} s: {error}", asked.as_secs())
+            format!("the provider said to retry after {} s: {error}", asked.as_secs())
         }
         None => format!("{attempt} attempts failed: {error}"),
     };

@@ -38,7 +38,7 @@ pub(crate) fn causes(turn: &Turn) -> String {
         add(cause, u64::from(block.tokens));
     }
     let shown = turn.decisions.attachments().iter().filter(|a| turn.decisions.shows(a));
-    shown.for_each(|a| add(format!("attachments of kind `{}`", a.what), u64::from(a.tokens)));
+    shown.for_each(|a| add(format!("reminders of kind `{}`", a.what), u64::from(a.tokens)));
     let parts = &turn.report.parts;
     for (part, tokens) in [
         ("the system prompt", parts.system),

@@ -36,7 +36,7 @@ pub struct SentFrame {
     pub own_messages: bool,
 }
 
-/// A cache breakpoint, by the block that has it.
+/// A cache breakpoint, identified by the block that carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentMark {
     pub origin: Origin,

@@ -114,7 +114,7 @@ pub(crate) enum MemoryCommand {
     /// List statements that may be worth remembering, keep or drop them
     #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
     Candidates(CandidatesArgs),
-    /// Move a topic to your own memory, which holds in all projects, or from there to this project
+    /// Move a topic to your own memory, which applies to all projects, or from there to this project
     #[command(after_help = "Example: bethink memory mv answer-in-german --me")]
     Mv {
         /// The topic's name, with or without .md
@@ -193,7 +193,7 @@ pub(crate) struct KeepCandidates {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
-    /// Add it to your own memory, which holds in all projects [default for the type `user`]
+    /// Add it to your own memory, which applies to all projects [default for the type `user`]
     #[arg(long, conflicts_with = "team")]
     pub(crate) me: bool,
 }
@@ -203,7 +203,7 @@ pub(crate) struct OfTeam {
     /// Use the team's memory
     #[arg(long)]
     pub(crate) team: bool,
-    /// Use your own memory, which holds in all projects
+    /// Use your own memory, which applies to all projects
     #[arg(long, conflicts_with = "team")]
     pub(crate) me: bool,
 }
@@ -257,7 +257,7 @@ pub(crate) struct RememberArgs {
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
-    /// Add it to your own memory, which holds in all projects [default for the type `user`]
+    /// Add it to your own memory, which applies to all projects [default for the type `user`]
     #[arg(long, conflicts_with = "team")]
     pub(crate) me: bool,
     #[command(flatten)]

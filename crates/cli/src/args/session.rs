@@ -109,7 +109,7 @@ pub(crate) struct ListSessions {
     /// Show at most this many sessions
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
     pub(crate) limit: usize,
-    /// Print each session as this text, with fields such as {id}, {title} and {project}
+    /// Print each session using this template, with fields such as {id}, {title} and {project}
     #[arg(long, value_name = "TEXT", value_parser = SessionTemplate::parse)]
     pub(crate) format: Option<SessionTemplate>,
 }

@@ -105,8 +105,8 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     row("home", app.places.home.path().display().to_string().into())?;
     row("sessions", count(sessions).into())?;
     if candidates > 0 {
-        let waiting = plural(candidates, "statement waits", "statements wait");
-        let told = format!("{waiting} in this project: `bethink memory candidates` lists them");
+        let waiting = plural(candidates, "candidate waits", "candidates wait");
+        let told = format!("{waiting} for your decision: `bethink memory candidates` lists them");
         row("memory", told.into())?;
     }
     let is_unused = sessions == 0;

@@ -243,7 +243,7 @@ fn listens(app: &CliApp) -> DoctorFinding {
             format!(
                 "{host}, reachable from other machines; the token crosses the network unencrypted"
             ),
-            "listen on 127.0.0.1, and use ssh to reach it from other machines, through the same port number",
+            "listen on 127.0.0.1, and connect from other machines through an ssh tunnel that has the same port number at both ends",
         ),
     }
 }

@@ -155,7 +155,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
             "{size}, over the limit on {cap}, so prompts contain only the beginning; in {}",
             index.dir
         ),
-        None => format!("{size}, all of which are in the prompt; in {}", index.dir),
+        None => format!("{size}, all of it in the prompt; stored in {}", index.dir),
     };
     screen.hint(place)?;
     warn(screen, &index.warnings)

@@ -77,7 +77,7 @@ async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::P
             "ready, but not shared yet: `bethink team init --remote URL` sets a repository"
         }
         _ => {
-            "ready: `bethink remember --team TEXT` adds a memory, and the folder's program shares it"
+            "ready: `bethink remember --team TEXT` adds a memory, and the program that syncs the folder shares it"
         }
     };
     Ok(screen.note(next)?)

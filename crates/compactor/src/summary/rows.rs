@@ -240,7 +240,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
             Some(step) => page.line_or_part(&format!("- {what}: {} {step}", mark(said.seq))),
             None => {
                 said.ends_turn
-                    && page.line("- The last turn ended with its answer; wait for the user.")
+                    && page.line("- The last turn is complete; wait for the user's next message.")
             }
         };
     }

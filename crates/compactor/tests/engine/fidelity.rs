@@ -86,7 +86,7 @@ fn a_falling_fidelity_is_told_with_its_reason() {
     let full = told(0.5, None, None, Pressure { fixed: 9_000, ..roomy }).unwrap();
     assert!(full.contains("system prompt and tools take 9000 of 20000 tokens"), "{full}");
     let tight = told(0.5, None, None, Pressure { refused: 2, ..roomy }).unwrap();
-    assert!(tight.contains("2 attempts with more room did not fit"), "{tight}");
+    assert!(tight.contains("2 earlier attempts at this compaction were rejected"), "{tight}");
     let missed = told(0.95, None, Some(0.5), roomy).unwrap();
     assert!(missed.starts_with("5 of 10 names") && missed.ends_with("b_name"), "{missed}");
 }

@@ -58,7 +58,7 @@ export function failure(error: unknown, again?: () => void): HTMLElement {
 
 export function wordsOf(error: unknown): string {
   if (error instanceof ApiError || error instanceof ConnectionError) return error.message;
-  return error instanceof Error ? `The page failed: ${error.message}` : "The page failed.";
+  return error instanceof Error ? `Unexpected error: ${error.message}` : "An unexpected error occurred.";
 }
 
 export function empty(title: string, ...what: Child[]): HTMLElement {

@@ -138,7 +138,7 @@ fn new_topic(candidate: &StoredCandidate, request: &api::KeepCandidate) -> Resul
     };
     let made = topic(&[candidate], &wording);
     let (text, description, source) =
-        made.ok_or_else(|| ServiceError::internal("a candidate makes a topic"))?;
+        made.ok_or_else(|| ServiceError::internal("could not make a topic from the candidate"))?;
     let named = request.name.as_deref().map(name_of).transpose()?;
     let kind = Some(request.kind.unwrap_or(candidate.kind));
     Ok(NewTopic { named, description, kind, text, source })

@@ -184,7 +184,7 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
 
 /// Returns topics by how much of the question they cover, the most first, at most [`WIDE_LOOK`].
 ///
-/// The most informative words are looked up first. When the remaining words could not make a new topic fit, no more
+/// The most informative words are looked up first. Once a topic that matches only the remaining words could no longer be picked, no more
 /// topics are added: the long lists of common words only add to the scores of those already found.
 fn candidates(
     catalog: &Catalog,

@@ -42,7 +42,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
 #[utoipa::path(
     post, path = "/v1/hooks/{event}", tag = "hooks", operation_id = "hook_deliver",
     params(
-        ("event" = String, Path, description = "The event name, as for `bethink hook` or in the spelling of the agent"),
+        ("event" = String, Path, description = "The event name, either as `bethink hook` takes it or as the agent spells it"),
         HookQuery,
     ),
     request_body(content = serde_json::Value, content_type = "application/json"),

@@ -4810,7 +4810,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The event name, as for `bethink hook` or in the spelling of the agent */
+                /** @description The event name, either as `bethink hook` takes it or as the agent spells it */
                 event: string;
             };
             cookie?: never;

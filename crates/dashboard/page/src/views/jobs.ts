@@ -41,7 +41,7 @@ export async function jobs(main: HTMLElement, context: Context): Promise<void> {
 }
 
 function show(jobs: readonly Job[]): Child {
-  if (jobs.length === 0) return empty("No jobs yet.", "Imports, notes and dreams are listed here.");
+  if (jobs.length === 0) return empty("No jobs yet.", "Background jobs, such as imports, notes and extractions, are listed here.");
   const rows = jobs.map((job) =>
     h(
       "tr",

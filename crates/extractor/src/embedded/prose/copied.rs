@@ -50,7 +50,7 @@ const HEADER_BYTES: usize = 160;
 const BEGINNING_BYTES: usize = 200;
 /// Maximum size of a speaker's label, in bytes.
 const LABEL_BYTES: usize = 40;
-/// Maximum number of words of a label.
+/// Maximum number of words in a speaker's label.
 const LABEL_WORDS: usize = 3;
 
 /// Lengths of hashes that git prints, in bytes.
