@@ -10,7 +10,7 @@ pub struct InstructionChain {
     pub root: String,
     /// The working directory.
     pub cwd: String,
-    /// In the order of the prompt: later files are nearer and take precedence.
+    /// In the order of the prompt. Later files take precedence.
     pub files: Vec<InstructionFile>,
     /// Files that are not loaded.
     pub skipped: Vec<SkippedInstruction>,

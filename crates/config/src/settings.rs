@@ -144,7 +144,8 @@ settings! {
         microcompact_idle_minutes: Whole(0, MANY) = 60,
         /// Number of the newest results that are kept, because they are probably still in use.
         microcompact_keep: Whole(0, MANY) = 5,
-        /// Also clears when more results than this are shown that can be obtained again; 0 is off.
+        /// Also clears old results when the prompt shows more than this many results that can be obtained again; 0
+        /// turns this off.
         microcompact_above: Whole(0, MANY) = 0,
         /// Tools whose results can be obtained again by another call, by kind or by name. Every agent's tool of a kind
         /// counts: `read` is also Gemini's `read_file` and `mcp__fs__read_file`. The kinds are `read`, `search`,

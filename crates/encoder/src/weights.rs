@@ -11,7 +11,7 @@ use crate::matrix::Matrix;
 pub enum BrokenWeights {
     #[error("this program was built without the encoder's weights")]
     LeftOut,
-    #[error("the encoder's weights are cut short: {have} of {need} bytes are there")]
+    #[error("the encoder's weights are truncated: {have} of {need} bytes")]
     CutShort { have: usize, need: usize },
     #[error("could not read the list of the encoder's weights: {reason}")]
     Header { reason: String },

@@ -53,7 +53,7 @@ impl ClientIdentity {
                 headers,
                 "x-bethink-session",
                 |text| text.parse().ok(),
-                "is not a session ID: send a UUID as shown by `bethink session ls`",
+                "is not a session ID: send the full UUID, as shown by `bethink session show`",
             )?,
             client,
             project_dir: own(

@@ -51,7 +51,7 @@ impl Remote {
         &self.0
     }
 
-    /// Whether the remote is on this machine, so that the other end of the transport runs here too.
+    /// Whether the remote is on this machine. If it is, the other end of the transport runs here too.
     fn is_local(&self) -> bool {
         self.0.starts_with('/') || self.0.starts_with("file://")
     }
@@ -79,7 +79,7 @@ impl Repo {
     pub async fn fetch(&self, remote: &Remote) -> Result<Option<Oid>, GitError> {
         let branch = format!("refs/heads/{}", self.branch());
         let asked = arguments(&["ls-remote", "--quiet"], remote, UPLOAD, &branch);
-        let call = self.git.over_network(self.call("ask the remote", asked)).await?;
+        let call = self.git.over_network(self.call("query the remote", asked)).await?;
         if self.git.text(call).await?.trim().is_empty() {
             return Ok(None);
         }
@@ -138,7 +138,7 @@ impl Git {
     /// Returns a remote's default branch; `None` if the remote is empty. Needs no local repository.
     pub async fn default_branch(&self, remote: &Remote) -> Result<Option<String>, GitError> {
         let args = arguments(&["ls-remote", "--quiet", "--symref"], remote, UPLOAD, "HEAD");
-        let call = self.over_network(GitCall::nowhere("ask the remote", args, self)).await?;
+        let call = self.over_network(GitCall::nowhere("query the remote", args, self)).await?;
         let said = self.text(call).await?;
         Ok(said.lines().find_map(|line| branch_of(line.split('\t').next()?)))
     }

@@ -1,8 +1,8 @@
 //! Candidates: statements that may be worth remembering. They wait until somebody keeps or drops them.
 //!
-//! Candidates are never added to prompts and never recalled. A person or a client's agent decides about them, and a
-//! candidate is kept automatically if the user says the same in a second session. A kept candidate becomes a topic that
-//! quotes the user's own words; a dropped one is not offered again, in any wording.
+//! Candidates are never recalled. Prompts only contain those about which bethink asks the agent. A person or a client's
+//! agent decides about them, and a candidate is kept automatically if the user says the same in a second session. A
+//! kept candidate becomes a topic that quotes the user's own words; a dropped one is not offered again, in any wording.
 //!
 //! Reading order: `found` (from an extraction) → `decide` → `offer` (to a client's agent) → `topic`.
 

@@ -87,7 +87,7 @@ impl MemoryService {
             return Ok(read);
         }
         let detail = format!("the topic is held back: {}", listed(&findings));
-        Err(ServiceError::conflict(detail).hint("only a person can release it"))
+        Err(ServiceError::conflict(detail).hint("only a person can allow it"))
     }
 
     /// Records which findings a person allows in a text that they are about to write to a topic.

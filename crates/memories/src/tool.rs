@@ -108,7 +108,9 @@ impl ToolRun<'_> {
         let findings = self.memories.held_back(directory, &text).await?;
         if !findings.is_empty() {
             let found = listed(&findings);
-            let told = format!("{path} is held back: {found}. Only a person can release it");
+            let told = format!(
+                "{path} is not shown, because it seems to contain a secret: {found}. Only a person can allow it"
+            );
             return Err(ToolRefusal::ForModel(told));
         }
         Ok(tool::file(path, &text, range)?)

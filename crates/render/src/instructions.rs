@@ -115,7 +115,8 @@ pub fn hints(chain: &InstructionChain) -> Vec<String> {
     }
     if chain.skipped.iter().any(|skipped| skipped.reason == SkipKind::Waiting) {
         hints.push(
-            "to see which rules a file loads, run `bethink instructions --touch PATH`".to_owned(),
+            "to see which rules apply to a file, run `bethink instructions --touch PATH`"
+                .to_owned(),
         );
     }
     hints

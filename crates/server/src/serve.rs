@@ -131,7 +131,7 @@ async fn own_port(
     };
     // Without it, the next start chooses a port again.
     if let Err(error) = kept.and_then(|()| kept_port::keep(home, address.port())) {
-        tracing::error!(%error, "could not keep the port of this home");
+        tracing::error!(%error, "could not save this home's port, so the next start may use another one");
     }
     Ok((listener, address))
 }

@@ -219,7 +219,8 @@ impl Cutter<'_> {
     }
 
     fn note(&self, lines: usize) -> String {
-        format!("{LEFT_OUT}{lines} lines; the full text is in {})", self.whole_at)
+        let word = if lines == 1 { "line" } else { "lines" };
+        format!("{LEFT_OUT}{lines} {word}; the full text is in {})", self.whole_at)
     }
 }
 

@@ -13,8 +13,8 @@ pub struct OpenReport {
     /// The file did not exist and was created.
     pub new: bool,
     pub damage: Option<Damage>,
-    /// The last stop was not clean: call [`SqliteStore::check`](crate::SqliteStore::check) in the background, because a check
-    /// before serving takes too long, or is not complete.
+    /// The last stop was not clean: call [`SqliteStore::check`](crate::SqliteStore::check) in the background, because a
+    /// check before serving takes too long, or is not complete.
     pub check_due: bool,
     /// The last transaction in the log was incomplete, and was dropped.
     pub torn: bool,
@@ -53,7 +53,7 @@ pub enum OpenError {
     ReadOnly(String),
     #[error("the disk is full")]
     Full,
-    #[error("the disk failed: {0}")]
+    #[error("could not access the database files: {0}")]
     Disk(String),
     #[error("SQLite {0} can corrupt a database in use; build with 3.51.3 or later")]
     Engine(String),

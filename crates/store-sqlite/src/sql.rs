@@ -160,13 +160,13 @@ columns! {
     CollapseId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CollapseId);
     JobId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(JobId);
     CallId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CallId);
-    Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
-    JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
-    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a memory has the author {word:?}")));
-    MemoryKind, String, |kind| kind.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a candidate has the type {word:?}")));
-    CandidateState, i64, |state| number_in(&CANDIDATE_STATES, &state), |column| at(&CANDIDATE_STATES, column, "a candidate has the state");
-    ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a proposal has the author {word:?}")));
-    ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
+    Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the unknown role");
+    JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the unknown state");
+    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a memory has the unknown author {word:?}")));
+    MemoryKind, String, |kind| kind.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a candidate has the unknown type {word:?}")));
+    CandidateState, i64, |state| number_in(&CANDIDATE_STATES, &state), |column| at(&CANDIDATE_STATES, column, "a candidate has the unknown state");
+    ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a proposal has the unknown author {word:?}")));
+    ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the unknown state");
 }
 
 // Stored as the index in these arrays, so the order must not change.

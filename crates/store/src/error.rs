@@ -15,7 +15,7 @@ pub enum StoreError {
     #[error("the store is read-only: {0}")]
     ReadOnly(String),
     /// A disk that fails, or a file that cannot be opened. The request can be sent again later.
-    #[error("the disk failed: {0}")]
+    #[error("could not access the database files: {0}")]
     Disk(String),
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]

@@ -8,8 +8,8 @@
 const PRIOR_TOKENS: f64 = 10_000.0;
 /// Factor on a turn's weight with each later turn; the weight halves in 34 turns.
 const MEMORY: f64 = 0.98;
-/// Maximum factor between a turn's estimate and the count that is learned: a larger difference comes from something
-/// that is not in the history.
+/// Maximum factor between a turn's estimate and its reported count. A count beyond it is clamped before it is learned,
+/// because such a difference comes from something that is not in the history.
 const ODD: f64 = 1.5;
 /// Bounds of the ratio: no tokenizer in use differs more from the estimate.
 const MIN_SCALE: f64 = 0.5;

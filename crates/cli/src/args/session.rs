@@ -156,7 +156,7 @@ pub(crate) struct Search {
     /// Only calls of this tool and their results
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only calls about this file or directory and their results
+    /// Only tool calls that involve this file or directory, and the results of these calls
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Only messages since this time: a day, a time, or an age (90min, 3h, 2d, 1w)

@@ -123,7 +123,8 @@ fn show(screen: &mut Screen, file: &ImportFile) -> io::Result<()> {
         screen.flowing(StyledText::new().put(Tone::Warn, told), 0)?;
     }
     if let Some(more) = file.skipped.len().checked_sub(SKIPPED).filter(|&more| more > 0) {
-        screen.line(StyledText::new().put(Tone::Warn, format!("    and {more} more lines")))?;
+        let more = plural(more as u64, "more line", "more lines");
+        screen.line(StyledText::new().put(Tone::Warn, format!("    and {more} skipped")))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(crate) async fn run(app: &mut CliApp, asked: &InstructionsArgs) -> Done {
         Some(InstructionsCommand::Approve { path }) => {
             let client = app.client().await?;
             let done = client.approve_import(&named(app, path)).await?;
-            tell(app, &done, "may be loaded in this project")
+            tell(app, &done, "is now approved for this project")
         }
         Some(InstructionsCommand::Revoke { path }) => {
             let client = app.client().await?;

@@ -112,7 +112,7 @@ async fn status(app: &mut CliApp) -> Done {
         };
         screen.line(StyledText::from("shared  ").strong(remote.clone()).put(tone, answer))?;
     } else if status.kind == api::TeamMemoryKind::Repository {
-        screen.line(StyledText::from("shared  ").dim("not shared: no remote is set"))?;
+        screen.line(StyledText::from("shared  ").dim("no: no remote is set"))?;
     }
     let topics = plural(status.topics, "topic", "topics");
     let mut changed = String::new();

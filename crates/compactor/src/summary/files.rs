@@ -103,7 +103,7 @@ fn last_passage(text: &str) -> &str {
     passages(text).last().map_or(text, |passage| passage.text)
 }
 
-/// Part of the room for files without a chosen passage, as a divisor.
+/// One part in this many of the room is reserved for files without a chosen passage.
 pub(super) const ROWS_SHARE: usize = 20;
 
 /// Writes the chosen passages of each file, and in what is left of `room` the other files that were edited.

@@ -44,7 +44,7 @@ export function isOwnLink(href: string): boolean {
 
 function attribute(element: Element, name: string, value: Props[string]): void {
   if (typeof value === "function") {
-    if (!name.startsWith("on")) throw new TypeError(`a listener cannot be the attribute ${name}`);
+    if (!name.startsWith("on")) throw new TypeError(`the value of the attribute ${name} cannot be a function`);
     element.addEventListener(name.slice(2), value);
     return;
   }

@@ -32,7 +32,7 @@ pub(super) fn merge(bench: &mut DreamBench) {
             }
             MergeVerdict::Similar => {
                 let text = format!(
-                    "{} and {} say nearly the same; merge them by hand if they belong together",
+                    "{} and {} say nearly the same thing; merge them by hand if they belong together",
                     one.file(),
                     other.file()
                 );

@@ -61,8 +61,8 @@ impl MemoryService {
         self.extract(id, scope).await
     }
 
-    /// Extracts from the messages that a compaction removes from the view, in the background. The model reads them as they
-    /// were shown. If this fails, the next extraction covers the same messages.
+    /// Extracts from the messages that a compaction removes from the view, in the background. The model reads them as
+    /// they were shown. If this fails, the next extraction covers the same messages.
     pub(crate) fn extract_before_compaction(&self, loaded: &LoadedSession) {
         if self.cx.settings().memory.extraction == "off" {
             return;
@@ -264,7 +264,7 @@ fn reason(why: DropReason) -> &'static str {
         DropReason::Gate(No::Secret) => "it contains a secret",
         DropReason::Gate(No::Hidden) => "it contains invisible characters",
         DropReason::Gate(No::TooLong) => "it is too long",
-        DropReason::Gate(_) => "it teaches nothing lasting",
+        DropReason::Gate(_) => "it contains nothing worth remembering",
     }
 }
 

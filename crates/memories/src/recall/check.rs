@@ -117,7 +117,7 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
         }
         let (what, advice) = match at {
             0 => ("description", "say in the description what only this topic is about"),
-            _ => ("quotation", "add words of the quotation to the description"),
+            _ => ("quoted line", "add words from the quoted line to the description"),
         };
         let reason = match found.is_empty() {
             true => format!("nothing is found by its {what}"),

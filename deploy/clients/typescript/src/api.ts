@@ -2256,7 +2256,7 @@ export interface components {
             root: string;
             /** @description The working directory. */
             cwd: string;
-            /** @description In the order of the prompt: later files are nearer and take precedence. */
+            /** @description In the order of the prompt. Later files take precedence. */
             files: components["schemas"]["InstructionFile"][];
             /** @description Files that are not loaded. */
             skipped: components["schemas"]["SkippedInstruction"][];
@@ -3229,10 +3229,10 @@ export interface components {
          *     - `not_compactable` (409): The session cannot be compacted further.
          *     - `storage_full` (507): The disk is full.
          *     - `read_only` (503): The daemon's home is read-only.
-         *     - `storage_failed` (503): The disk failed.
+         *     - `storage_failed` (503): The database files are not accessible.
          *     - `storage_damaged` (500): The database is damaged.
          *     - `shutting_down` (503): The daemon is shutting down.
-         *     - `unreachable` (502): Another machine did not answer.
+         *     - `unreachable` (502): The remote is unreachable or denied access.
          *     - `internal` (500): Internal error of the daemon.
          * @enum {string}
          */

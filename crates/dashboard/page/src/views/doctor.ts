@@ -71,7 +71,7 @@ function shelf(shelf: MemoryShelf, project: string): Child {
     h("h3", null, shelf.scope === "team" ? "Team" : "Private", " ", shelf.findings.length === 0 && shelf.there && badge("no problems", "good")),
     h("p", { class: "faint break" }, facts.filter((fact) => fact !== "").join(" · "), h("br"), shelf.dir),
     shelf.fault && h("p", { class: "notice" }, shelf.fault),
-    shelf.index?.cut_by && h("p", { class: "notice" }, `The index is too long (${shelf.index.cut_by}). Prompts contain only its beginning.`),
+    shelf.index?.cut_by && h("p", { class: "notice" }, `The index has too many ${shelf.index.cut_by}. Prompts contain only its beginning.`),
     shelf.findings.length > 0 && h("ul", { class: "findings" }, shelf.findings.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : finding.severity === "warning" ? "busy" : ""), h("span", null, place(finding.file, shelf.scope, project), finding.line === undefined ? "" : ` line ${finding.line}`, ` ${finding.what}; `, h("span", { class: "faint" }, finding.help))))),
   );
 }

@@ -31,8 +31,8 @@ struct CopiedShapes {
     closing: RegexSet,
 }
 
-/// Maximum size of the cache of a set's automaton states, in bytes. Each line of each message is compared with the sets, and
-/// a smaller cache makes that ten times slower.
+/// Maximum size of the cache of a set's automaton states, in bytes. Each line of each message is compared with the
+/// sets, and a smaller cache makes that ten times slower.
 const CACHE_BYTES: usize = 1 << 20;
 
 /// Compiles patterns so that they ignore case, and that the ends of words are those of ASCII, which is faster.
@@ -73,7 +73,7 @@ pub(super) fn is_output(body: &str) -> bool {
         || SHAPES.output.is_match(beginning)
 }
 
-/// Whether a line begins with the short hash of a commit, perhaps after the signs of a graph.
+/// Whether a line begins with the short hash of a commit, possibly after the graph characters of `git log --graph`.
 fn is_commit(body: &str) -> bool {
     let mut words =
         body.split_whitespace().skip_while(|word| matches!(*word, "*" | "|" | "/" | "\\"));
@@ -153,8 +153,8 @@ fn names_speaker(text: &str) -> bool {
     })
 }
 
-/// Whether a line begins with a label, such as `Status: open` or `Bob (Thursday): no`. A person may write one such line;
-/// two of them are data or a conversation.
+/// Whether a line begins with a label, such as `Status: open` or `Bob (Thursday): no`. A person may write one such
+/// line; two of them are data or a conversation.
 pub(super) fn has_label(body: &str) -> bool {
     let Some(colon) = body.find([':', '：']).filter(|at| *at <= LABEL_BYTES) else { return false };
     let (label, rest) = body.split_at(colon);

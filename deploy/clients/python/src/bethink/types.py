@@ -754,10 +754,10 @@ The kind of a problem. It never changes.
 - `not_compactable` (409): The session cannot be compacted further.
 - `storage_full` (507): The disk is full.
 - `read_only` (503): The daemon's home is read-only.
-- `storage_failed` (503): The disk failed.
+- `storage_failed` (503): The database files are not accessible.
 - `storage_damaged` (500): The database is damaged.
 - `shutting_down` (503): The daemon is shutting down.
-- `unreachable` (502): Another machine did not answer.
+- `unreachable` (502): The remote is unreachable or denied access.
 - `internal` (500): Internal error of the daemon.
 """
 
@@ -2614,7 +2614,7 @@ class InstructionChain(TypedDict):
     cwd: str
     """The working directory."""
     files: list[InstructionFile]
-    """In the order of the prompt: later files are nearer and take precedence."""
+    """In the order of the prompt. Later files take precedence."""
     skipped: list[SkippedInstruction]
     """Files that are not loaded."""
     skipped_more: NotRequired[int]
