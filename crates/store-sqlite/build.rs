@@ -1,4 +1,4 @@
-//! Migrations are embedded at compile time: a new file must make this crate compile again.
+//! Recompiles this crate when a migration is added, because migrations are embedded at compile time.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../migrations");

@@ -33,7 +33,7 @@ async fn main() {
     let mut raw = Vec::new();
     let mut one = Vec::new();
     let mut many = Vec::new();
-    // In turns, so that a busy machine affects all of them.
+    // The measurements alternate, so that a busy machine affects all of them equally.
     for round in 0..ROUNDS {
         raw.push(tokio::spawn(raw_commits(home.path().join(format!("raw{round}")))).await.unwrap());
         one.push(appends(&store, 1, round).await);
@@ -140,7 +140,7 @@ async fn make_session(store: &SqliteStore) -> SessionId {
     store.create_session(new, None).await.unwrap().session.id
 }
 
-/// Makes a text of `size` bytes, half of it words that other messages also contain.
+/// Makes a message with `size` bytes of text. Half of the words also occur in other messages.
 fn message(id: &str, size: usize) -> NewMessage {
     let mut state = blake3::hash(id.as_bytes()).as_bytes()[..8]
         .iter()

@@ -1,9 +1,9 @@
 //! Appends are planned and written in groups. An invalid request is rejected alone; the others still succeed.
 //!
 //! Each statement is sent to the connection's thread, which costs more than inserting a row. The rows of a group are
-//! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one text. If the writer knows
-//! the length of each session, it makes no query first: the table rejects a message that is already stored, and only
-//! then does the writer query.
+//! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one string. If the writer
+//! knows the length of each session, it makes no query first: the table rejects a message that is already stored, and
+//! only then does the writer query.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -53,7 +53,7 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
 
-/// For how many sessions the writer remembers the last message. Each other session costs a query.
+/// Maximum number of sessions whose last message the writer remembers. For any other session, it makes a query.
 const MOST_ENDS: usize = 4096;
 
 /// The last message of each session that was appended to since the last write of another kind.
@@ -144,7 +144,7 @@ pub(crate) struct WritePlan {
     receipts: HashMap<String, StoredReceipt>,
     rows: Vec<Value>,
     raw: Vec<u8>,
-    /// The newest time of a write to each session.
+    /// The time of the newest write to each session.
     touched: HashMap<SessionId, UnixMicros>,
     new_receipts: Vec<Value>,
     newest_receipt: Option<UnixMicros>,

@@ -5,7 +5,7 @@ use bethink_transcript::SessionId;
 
 use crate::sql::Row;
 
-/// Reads a message. It is served only as it was written.
+/// Reads a message. Fails if it differs from what was written.
 pub(crate) fn message(row: &Row) -> StoreResult<StoredMessage> {
     let session: SessionId = row.get("session")?;
     let stored = StoredMessage {
@@ -25,7 +25,7 @@ pub(crate) fn message(row: &Row) -> StoreResult<StoredMessage> {
     Ok(stored)
 }
 
-/// Returns what the checksum of a message covers besides its identity and bytes.
+/// Returns what the checksum of a message covers in addition to its identity and bytes.
 pub(crate) fn facts(role: i64, recorded: i64, created_at: i64) -> Vec<u8> {
     [role, recorded, created_at].into_iter().flat_map(i64::to_le_bytes).collect()
 }

@@ -29,8 +29,8 @@ pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
-/// Returns whether these are the migrations that made a schema, in order: version and checksum. Those of a newer program
-/// may follow.
+/// Returns whether the applied migrations, each a version and a checksum, are the known ones in their order. Migrations
+/// of a newer program may follow.
 pub(crate) fn are_migrations(applied: &[(i64, Vec<u8>)]) -> bool {
     let is_ours = |(version, checksum): &(i64, Vec<u8>)| {
         let known = MIGRATIONS.iter().find(|known| known.version == *version);
@@ -38,7 +38,7 @@ pub(crate) fn are_migrations(applied: &[(i64, Vec<u8>)]) -> bool {
     };
     let all_known = MIGRATIONS.iter().map(|known| known.version);
     let versions = applied.iter().map(|(version, _)| *version);
-    // One that is missing shows that the number of another one changed.
+    // A missing migration shows that the version of another one changed.
     let are_in_order = versions.zip(all_known).all(|(applied, known)| applied == known);
     are_in_order && applied.iter().all(is_ours)
 }
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(named, Path::new("file:/a b/100%25%3f%23/ü?x=1"));
     }
 
-    /// Otherwise a commit is answered before it is on disk.
+    /// Without this setting, a commit would be answered before it is on disk.
     #[tokio::test]
     async fn every_commit_is_synced() {
         let dir = tempfile::tempdir().unwrap();

@@ -46,7 +46,7 @@ fn from_code(code: u32, message: String) -> StoreError {
         FULL => StoreError::Full,
         READONLY | PERM | AUTH => StoreError::ReadOnly(message),
         CORRUPT | NOTADB => StoreError::Damaged(message),
-        // Another program has the lock, such as a backup: like a disk that is too slow.
+        // For BUSY, another program, such as a backup, has the lock. This is treated like a disk that is too slow.
         IOERR | CANTOPEN | BUSY => StoreError::Disk(message),
         _ => StoreError::Failed(message),
     }
@@ -56,7 +56,7 @@ fn from_code(code: u32, message: String) -> StoreError {
 mod tests {
     use super::*;
 
-    /// Writes of pages, syncs, the index of the WAL: none of these errors is an internal one.
+    /// Errors of page writes, of syncs and of the WAL's index are disk errors, not internal errors.
     #[test]
     fn faults_of_the_disk_are_told_from_others() {
         let is = |code: u32| from_code(code, "why".to_owned());

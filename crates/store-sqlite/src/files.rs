@@ -3,9 +3,9 @@
 //! | name | what |
 //! |---|---|
 //! | `NAME`, `NAME-wal`, `NAME-shm` | SQLite's own |
-//! | `NAME.clean` | the last stop was clean; has the size and time of the file then |
+//! | `NAME.clean` | the last stop was clean; contains the size and time of the file at that stop |
 //! | `NAME.suspect` | a check found damage: recover at the next start |
-//! | `NAME.checked` | has the time of the last check of the whole file |
+//! | `NAME.checked` | contains the time of the last check of the whole file |
 //! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, removed at the next start |
 //! | `NAME.recovered` | finished, will be renamed to `NAME` |
 //! | `NAME.damaged-TIME` | copies of damaged files, never removed |
@@ -148,7 +148,7 @@ pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
         .unwrap_or_else(|| beside(path, ".damaged"));
     let copied = copy_database(path, &name).and_then(|()| sync_directory(path));
     if let Err(error) = copied {
-        // Part of a copy would only take space, and there would be another one at the next attempt.
+        // A partial copy would only take space, and each further attempt would leave another one.
         drop(remove_database(&name));
         return Err(error);
     }
@@ -227,7 +227,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("db");
         fs::write(&path, "database").unwrap();
-        // It cannot be copied, like a file for which there is no room.
+        // A directory cannot be copied, like a file for which there is no space.
         fs::create_dir(beside(&path, "-wal")).unwrap();
         copy_aside(&path, UnixMicros(1)).unwrap_err();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);

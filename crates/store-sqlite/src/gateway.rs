@@ -1,4 +1,4 @@
-//! Sessions by client id, and by the marks of conversation prefixes, to find the session that a request continues.
+//! Finds the session that a request continues, by the client's own id or by the marks of the conversation's prefixes.
 
 use bethink_store::{
     ClientSession, GatewayStore, Lineage, NewSession, Relative, StoreFuture, StoreResult,
@@ -11,11 +11,11 @@ use crate::sessions;
 use crate::sql::{Row, sql, unreadable};
 use crate::store::SqliteStore;
 
-/// How many marks are looked up at once, beginning with the longest prefix, because a request that continues a session
-/// usually matches one of the longest.
+/// Number of marks that are looked up at once, beginning with the longest prefix, because a request that continues a
+/// session usually matches one of the longest.
 const STRETCH: usize = 48;
 
-/// How many sessions are returned for one prefix.
+/// Maximum number of sessions that are returned for one prefix.
 const FOUND: i64 = 8;
 
 const FIND: &str = "

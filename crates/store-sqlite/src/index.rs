@@ -108,7 +108,7 @@ struct Sorted {
     terms: BTreeMap<String, Vec<(u32, Counts, u8)>>,
 }
 
-/// Sorts a batch. Called before the write, because the writer must not be kept busy with it.
+/// Sorts a batch. Called before the write, so that sorting does not occupy the writer.
 fn sorted(batch: IndexBatch) -> Sorted {
     let IndexBatch { session, entries, through } = batch;
     let mut sorted = Sorted { session, through, lengths: Vec::new(), terms: BTreeMap::new() };
@@ -179,7 +179,7 @@ async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> Store
     marks.ok_or_else(|| not_found("session", id))
 }
 
-/// Returns the session's number in postings, and adds what was indexed now to its counts.
+/// Returns the session's number in postings, and adds the messages and terms that are being indexed to its counts.
 async fn know(
     db: &mut SqliteConnection,
     session: SessionId,
@@ -188,6 +188,7 @@ async fn know(
 ) -> StoreResult<u32> {
     sql(KNOW).bind(session).run(&mut *db).await?;
     let number: i64 = sql(COUNT).bind(session).bind(messages).bind(terms).value(db).await?;
-    u32::try_from(number)
-        .map_err(|_| StoreError::Failed(format!("the index has no session number {number}")))
+    u32::try_from(number).map_err(|_| {
+        StoreError::Failed(format!("the session number {number} is too large for the index"))
+    })
 }

@@ -101,7 +101,7 @@ fn read_page(file: &File, page: u64) -> Option<Vec<u8>> {
 
 fn read_cell(file: &File, mut cell: &[u8]) -> Option<SalvagedMessage> {
     let length = usize::try_from(varint(&mut cell)?).ok()?;
-    // A damaged length or a cyclic chain must end somewhere.
+    // This bounds a damaged length, and a chain that forms a cycle.
     if length as u64 > file.metadata().ok()?.len() {
         return None;
     }

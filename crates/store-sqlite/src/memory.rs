@@ -57,7 +57,8 @@ const TRIM: &str = "
       AND file = ?2
       AND version <= ?3 - ?4";
 
-/// How often old versions are deleted. Not at each write, because it counts thousands of rows.
+/// Number of new versions after which old ones are deleted. They are not deleted at each write, because that counts
+/// thousands of rows.
 const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "

@@ -56,7 +56,8 @@ pub(crate) async fn read(
     Ok(messages)
 }
 
-/// Returns the first message of the range that does not fit in `most` bytes with those before it; never the very first.
+/// Returns the first message of the range that does not fit in `most` bytes together with those before it; never the
+/// first message of the range.
 async fn end_of_batch(
     store: &SqliteStore,
     id: SessionId,

@@ -61,13 +61,14 @@ async fn drop_torn_transaction(connection: &mut SqliteConnection) {
 
 async fn repair(path: &Path, options: Options, reason: String) -> Result<OpenReport, OpenError> {
     let recovered = recover::recover(path, options, reason.clone()).await;
-    // Not an error of the disk: a damaged file is not opened for reading, because part of it would be missing unnoticed.
+    // Not a disk error: a damaged file is not opened for reading, because nobody would notice that parts of it are
+    // missing.
     let damage =
         recovered.map_err(|cause| OpenError::Unrecovered { reason, cause: cause.to_string() })?;
     Ok(OpenReport { damage: Some(damage), ..OpenReport::default() })
 }
 
-/// Created under another name first, so that an empty file with the final name always means damage.
+/// Creates the database under another name first, so that an empty file with the final name always means damage.
 async fn make_new(path: &Path) -> Result<(), OpenError> {
     let unfinished = files::beside(path, ".new");
     make_empty(&unfinished, known_schema()).await?.close().await.map_err(from_sqlx)?;

@@ -13,8 +13,8 @@ pub struct OpenReport {
     /// The file did not exist and was created.
     pub new: bool,
     pub damage: Option<Damage>,
-    /// The last stop was not clean: call [`SqliteStore::check`](crate::SqliteStore::check) in the background, because a
-    /// check before serving takes too long, or is not complete.
+    /// The last stop was not clean: call [`SqliteStore::check`](crate::SqliteStore::check) in the background, because
+    /// the check before serving would take too long, or is not complete.
     pub check_due: bool,
     /// The last transaction in the log was incomplete, and was dropped.
     pub torn: bool,
@@ -66,7 +66,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns the error as one of the disk; `None` if it has another cause.
+    /// Returns the error as a disk error; `None` if it has another cause.
     pub(crate) fn of_the_disk(&self) -> Option<StoreError> {
         match self {
             Self::Full => Some(StoreError::Full),

@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 
 use bethink_store::{StoreError, StoreResult};
 
-/// Maximum size of a body, in bytes. It fits into a leaf of the table with its key, and needs no overflow page.
+/// Maximum size of a body, in bytes. Together with its key, a body fits into a leaf of the table, so it needs no
+/// overflow page.
 const BODY_BYTES: usize = 3_900;
 /// Maximum size of an entry's postings, in bytes. The entry fits into a body even with the longest term.
 const ENTRY_BYTES: usize = 3_600;
 /// Maximum length of a term, in bytes.
 pub(crate) const TERM_BYTES: usize = 220;
 
-/// The session's number and the seq of a message, ordered in this way.
+/// A message: the number of its session in the upper half, and its seq in the lower half.
 pub(crate) type Doc = u64;
 
 pub(crate) fn doc(session: u32, seq: u32) -> Doc {

@@ -183,7 +183,7 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
         return Ok(true);
     }
     match quick_check(db).await? {
-        // It does not compare indexes with their tables.
+        // The quick check does not compare indexes with their tables.
         None => Ok(true),
         Some(fault) => damaged(fault),
     }

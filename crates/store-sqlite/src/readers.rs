@@ -33,8 +33,8 @@ impl Readers {
     }
 }
 
-/// How often, and after which pause, reading is tried again: a connection that just failed may still be closing in its
-/// thread, and SQLite shares state between the connections of a process.
+/// Maximum number of attempts to read, and the pause between them: a connection that just failed may still be closing
+/// in its thread, and SQLite shares state between the connections of a process.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -68,5 +68,7 @@ async fn try_without_writing(path: &Path) -> StoreResult<SqlitePool> {
         return Ok(pool);
     }
     pool.close().await;
-    Err(found.err().unwrap_or_else(|| StoreError::Failed("another schema".to_owned())))
+    Err(found
+        .err()
+        .unwrap_or_else(|| StoreError::Failed("the schema is of another version".to_owned())))
 }

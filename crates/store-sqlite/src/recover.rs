@@ -1,8 +1,8 @@
 //! Recovers a damaged database into a new one.
 //!
-//! The damaged file is copied aside first and the copy is never changed. All readable rows are copied to a new
-//! file; those with a wrong checksum are left out; the index is marked to be rebuilt. Lost messages leave gaps:
-//! existing numbers keep their meaning, so a recovered session may have gaps in its `seq`.
+//! The damaged file is copied aside first and the copy is never changed. All readable rows are copied to a new file;
+//! those with a wrong checksum are left out; the index is marked to be rebuilt. The remaining messages keep their
+//! numbers, so a recovered session may have gaps in its `seq`.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -17,14 +17,14 @@ use crate::options::PAGE_BYTES;
 use crate::sql::{Row, sql};
 use crate::wal_scan::{self, WalVerdict};
 
-/// How many rows are copied at once while there are no errors.
+/// Number of rows that are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
-/// An unreadable range is halved until it is this small a part of the table: one row of a short table. In a long table,
-/// more rows are given up, so that a recovery takes only seconds.
+/// An unreadable range is halved until it is the table's length divided by this: one row of a short table. In a long
+/// table, more rows are given up, so that a recovery takes only seconds.
 const PARTS: i64 = 65_536;
 /// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;
-/// How many rows are checked at once. Few, because a row may have many megabytes.
+/// Number of rows that are checked at once. It is small, because a row may have many megabytes.
 const PAGE: i64 = 16;
 
 /// Reads whole lines: their checksum includes the bytes of their message.
@@ -158,7 +158,7 @@ pub(crate) async fn copy_rows(
             let copy = sql(AssertSqlSafe(copy.clone())).bind(low).bind(high);
             match copy.run(&mut *target).await {
                 Ok(_) => {}
-                // Not of the damaged file: the new one cannot be written.
+                // This is not an error of the damaged file: the new one cannot be written.
                 Err(error @ (StoreError::Full | StoreError::ReadOnly(_))) => {
                     return Err(error.into());
                 }
@@ -172,7 +172,7 @@ pub(crate) async fn copy_rows(
         }
         from = match next_number(target, table, from.saturating_add(STRIDE)).await {
             Ok(next) => next.unwrap_or(i64::MAX),
-            // A damaged number may be the highest, and far away.
+            // A damaged row number may be the highest, and far beyond all others.
             Err(_) if from > bound(file_bytes) => return Ok(false),
             Err(_) => from.saturating_add(STRIDE),
         };

@@ -2,8 +2,8 @@
 //!
 //! The column `seal` has the checksum of its row. A statement that writes such rows ends in `RETURNING *`, and
 //! [`Statement::seal`] stores their checksums. Each row with this column is verified where rows are read, in
-//! [`Statement::all`] and [`Statement::optional`]. A statement that changes only some columns must read the row before,
-//! because it gives the others a new checksum, too.
+//! [`Statement::all`] and [`Statement::optional`]. A statement that changes only some columns must read the row first,
+//! because the new checksum also covers the other columns.
 //!
 //! A row without a checksum was written by an earlier version, and counts as intact. Messages, and lines of imported
 //! files, have checksums of their own.
@@ -17,12 +17,12 @@ use crate::sql::{Row, Statement, sql};
 const SEAL: &str = "seal";
 /// The key of a row, which is not known before it is written.
 const KEY: &str = "number";
-/// Numbers that are added to the checksum, each with a weight, so that a statement can change them and the checksum
-/// together: every append moves them. The statements name the weights.
+/// Columns whose numbers are added to the checksum, each with a weight, so that a statement can change the number and
+/// the checksum together: every append changes them. The statements contain the weights.
 const WEIGHTS: [(&str, i64); 3] =
     [("last_seq", 1_000_003), ("indexed_seq", 1_048_573), ("updated_at", 1)];
-/// How many bits of the hash are not used, so that no sum exceeds SQLite's integers. Beyond them it would calculate with
-/// floating point.
+/// Number of bits of the hash that are not used, so that no sum exceeds SQLite's integers. Beyond these, SQLite would
+/// calculate in floating point.
 const SPARE_BITS: u32 = 3;
 
 /// A value of a column.
@@ -84,7 +84,7 @@ impl Statement {
 }
 
 impl Row {
-    /// Returns an error if the row has a checksum, and it is wrong.
+    /// Returns an error if the row has a wrong checksum.
     pub(crate) fn verify(&self) -> StoreResult<()> {
         let Ok(stored) = self.0.try_get_raw(SEAL) else { return Ok(()) };
         let is_whole = stored.is_null()
@@ -118,7 +118,7 @@ impl Row {
         }))
     }
 
-    /// Names the row.
+    /// Returns an error that names the row.
     fn corrupted(&self) -> StoreError {
         use sqlx::ColumnOrigin;
         let table = self.0.columns().iter().find_map(|column| match column.origin() {

@@ -174,7 +174,7 @@ struct SessionPlaces {
 }
 
 impl SessionPlaces {
-    /// Creates a plain array, because every posting of a project looks up its session.
+    /// Creates an array rather than a map, because a session is looked up for every posting.
     fn new(numbers: &[(u32, u32)]) -> Self {
         let first = numbers.first().map_or(0, |number| number.0);
         let count = numbers.last().map_or(0, |last| (last.0 - first) as usize + 1);

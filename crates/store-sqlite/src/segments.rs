@@ -8,10 +8,10 @@ use crate::append::join;
 use crate::postings::PostingPage;
 use crate::sql::sql;
 
-/// How many segments of one size are merged into one of the next size. With more, a search reads more segments; with
-/// fewer, postings are rewritten more often.
+/// Number of segments of one size that are merged into one of the next size. With more, a search reads more segments;
+/// with fewer, postings are rewritten more often.
 const FAN: usize = 8;
-/// Maximum size of a segment, in pages (32 MiB). A merge holds it in memory once.
+/// Maximum size of a segment, in pages (32 MiB). A merge holds one such segment in memory.
 const MOST_PAGES: u64 = 8_192;
 
 /// Marks the segments that may have postings of a deleted session.

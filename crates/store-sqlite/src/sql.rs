@@ -187,8 +187,8 @@ fn at<T: Copy>(all: &[T], column: i64, what: &str) -> StoreResult<T> {
     found.ok_or_else(|| unreadable(format!("{what} {column}")))
 }
 
-/// A value that this version does not know. A recovery would not change it, so it is not called damage: only SQLite and
-/// checksums find that.
+/// Returns the error for a value that this version does not know. It is not reported as damage, because a recovery
+/// would not change the value: only SQLite and the checksums detect damage.
 pub(crate) fn unreadable(why: String) -> StoreError {
     StoreError::Failed(why)
 }

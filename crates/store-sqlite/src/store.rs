@@ -77,7 +77,7 @@ impl SqliteStore {
 
     /// Waits until there is a fault.
     pub async fn failed(&self) {
-        // Fails only after the last handle is gone.
+        // Fails only after the last handle was dropped.
         drop(self.writer.fault.subscribe().wait_for(Option::is_some).await);
     }
 
@@ -96,14 +96,14 @@ impl SqliteStore {
         self.writer.fault.send_replace(Some(fault));
     }
 
-    /// The first damage that a read or a check has found since the file was opened. The next start recovers what
-    /// is whole.
+    /// Returns the first damage that a read or a check has found since the file was opened. The next start recovers the
+    /// intact rows.
     pub fn damage(&self) -> Option<&str> {
         self.damage.get().map(String::as_str)
     }
 
-    /// Marks the file, so that the next start recovers it. Only for faults that a recovery removes. A mark that could not
-    /// be written is tried again at the next fault.
+    /// Marks the file, so that the next start recovers it. Only for faults that a recovery removes. If the mark could
+    /// not be written, the next fault tries again.
     pub(crate) fn note_damage(&self, fault: &str) {
         if self.damage.set(fault.to_owned()).is_ok() {
             tracing::error!(
@@ -118,7 +118,7 @@ impl SqliteStore {
         }
     }
 
-    /// Reads, and marks the file if what is read is damaged. All that the port reads goes through here.
+    /// Runs a read, and marks the file if the read finds damage. All reads of the port go through this method.
     pub(crate) fn read<'a, T: 'a>(
         &'a self,
         reading: impl Future<Output = StoreResult<T>> + Send + 'a,

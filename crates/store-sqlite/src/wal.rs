@@ -2,7 +2,7 @@
 //!
 //! A log is a header and frames; a frame is a header and the new content of one page. Both headers end in a running
 //! checksum, which continues from the one before. The last frame of a transaction has the size of the database. The
-//! salts in the header and in each frame change each time the log is started again, so older frames differ.
+//! salts in the header and in each frame change each time the log is restarted, so older frames have other salts.
 
 use crate::options::PAGE_BYTES;
 
@@ -12,11 +12,11 @@ pub(crate) const FRAME_BYTES: usize = FRAME_HEADER_BYTES + PAGE_BYTES;
 
 /// With the lowest bit set, checksums are of big-endian words.
 const MAGIC: u32 = 0x377f_0682;
-/// How much of a header its checksum covers.
+/// Number of bytes of a header that its checksum covers.
 const CHECKED_OF_HEADER: usize = 24;
-/// How much of a frame's header its checksum covers: the page and the size.
+/// Number of bytes of a frame's header that its checksum covers: the page and the size.
 const CHECKED_OF_FRAME: usize = 8;
-/// What a disk writes as a whole, at least.
+/// Minimum number of bytes that a disk writes as a whole.
 const SECTOR_BYTES: u64 = 512;
 
 /// A running checksum.
@@ -68,7 +68,8 @@ impl WalHeader {
     }
 }
 
-/// SQLite writes logs with the machine's own byte order, which is assumed if the magic number is damaged.
+/// Returns whether the checksums use big-endian words. SQLite writes logs in the machine's own byte order, which is
+/// assumed if the magic number is damaged.
 fn is_big_endian(magic: u32) -> bool {
     match magic {
         MAGIC => false,

@@ -1,10 +1,10 @@
 //! Repairs a frame of the log in which one byte changed.
 //!
 //! The checksum of a frame is a sum in which each word counts with a coefficient of its own: a change of `d` at a word
-//! changes the two halves by `a*d` and `b*d`, modulo 2^32. So the difference between the stored and the computed checksum
-//! shows whether one byte changed, and mostly which: a change in the highest bits of a word has the same effect in several
-//! words. That a frame with other damage seems to differ in one byte has a probability of about 2^-44: four thousand
-//! bytes with 255 other values each, and 64 bits that must agree.
+//! changes the two halves by `a*d` and `b*d`, modulo 2^32. So the difference between the stored and the computed
+//! checksum shows whether one byte changed, and mostly which: a change in the highest bits of a word has the same
+//! effect in several words. The probability that a frame with other damage seems to differ in only one byte is about
+//! 2^-44: four thousand bytes with 255 other values each, and 64 bits that must agree.
 
 use std::iter::once;
 
@@ -13,11 +13,11 @@ use crate::wal::{Checksum, FRAME_HEADER_BYTES, frame_checksum, word};
 /// What is wrong with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameDamage {
-    /// One byte had changed, of the frame or of its checksum. The frame is as it was written.
+    /// One byte of the frame or of its checksum had changed. The frame is now as it was written.
     Repaired,
     /// One byte of the page changed, at one of several places.
     OneByte,
-    /// More changed, or perhaps the number of the page: the frame cannot be used.
+    /// More than one byte changed, or the page number may be wrong: the frame cannot be used.
     More,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn repair(
     }
     let difference = Checksum(stored.0.wrapping_sub(computed.0), stored.1.wrapping_sub(computed.1));
     let mut found = Vec::new();
-    // How a change of the first and the second word of a pair counts: first, in the last pair.
+    // The coefficients of the first and the second word of a pair, initially of the last pair.
     let (mut first, mut second) = (Checksum(1, 1), Checksum(0, 1));
     for pair in pairs(frame.len()).rev() {
         for (at, coefficients) in [(pair, first), (pair + 4, second)] {
@@ -59,7 +59,7 @@ fn pairs(frame_bytes: usize) -> impl DoubleEndedIterator<Item = usize> {
     once(0).chain((FRAME_HEADER_BYTES..frame_bytes).step_by(8))
 }
 
-/// Returns how a change counts if one more pair follows.
+/// Returns the coefficients of a word that is one pair further from the end.
 fn before_a_pair(Checksum(a, b): Checksum) -> Checksum {
     let a = a.wrapping_add(b);
     Checksum(a, b.wrapping_add(a))

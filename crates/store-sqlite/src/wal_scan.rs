@@ -42,10 +42,10 @@ use crate::wal::{
 };
 use crate::wal_repair::{FrameDamage, repair};
 
-/// How much of the log is read at once.
+/// Number of bytes of the log that are read at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// How many frames show the salts of a log whose header is damaged.
+/// Number of frames that are compared to find the salts of a log whose header is damaged.
 const FRAMES_TO_COMPARE: usize = 4;
 
 /// The state in which a log was found.
@@ -115,14 +115,14 @@ pub(crate) fn scan(database: &Path) -> io::Result<WalVerdict> {
     if !header.is_whole() {
         header.salts = common_salts(file.get_ref(), header.salts, count)?;
     } else if header.page_bytes as usize != PAGE_BYTES {
-        // Not a log of ours; SQLite will say what is wrong.
+        // Not a log of this store; SQLite will report what is wrong.
         return Ok(WalVerdict::Whole);
     }
     let frames = read_frames(&mut file, &header, count)?;
     Ok(judge(&header, frames))
 }
 
-/// Returns the salts that two of the header and the first frames have.
+/// Returns the salts that occur twice in the header and the first frames.
 fn common_salts(file: &File, of_header: [u8; 8], count: u64) -> io::Result<[u8; 8]> {
     let mut found = vec![of_header];
     for index in 0..usize::try_from(count).unwrap_or_default().min(FRAMES_TO_COMPARE) {
@@ -136,7 +136,7 @@ fn common_salts(file: &File, of_header: [u8; 8], count: u64) -> io::Result<[u8; 
 
 fn read_frames(file: &mut BufReader<File>, log: &WalHeader, count: u64) -> io::Result<Vec<Frame>> {
     let big_endian = log.is_big_endian();
-    // What the checksum before a frame may be: the stored one, or the computed one if that is damaged.
+    // The candidates for the checksum before a frame: the stored one, or the computed one if the stored one is damaged.
     let mut before = vec![log.stored, log.computed];
     let mut frames: Vec<Frame> = Vec::new();
     let mut unbroken = true;
@@ -188,7 +188,7 @@ fn read_frames(file: &mut BufReader<File>, log: &WalHeader, count: u64) -> io::R
 fn judge(log: &WalHeader, frames: Vec<Frame>) -> WalVerdict {
     let is_sound =
         |frame: &Frame| frame.state == FrameState::Whole && frame.header.salts == log.salts;
-    // What SQLite would use, but for the last transaction.
+    // The frames that SQLite would use, except for an incomplete last transaction.
     let sound = match log.is_whole() {
         true => frames.iter().take_while(|frame| is_sound(frame)).count(),
         false => 0,

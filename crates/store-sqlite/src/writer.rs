@@ -237,7 +237,7 @@ async fn serve_group(
             }
             WriteRequest::Work(work, answer) => {
                 append_group(db, ends, std::mem::take(&mut appends)).await;
-                // Other work may append too, or delete a session.
+                // Other work may also append messages, or delete a session.
                 ends.clear();
                 works.push((work, answer));
             }

@@ -48,7 +48,7 @@ async fn recovered(home: &Home) -> (SqliteStore, Damage) {
         .filter(|name| name.contains("recover") || name.contains("salvage") || name.contains("new"))
         .collect();
     assert_eq!(leftovers, Vec::<String>::new());
-    assert_eq!(store.check().await.unwrap(), None, "what was recovered is whole");
+    assert_eq!(store.check().await.unwrap(), None, "the recovered rows are intact");
     (store, damage)
 }
 
@@ -77,7 +77,7 @@ async fn garbage_in_the_middle_costs_what_it_covers() {
     assert_eq!(whole as u64, rows(&damage, "messages"));
     assert!((1900..=2000).contains(&whole), "{whole}");
     assert_eq!(store.session(session_id(1)).await.unwrap().last_seq, Seq(1000));
-    assert_eq!(found(&store, session_id(2), "word999").await, 1, "the index is made anew");
+    assert_eq!(found(&store, session_id(2), "word999").await, 1, "the index is rebuilt");
     goes_on(&store).await;
     store.close().await.unwrap();
     assert_eq!(home.open().await.1.damage, None, "once");
@@ -120,7 +120,7 @@ async fn a_file_cut_off_keeps_its_beginning() {
     goes_on(&store).await;
 }
 
-/// SQLite itself ignores bytes behind the last page.
+/// SQLite itself ignores bytes after the last page.
 #[tokio::test]
 async fn a_file_of_another_size_than_at_the_last_stop_is_damaged() {
     let home = Home::filled(20).await;
@@ -251,7 +251,7 @@ async fn the_role_and_the_time_of_a_message_are_covered_by_its_checksum() {
     }
 }
 
-/// A change of some columns would give the altered ones a new checksum.
+/// A change of some columns would also give the altered columns a new checksum.
 #[tokio::test]
 async fn an_altered_row_is_not_given_a_new_checksum() {
     let home = Home::filled(20).await;
@@ -289,7 +289,7 @@ async fn a_row_without_a_checksum_is_intact_and_gets_one() {
     assert_eq!(sealed, 1);
 }
 
-/// SQLite does not compare indexes with their tables when it reads: a message would be missing.
+/// SQLite does not compare indexes with their tables when it reads, so a message would be missing without an error.
 #[tokio::test]
 async fn a_check_finds_a_message_that_its_index_does_not_have() {
     let home = Home::filled(200).await;
@@ -308,7 +308,8 @@ async fn a_check_finds_a_message_that_its_index_does_not_have() {
     assert!(fault.contains("index"), "{fault}");
 }
 
-/// 200 answered appends, and one bit of the log changed: all are there, or it is said that they are not.
+/// After 200 answered appends, one bit of the log changes. Either all messages are there, or the store reports that
+/// some are not.
 #[tokio::test]
 async fn a_changed_bit_in_the_log_does_not_drop_what_comes_after() {
     let home = Home::new();
@@ -332,7 +333,7 @@ async fn a_changed_bit_in_the_log_does_not_drop_what_comes_after() {
     goes_on(&store).await;
 }
 
-/// The end of a transaction that was dropped must not be found behind later ones.
+/// The next start must not find the end of a dropped transaction after later ones.
 #[tokio::test]
 async fn a_torn_transaction_is_removed_from_the_log() {
     let home = Home::new();
@@ -435,7 +436,7 @@ async fn a_session_is_made_again_for_its_messages() {
     goes_on(&store).await;
 }
 
-/// The daemon was killed before the recovered file replaced the damaged one.
+/// The daemon is killed before the recovered file replaces the damaged one.
 #[tokio::test]
 async fn an_interrupted_recovery_is_finished() {
     let home = Home::filled(20).await;

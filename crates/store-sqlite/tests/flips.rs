@@ -1,5 +1,6 @@
-//! Flips random bits in the database and its log, and looks at what is served: nothing altered, and nothing missing in
-//! silence. `BETHINK_FLIPS` is the number of flips, `BETHINK_FLIPS_SEED` chooses others.
+//! Flips random bits in the database and its log, and checks what is served: nothing may be altered, and nothing may be
+//! missing unless the store reports it. `BETHINK_FLIPS` is the number of flips, and `BETHINK_FLIPS_SEED` selects other
+//! flips.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -24,15 +25,15 @@ const FLIPS: u64 = 100;
 const SESSIONS: u128 = 3;
 const MESSAGES: usize = 60;
 
-/// What the store serves: each thing by its name.
+/// What the store serves, by name.
 type Served = BTreeMap<String, StoreResult<String>>;
 
 #[derive(Debug, Default)]
 struct Tally {
     harmless: usize,
-    /// Something was refused or missing, and the store said so.
+    /// Something was refused or missing, and the store reported it.
     told: usize,
-    /// Only a check of the whole file said so.
+    /// Only a check of the whole file reported it.
     told_by_a_check: usize,
     /// The last transaction of the log was dropped, with a warning.
     torn: usize,
@@ -86,7 +87,7 @@ async fn examine(home: &Home, expected: &Served, what: &str, tally: &mut Tally) 
         let expected = expected.as_ref().unwrap();
         match &found[name] {
             Ok(found) if found == expected => {}
-            // A session whose row is lost is made again for its messages.
+            // A session whose row is lost is created again for its messages.
             Ok(found) if found == "None" || found.contains("\"recovered\"") => differs = true,
             Ok(found) => panic!("{what}: {name} is altered: {found:.400}\n{expected:.400}"),
             Err(_) => differs = true,
@@ -98,14 +99,14 @@ async fn examine(home: &Home, expected: &Served, what: &str, tally: &mut Tally) 
         true if is_told => tally.told += 1,
         true if report.torn => tally.torn += 1,
         true => {
-            assert!(store.check().await.unwrap().is_some(), "{what}: missing in silence");
+            assert!(store.check().await.unwrap().is_some(), "{what}: missing, but not reported");
             tally.told_by_a_check += 1;
         }
     }
     store.close().await.unwrap();
 }
 
-/// A store that was closed.
+/// Creates the files of a store that was closed.
 async fn stopped() -> (Vec<(&'static str, Vec<u8>)>, Served) {
     let home = Home::new();
     let (store, _) = home.open().await;
@@ -115,7 +116,7 @@ async fn stopped() -> (Vec<(&'static str, Vec<u8>)>, Served) {
     (vec![("", std::fs::read(home.db()).unwrap())], expected)
 }
 
-/// A store that was killed: one half is in the log.
+/// Creates the files of a store that was killed: half of the messages are in the log.
 async fn killed() -> (Vec<(&'static str, Vec<u8>)>, Served) {
     let home = Home::new();
     let (store, _) = home.open().await;
@@ -210,7 +211,7 @@ fn compaction(session: SessionId, through: usize, summary: String) -> Compaction
     }
 }
 
-/// Reads everything. What is missing is `None`.
+/// Reads everything. Anything that is missing is `None`.
 async fn served(store: &SqliteStore) -> Served {
     let mut served = Served::new();
     for number in 1..=SESSIONS {

@@ -33,7 +33,11 @@ async fn a_caller_that_hangs_up_stops_no_other() {
         };
         hang_up_after(n % 12, write).await;
         let next = store.append(append(session, vec![message(2 * n + 1)])).await.unwrap();
-        assert_eq!(next.last_seq.0 as usize, 2 * n + 2, "one that was begun is ended before it");
+        assert_eq!(
+            next.last_seq.0 as usize,
+            2 * n + 2,
+            "an append that has begun is finished first"
+        );
     }
     assert_eq!(whole_messages(&store, session).await, 120);
     store.close().await.unwrap();
@@ -70,5 +74,5 @@ async fn a_store_that_closes_answers_everybody() {
     let (store, report) = home.open().await;
     assert_eq!(report.damage, None);
     let kept = store.messages(session, bethink_store::SeqRange::all()).await.unwrap();
-    assert_eq!(kept.len(), stored, "what was answered, and no more");
+    assert_eq!(kept.len(), stored, "only the answered appends are stored");
 }

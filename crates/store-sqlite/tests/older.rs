@@ -275,7 +275,7 @@ async fn a_damaged_older_database_loses_nothing_it_kept() {
     assert_eq!(rows_left(&home).await.len(), unreadable().len());
 }
 
-/// The schema is known without the first page, from the table of migrations.
+/// Without the first page, the schema is known from the table of migrations.
 #[tokio::test]
 async fn an_older_database_without_its_first_page_is_read_by_its_own_schema() {
     let home = older(&kept()).await;
@@ -314,7 +314,7 @@ async fn an_older_index_is_made_anew() {
     assert_eq!(found(&store, session_id(1), "word0").await, 1);
 }
 
-/// Versions of memory files were numbered across all files, until schema 12.
+/// Before schema 12, versions of memory files were numbered across all files.
 #[tokio::test]
 async fn versions_of_memory_files_are_numbered_per_file() {
     let home = Home::new();
@@ -322,7 +322,8 @@ async fn versions_of_memory_files_are_numbered_per_file() {
     let options = SqliteConnectOptions::new().filename(home.db()).create_if_missing(true);
     let mut connection = options.connect().await.unwrap();
     sqlx::migrate!("../../migrations").run_to(11, &mut connection).await.unwrap();
-    // The second version of the fog restores its first; that of the team's fog one that is gone.
+    // The second version of the private topic `fog` restores its first one; that of the team's topic restores a deleted
+    // one.
     for (number, directory, file, note) in [
         (7, "app/private", "fog.md", ""),
         (8, "app/private", "sky.md", ""),
@@ -362,7 +363,7 @@ async fn versions_of_memory_files_are_numbered_per_file() {
     assert_eq!(versions("app/team").await, [of("fog.md", 2, "version 3"), of("fog.md", 1, "")]);
 }
 
-/// An imported session got the time of its import, until schema 11.
+/// Before schema 11, an imported session got the time of its import.
 #[tokio::test]
 async fn an_imported_session_gets_the_dates_of_its_messages() {
     let home = Home::new();

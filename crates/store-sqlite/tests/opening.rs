@@ -1,4 +1,4 @@
-//! Tests of opening intact files: new, used, not closed, of a newer or another program, on a full disk.
+//! Tests of opening intact files: new, used, not closed, written by a newer or another program, on a full disk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -97,13 +97,13 @@ async fn a_database_of_another_program_is_left_as_it_is() {
     assert_eq!(home.names(), ["db"]);
 }
 
-/// A directory in place of the mark of a clean stop: it cannot be removed, as on a disk that fails.
+/// Puts a directory in place of the mark of a clean stop. It cannot be removed, as on a failing disk.
 fn break_writing(home: &Home) {
     let _ = std::fs::remove_file(home.beside(".clean"));
     std::fs::create_dir(home.beside(".clean")).unwrap();
 }
 
-/// Opens a home that cannot be written, reads it, and then writes it, without another start.
+/// Opens a home that is not writable and reads it. Then makes it writable and writes to it without a restart.
 async fn reads_and_heals(home: &Home, expect: usize) {
     break_writing(home);
     let (store, report) = home.open().await;
@@ -178,13 +178,13 @@ async fn a_full_disk_refuses_and_heals() {
             Ok(_) => kept += 1,
             Err(error) => break error,
         }
-        assert!(kept < 10_000, "the limit is never met");
+        assert!(kept < 10_000, "the limit was never reached");
     };
     assert!(matches!(refused, StoreError::Full), "{refused}");
     assert_eq!(whole_messages(&store, session).await, kept, "reads go on");
     let again = store.append(append(session, vec![message(kept)])).await;
     assert!(matches!(again, Err(StoreError::Full)), "{again:?}");
-    // There is space again, and the same process can write.
+    // There is space again, so the same process can write.
     let all = store
         .sessions(SessionFilter::default(), PageRequest { limit: 9, cursor: None })
         .await
@@ -195,7 +195,7 @@ async fn a_full_disk_refuses_and_heals() {
     kept += 1;
     store.close().await.unwrap();
     let (store, _) = home.open().await;
-    assert_eq!(whole_messages(&store, session).await, kept, "what was answered, and no more");
+    assert_eq!(whole_messages(&store, session).await, kept, "only the answered appends are stored");
     let next = store.append(append(session, vec![message(kept)])).await.unwrap();
     assert_eq!(next.places[0].0.0 as usize, kept + 1);
 }

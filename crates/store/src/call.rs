@@ -10,14 +10,14 @@ pub trait LedgerStore {
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>>;
 }
 
-/// Maximum figure for one call. Larger ones are an error of the provider and are capped, so that the sum of millions of
-/// calls does not overflow.
+/// Maximum value of a figure of one call, such as its number of tokens. A larger value is an error of the provider. It
+/// is capped, so that the sum of millions of calls does not overflow.
 pub const MOST_OF_A_CALL: u64 = 1 << 40;
 
 /// One model call, answered or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelCall {
-    /// A UUIDv7, so that ids are in order of time.
+    /// A UUIDv7, so that ids are in chronological order.
     pub id: CallId,
     pub session: Option<SessionId>,
     /// `summary`, `notes`, `collapse`, …
@@ -63,6 +63,6 @@ pub struct UsageSum {
     pub cost: u64,
     /// Calls that used tokens but have no price.
     pub unpriced: u64,
-    /// When the newest of them began.
+    /// When the newest of these calls began.
     pub last_at: UnixMicros,
 }

@@ -12,8 +12,8 @@ pub trait CandidateStore {
     fn candidates(&self, filter: CandidateFilter) -> StoreFuture<'_, Vec<StoredCandidate>>;
     /// Returns how many candidates of a project were removed to stay within [`WAITING_CANDIDATES`].
     fn removed_candidates(&self, project_dir: String) -> StoreFuture<'_, u64>;
-    /// Changes the decision and the offers of candidates; candidates that do not exist are ignored. Of each project,
-    /// the newest [`DECIDED_CANDIDATES`] that are no longer waiting are kept.
+    /// Changes the decision and the offers of candidates; candidates that do not exist are ignored. In each project,
+    /// only the newest [`DECIDED_CANDIDATES`] candidates that are no longer waiting are kept.
     fn update_candidates(&self, candidates: Vec<StoredCandidate>) -> StoreFuture<'_, ()>;
 }
 
@@ -49,7 +49,7 @@ pub struct StoredCandidate {
     pub kind: MemoryKind,
     /// The rule that found it.
     pub rule: String,
-    /// Candidates of a session are compared by it.
+    /// Ranks the candidates of a session.
     pub score: i64,
     pub said_at: UnixMicros,
     pub found_at: UnixMicros,

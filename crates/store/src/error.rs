@@ -6,7 +6,7 @@ use std::pin::Pin;
 pub enum StoreError {
     #[error("{what} {id} not found")]
     NotFound { what: &'static str, id: String },
-    /// Something else is there: another owner, or another request with the same key.
+    /// The request conflicts with what is stored, such as another owner, or another request with the same key.
     #[error("{0}")]
     Conflict(String),
     /// Disk full or quota reached; reads still work, and writes will when there is space again.
@@ -14,13 +14,13 @@ pub enum StoreError {
     Full,
     #[error("the store is read-only: {0}")]
     ReadOnly(String),
-    /// A disk that fails, or a file that cannot be opened. The request can be sent again later.
+    /// The disk failed, or a file could not be opened or is locked. The request can be retried later.
     #[error("could not access the database files: {0}")]
     Disk(String),
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
-    /// Written by a newer bethink; left untouched.
+    /// The database was written by a newer version of bethink, and was not changed.
     #[error(
         "the database has schema {found}, but this version of bethink only knows up to {known}: install a newer version"
     )]

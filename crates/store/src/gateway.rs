@@ -7,9 +7,10 @@ use crate::session::NewSession;
 pub trait GatewayStore {
     /// Returns the session for a client's own id; `None` after that session was deleted.
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>>;
-    /// Returns the newest client's id for a session, which [`put_client_session`](Self::put_client_session) stored.
+    /// Returns the client and its own id that [`put_client_session`](Self::put_client_session) stored last for a
+    /// session.
     fn client_of(&self, session: SessionId) -> StoreFuture<'_, Option<ClientSession>>;
-    /// Replaces the previous session for that id.
+    /// Stores the session for a client's own id, in place of the previous one.
     fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()>;
 
     /// In one transaction, creates a session, and stores the marks of the messages that will be appended to it and the
@@ -24,8 +25,8 @@ pub trait GatewayStore {
     fn put_lineage(&self, lineage: Lineage, after: Seq) -> StoreFuture<'_, ()>;
     /// Returns all marks of a session; `None` if there are none.
     fn lineage(&self, id: SessionId) -> StoreFuture<'_, Option<Lineage>>;
-    /// Returns sessions of the scope that have the longest of these prefixes, which are ordered from the shortest on.
-    /// Sessions without later messages come first, then the newest; their number is limited.
+    /// Returns sessions of the scope that match the longest of these prefixes. `marks` are ordered by length, the
+    /// shortest first. Sessions without later messages come first, then the newest sessions; their number is limited.
     fn relatives(&self, scope: u64, marks: Vec<u128>) -> StoreFuture<'_, Vec<Relative>>;
 
     /// Returns scope and mark of every session's first message.

@@ -25,7 +25,7 @@ pub trait MemoryStore {
     fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()>;
     /// Lists versions without their contents, newest first.
     fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>>;
-    /// One version of a file, with its content.
+    /// Returns one version of a file, with its content.
     fn memory_content(
         &self,
         directory: String,
@@ -83,7 +83,8 @@ pub trait MemoryStore {
     fn revoke_import(&self, project: String, path: String) -> StoreFuture<'_, bool>;
 }
 
-/// Minimum number of versions that are kept of a file. With one every minute of a working day, they last a month.
+/// Minimum number of versions that are kept of a file. With a new version every minute of each working day, they cover
+/// about a month.
 pub const VERSIONS_OF_A_FILE: usize = 10_000;
 
 /// The content of a memory file at some time.
@@ -128,7 +129,7 @@ pub struct MemoryVersionFilter {
     /// `None` for all files.
     pub file: Option<String>,
     pub session: Option<SessionId>,
-    /// Only those of `file` with smaller numbers.
+    /// Only versions of `file` with smaller numbers.
     pub before: Option<i64>,
     pub limit: usize,
 }
@@ -157,7 +158,7 @@ pub struct PlannedWrite {
     pub seq: Option<Seq>,
 }
 
-/// A statement that must not be added again, by its meaning.
+/// A statement that must not be added again, in any wording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedStatement {
     /// Stems of its words.

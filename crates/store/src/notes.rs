@@ -4,7 +4,7 @@ use crate::error::StoreFuture;
 
 /// The notes of sessions.
 pub trait NotesStore {
-    /// Returns the record of a session's notes; `None` before the first.
+    /// Returns the record of a session's notes; `None` before their first update.
     fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>>;
     /// Replaces the whole record.
     fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()>;
@@ -16,10 +16,10 @@ pub struct NotesRecord {
     pub session: SessionId,
     /// The text that the daemon wrote last.
     pub text: String,
-    /// Hash of the file that this replaced; empty if there was none. If the file still has this hash, the daemon
-    /// was killed before it wrote the new one.
+    /// Hash of the file that this text replaced; empty if there was none. If the file still has this hash, the daemon
+    /// was killed before it wrote the new file.
     pub replaced: String,
-    /// JSON of the daemon's own lines; its shape belongs to the engine that merges.
+    /// JSON of the daemon's own lines, in the format of the engine that merges notes.
     pub written: String,
     /// Newest message that the notes cover.
     pub through: Seq,

@@ -9,7 +9,7 @@ use crate::message::NewMessage;
 pub trait ImportStore {
     /// In one transaction, stores the records, the messages among them, and the job's progress.
     fn import(&self, batch: ImportBatch) -> StoreFuture<'_, ()>;
-    /// Returns the records of an imported session after `after_line`, in order of line.
+    /// Returns the records of an imported session after `after_line`, in order of their lines.
     fn records(
         &self,
         id: SessionId,
@@ -28,9 +28,9 @@ pub struct NewRecord {
     pub line: u64,
     pub head: Bytes,
     pub tail: Bytes,
-    /// The message and its session: the file's own, or a child made from a sidechain. It has no terms yet, because
-    /// indexing takes longer than storing. Until [`index`](crate::Store::index) adds them,
-    /// [`unindexed`](crate::Store::unindexed) returns it.
+    /// The message and its session: the file's own, or a child made from a sidechain. The message has no terms yet,
+    /// because indexing takes longer than storing. Until [`index`](crate::Store::index) adds its terms,
+    /// [`unindexed`](crate::Store::unindexed) returns the message.
     pub message: Option<(SessionId, NewMessage)>,
 }
 

@@ -2,7 +2,7 @@ use bethink_transcript::{SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// What the last request of each session had besides its messages.
+/// Everything in the last request of each session except its messages.
 pub trait SentRequestStore {
     /// Returns `None` if nothing is stored.
     fn sent_request(&self, id: SessionId) -> StoreFuture<'_, Option<StoredRequest>>;
@@ -12,7 +12,7 @@ pub trait SentRequestStore {
     fn put_sent_marks(&self, id: SessionId, marks: String, at: UnixMicros) -> StoreFuture<'_, ()>;
 }
 
-/// A session's last request. The shape of both texts belongs to the session service.
+/// A session's last request. The session service defines the format of both strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRequest {
     /// JSON with system, tools and parameters.

@@ -74,7 +74,7 @@ pub trait SessionStore {
         with: Vec<NewDecision>,
     ) -> StoreFuture<'_, ()>;
 
-    // idempotency of other requests than appends and new sessions
+    // idempotency of requests other than appends and new sessions
     fn receipt(&self, key: String) -> StoreFuture<'_, Option<StoredReceipt>>;
     fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()>;
 }
@@ -200,7 +200,7 @@ pub struct CompactionRecord {
     pub summary: String,
     pub summary_tokens: u64,
     pub fidelity: f64,
-    /// JSON: restored attachments, clips, fidelity detail.
+    /// JSON with what was restored and shortened, and details of the fidelity.
     pub detail: String,
     pub created_at: UnixMicros,
     pub undone_at: Option<UnixMicros>,
@@ -223,7 +223,7 @@ pub struct CollapseRecord {
     /// Newest message when the text was written.
     pub staged_after: Seq,
     pub staged_at: UnixMicros,
-    /// When prompts began to show the text: newest message, and time. `None` while it is staged.
+    /// When prompts began to show the text: the newest message then, and the time. `None` while the span is staged.
     pub committed: Option<(Seq, UnixMicros)>,
 }
 

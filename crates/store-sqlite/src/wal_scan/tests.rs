@@ -42,7 +42,7 @@ struct Log {
 }
 
 impl Log {
-    /// Starts the log again in a file that may have older frames.
+    /// Restarts the log in a file that may contain older frames.
     fn start(mut file: Vec<u8>, random: &mut Random) -> Self {
         let mut header = [0; HEADER_BYTES];
         header[..4].copy_from_slice(&0x377f_0682_u32.to_be_bytes());
@@ -88,7 +88,7 @@ impl Log {
         (self.sum, self.frames) = before;
     }
 
-    /// A log with older frames behind it, and with committed transactions.
+    /// Creates a log with committed transactions, followed by older frames.
     fn used(random: &mut Random) -> Self {
         let mut older = Self::start(Vec::new(), random);
         for _ in 0..random.below(9) {
@@ -102,7 +102,7 @@ impl Log {
         log
     }
 
-    /// The pages that the database has when all frames are applied.
+    /// Returns the pages of the database after all frames are applied.
     fn pages(&self) -> BTreeMap<u32, Vec<u8>> {
         (0..self.frames)
             .map(|index| {
@@ -153,7 +153,7 @@ fn an_intact_log_is_whole() {
     assert!(matches!(scanned(&[7; 31]).0, WalVerdict::Whole));
 }
 
-/// Any sectors of the last transaction may be missing, in any order.
+/// Any sectors of the last transaction may be missing.
 #[test]
 fn a_power_cut_is_not_damage() {
     let mut random = Random(2);
@@ -182,7 +182,8 @@ fn a_power_cut_is_not_damage() {
     assert!(torn > 50, "{torn} logs were torn");
 }
 
-/// A byte that cannot be told from the number of the page costs the frame, and in the last transaction that transaction.
+/// If a change may also be in the page number, the frame is lost, and with it the last transaction if the frame belongs
+/// to it.
 #[test]
 fn one_changed_byte_is_damage_and_mostly_repaired() {
     let mut random = Random(3);
@@ -212,8 +213,8 @@ fn one_changed_byte_is_damage_and_mostly_repaired() {
     assert!(lost < 20 && torn < 10, "{lost} frames of 300 were lost, {torn} last transactions");
 }
 
-/// A run of bytes loses the frames that it touches, and the one after a destroyed header. In the last transaction or at the
-/// end of the one before, nothing tells it from a power cut.
+/// A destroyed run of bytes costs the frames that it touches, and the frame after a destroyed header. In the last
+/// transaction or at the end of the one before, it cannot be distinguished from a power cut.
 #[test]
 fn a_destroyed_run_of_bytes_is_damage_before_the_last_two_transactions() {
     let mut random = Random(4);
