@@ -30,7 +30,7 @@ impl HttpAnswer {
         }
     }
 
-    /// JSON that is already serialized.
+    /// Creates an answer of JSON that is already serialized.
     pub(crate) fn text(body: Bytes) -> Self {
         Self { status: StatusCode::OK, body }
     }
@@ -39,7 +39,7 @@ impl HttpAnswer {
         Self { status: StatusCode::NO_CONTENT, body: Bytes::new() }
     }
 
-    /// As it is stored with an idempotency key: the status in three digits, then the body.
+    /// Returns the answer as it is stored with an idempotency key: the status in three digits, then the body.
     pub(crate) fn to_kept(&self) -> String {
         format!("{}{}", self.status.as_u16(), String::from_utf8_lossy(&self.body))
     }

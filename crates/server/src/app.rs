@@ -1,4 +1,4 @@
-//! What handlers share.
+//! The state that all handlers share.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;

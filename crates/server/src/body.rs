@@ -40,7 +40,7 @@ impl Sent {
         object(&self.body)
     }
 
-    /// For requests in which every field is optional: an empty body means all defaults.
+    /// Parses the body of a request whose fields are all optional: an empty body means all defaults.
     pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, HttpFailure> {
         if self.body.trim_ascii().is_empty() {
             return Ok(T::default());
@@ -117,7 +117,7 @@ pub(crate) async fn read(
     })
 }
 
-/// Whether the `Content-Type` says that the body is JSON.
+/// Returns whether the `Content-Type` says that the body is JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     media_type(headers).is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"))
 }
@@ -180,7 +180,7 @@ fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
     HttpFailure::field(field, message)
 }
 
-/// serde names a missing field in its message, and the parent of the field in the path.
+/// Returns the name of a missing field, which serde puts only into its message: the path is that of the parent.
 fn missing(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.split('`').next()
 }
@@ -272,7 +272,7 @@ mod tests {
         assert!(check_text("[[\"ä\"]]".as_bytes(), 2).is_ok());
     }
 
-    /// The head of a request with this `Content-Length`.
+    /// Creates the head of a request with this `Content-Length`.
     fn head(claimed: Option<u64>) -> Parts {
         let mut request = Request::new(Body::empty());
         if let Some(claimed) = claimed {

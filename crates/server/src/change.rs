@@ -1,4 +1,5 @@
-//! A request that changes something: it runs once per `Idempotency-Key`, and to its end even if the client disconnects.
+//! A request that changes something: it runs once per `Idempotency-Key`, and runs to completion even if the client
+//! disconnects.
 
 use axum::extract::{FromRequest, Request};
 use bethink_daemon::Daemon;

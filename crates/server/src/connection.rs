@@ -41,8 +41,8 @@ pub(crate) struct ConnectionServer {
 }
 
 impl ConnectionServer {
-    /// Serves until the client disconnects, or has to leave its place to another one. After `stop` it accepts no further
-    /// request; at `kill` it drops running ones.
+    /// Serves until the client disconnects, or its place is given to a newer connection. After `stop` it accepts no
+    /// further request; at `kill` it drops running ones.
     pub(crate) async fn serve<S>(&self, stream: S, place: Arc<ConnectionPlace>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -38,13 +38,14 @@ impl CurrentToken {
         self.valid().token
     }
 
-    /// Is cancelled when the token is replaced or the daemon stops, to end what the token opened.
+    /// Returns a `CancellationToken` that is cancelled when the home's token is replaced or the daemon stops.
+    /// Everything that was opened with the home's token must end then.
     pub(crate) fn ended(&self) -> CancellationToken {
         self.valid().ended
     }
 
-    /// Replaces the token, on disk first. The old one and all that is derived from it is refused from now on. Blocks until
-    /// the new one is durable.
+    /// Replaces the token, on disk first. From then on, the old token and everything derived from it are refused.
+    /// Blocks until the new one is durable.
     pub(crate) fn rotate(&self) -> Result<(), TokenError> {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         let token = HomeToken::random();

@@ -35,13 +35,13 @@ impl Announcement {
         let (path, draft) = (home.daemon_file(), home.daemon_file_draft());
         let text = serde_json::to_vec(&file)?;
         let suspect = |error: &io::Error| {
-            tracing::warn!(%error, path = %path.display(), "could not write the daemon's file");
+            tracing::warn!(%error, path = %path.display(), "could not write daemon.json");
             storage.suspect(&ServiceError::of_file("could not write daemon.json", error));
         };
         let replaced = overwrite(&draft, &text).and_then(|()| fs::rename(&draft, &path));
         replaced.inspect_err(suspect)?;
-        // Room for the file of the next daemon, even if somebody removes this one after a crash. If there is none, the
-        // health says so before a write fails.
+        // Reserves disk space for the next daemon's file, even if somebody removes this one after a crash. If there is
+        // no space, the health check reports it before a write fails.
         drop(overwrite(&draft, &text).inspect_err(suspect));
         Ok(Self { path, draft, socket })
     }
@@ -49,7 +49,7 @@ impl Announcement {
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // Kept under another name: its room lets the next daemon start on a full disk.
+        // The file is kept under another name: its disk space lets the next daemon start on a full disk.
         let removed = fs::rename(&self.path, &self.draft);
         for error in [removed, self.socket.as_ref().map_or(Ok(()), fs::remove_file)] {
             if let Err(error) = error {
@@ -59,7 +59,8 @@ impl Drop for Announcement {
     }
 }
 
-/// Writes a file without giving up the room that it has. It is not synced: after a power cut no daemon is running.
+/// Overwrites a file without releasing its disk space. The file is not synced: after a power failure, no daemon is
+/// running.
 fn overwrite(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -87,7 +88,11 @@ mod tests {
         assert_eq!((file.url.as_str(), file.pid), ("http://[::1]:4711", std::process::id()));
         let mode = fs::metadata(home.daemon_file()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert_eq!(fs::read(home.daemon_file_draft()).unwrap(), text, "keeps room");
+        assert_eq!(
+            fs::read(home.daemon_file_draft()).unwrap(),
+            text,
+            "the draft reserves disk space"
+        );
         drop(announcement);
         assert!(!home.daemon_file().exists() && !home.socket().exists());
     }

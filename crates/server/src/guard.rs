@@ -32,18 +32,18 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// page before its login.
 const OPEN_ROUTES: [&str; 4] = ["/health", "/v1/proof", "/openapi.json", "/"];
 const PAGE_FILES: &str = "/assets/";
-/// Its body contains a secret of its own.
+/// The login route. The body of a login contains a launch token, so no other token is required.
 const LOGIN: &str = "/v1/dashboard/login";
 
-/// The header in which clients of a provider may send the token instead of in `Authorization`, for paths below this
-/// one.
+/// The header in which a provider's clients may send the token instead of in `Authorization`, and the path below which
+/// they may do so.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 const KEY_HEADER_BELOW: &str = "/anthropic/";
 
-/// Below these, the next segment is a capability.
+/// Paths below which the next segment is a capability.
 const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
 
-/// Below this, the next segment is an event that a hook reports.
+/// The path below which the next segment is an event that a hook reports.
 const FOR_HOOKS: &str = "/v1/hooks/";
 
 /// What a logged-in page may request: the API, but nothing on behalf of another client.
@@ -196,7 +196,7 @@ impl Guard {
     }
 }
 
-/// The middleware around everything else.
+/// Runs the guard as the outermost middleware.
 pub(crate) async fn guard(
     State(guard): State<Arc<Guard>>,
     mut request: Request,
@@ -206,7 +206,11 @@ pub(crate) async fn guard(
     match admitted.and_then(|()| take_known_place(&request)) {
         Ok(()) => next.run(request).await,
         Err(failure) => {
-            tracing::debug!(why = failure.slug(), path = told(request.uri().path()), "turned away");
+            tracing::debug!(
+                why = failure.slug(),
+                path = told(request.uri().path()),
+                "refused a request"
+            );
             let why = failure.slug().to_owned();
             metrics::counter!("bethink_http_turned_away_total", "why" => why).increment(1);
             failure.into_response()
@@ -225,7 +229,7 @@ fn take_known_place(request: &Request) -> Result<(), HttpFailure> {
     Err(HttpFailure::new(ProblemSort::Busy, detail).header(CONNECTION, close))
 }
 
-/// The names of a loopback listener that clients may use.
+/// Returns the values of `Host` that clients may use for a loopback listener.
 fn own_hosts(address: SocketAddr) -> Vec<String> {
     let port = address.port();
     let mut hosts: Vec<String> =
@@ -262,13 +266,13 @@ fn scope_of(token: &HomeToken, given: &[u8]) -> Option<TokenScope> {
     token.of_hooks().is(given).then_some(TokenScope::Hooks)
 }
 
-/// The capability in a path.
+/// Returns the capability in a path.
 fn capability(path: &str) -> Option<&str> {
     let rest = CAPABILITY_BELOW.iter().find_map(|below| path.strip_prefix(below))?;
     rest.split('/').next()
 }
 
-/// The path for the log, without a capability.
+/// Returns the path for the log, without a capability.
 fn told(path: &str) -> &str {
     match CAPABILITY_BELOW.iter().find(|below| path.starts_with(**below)) {
         Some(below) => below,
@@ -276,7 +280,7 @@ fn told(path: &str) -> &str {
     }
 }
 
-/// The value of a header that appears exactly once, in lower case.
+/// Returns the value of a header that appears exactly once, in lower case.
 fn only(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
@@ -286,7 +290,7 @@ fn only(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     value.to_str().ok().map(str::to_ascii_lowercase)
 }
 
-/// The value of a header that appears exactly once.
+/// Returns the value of a header that appears exactly once.
 fn only_bytes<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;

@@ -1,4 +1,4 @@
-//! The port of a home whose settings name none: chosen at its first start, and kept.
+//! The port of a home whose settings name none: chosen at the home's first start, and saved.
 //!
 //! Several homes and users share a machine, and agents' settings contain the port, so it must be free and must not
 //! change without need.
@@ -29,7 +29,7 @@ pub(crate) struct OwnPort {
     pub(crate) lost: Option<u16>,
 }
 
-/// Listens on the port that the home kept, else on the first free one.
+/// Listens on the home's saved port, or else on the first free one.
 pub(crate) async fn listen(home: &Home) -> Result<OwnPort, ListenError> {
     first_free(kept(home), USUAL..=LAST).await
 }
@@ -59,7 +59,7 @@ fn kept(home: &Home) -> Option<u16> {
     fs::read_to_string(home.port()).ok()?.trim().parse().ok()
 }
 
-/// Keeps the port for later starts.
+/// Saves the port for later starts.
 pub(crate) fn keep(home: &Home, port: u16) -> io::Result<()> {
     if kept(home) == Some(port) {
         return Ok(());
@@ -71,7 +71,7 @@ pub(crate) fn keep(home: &Home, port: u16) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Two ports of which the first one is taken.
+    /// Returns two ports, of which the first one is taken.
     async fn taken_and_free() -> (TcpListener, u16, u16) {
         let taken = bind(0).await.unwrap();
         let free = bind(0).await.unwrap().1.port();
@@ -82,7 +82,7 @@ mod tests {
     async fn a_first_start_passes_over_ports_that_are_taken() {
         let (_other, taken, free) = taken_and_free().await;
         let own = first_free(Some(free), taken..=taken).await.unwrap();
-        assert_eq!((own.address.port(), own.lost), (free, None), "the kept one is free");
+        assert_eq!((own.address.port(), own.lost), (free, None), "the saved port is free");
         let (low, high) = (taken.min(free), taken.max(free));
         let own = first_free(None, low..=high).await.unwrap();
         assert!(own.address.port() != taken && own.lost.is_none());

@@ -49,7 +49,7 @@ pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Removes the socket of a daemon that has ended. Clients try no other way while there is one.
+/// Removes the socket of a daemon that has ended. While a socket exists, clients do not try TCP.
 pub(crate) fn remove_socket(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path),
@@ -59,7 +59,7 @@ pub(crate) fn remove_socket(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the process at the other end belongs to the daemon's own user.
+/// Returns whether the process at the other end belongs to the daemon's own user.
 pub(crate) fn is_own_user(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)

@@ -12,7 +12,8 @@ use crate::problem::{HttpFailure, ProblemSort};
 
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// Reads a text of at most `limit` bytes. JSON and forms are refused. `smaller` is the hint for a larger text.
+/// Reads a body of text with at most `limit` bytes. JSON and forms are refused. `smaller` is the hint for a larger
+/// text.
 pub(crate) async fn text(
     body: Body,
     parts: &Parts,
@@ -36,7 +37,7 @@ pub(crate) async fn text(
     })
 }
 
-/// Returns the headers of a text with this ETag.
+/// Returns the headers of a Markdown response with this ETag.
 pub(crate) fn headers(etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MARKDOWN));
@@ -44,7 +45,7 @@ pub(crate) fn headers(etag: &str) -> HeaderMap {
     headers
 }
 
-/// Runs `work` to its end even if the client disconnects, so that no edit is left half done.
+/// Runs `work` to completion even if the client disconnects, so that no edit is left incomplete.
 pub(crate) async fn written<T: Send + 'static>(
     app: &ServerState,
     work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,

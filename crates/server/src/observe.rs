@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::problem::HttpFailure;
 
-/// Counts and times a request by its route. With its path, the IDs would create a series for every request.
+/// Counts and times requests by route. Paths contain IDs, so with paths nearly every request would create a series.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = match request.extensions().get::<MatchedPath>() {
         Some(path) => path.as_str().to_owned(),
@@ -42,7 +42,7 @@ pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// A panic in a handler is answered like any other internal error.
+/// Returns the answer to a request whose handler panicked, like that to any other internal error.
 #[allow(clippy::needless_pass_by_value, reason = "the signature of the layer")]
 pub(crate) fn panicked(cause: Box<dyn std::any::Any + Send>) -> Response {
     let text = cause
@@ -53,7 +53,7 @@ pub(crate) fn panicked(cause: Box<dyn std::any::Any + Send>) -> Response {
     HttpFailure::internal(&text).into_response()
 }
 
-/// The label of a method. Clients can send any word, so all unknown ones share a series.
+/// Returns the label of a method. Clients can send any word as the method, so all unknown methods share a series.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

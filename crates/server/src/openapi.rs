@@ -160,7 +160,7 @@ pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi
     openapi
 }
 
-/// The response of every operation that fails.
+/// Returns the response of every operation that fails.
 fn problem() -> Response {
     let schema = Some(Ref::from_schema_name("Problem"));
     ResponseBuilder::new()
@@ -238,7 +238,7 @@ fn name_variants(components: &mut Components, union: &str, tag: &str, name: fn(&
     components.schemas.insert(union.to_owned(), Schema::OneOf(variants).into());
 }
 
-/// `gave_up` as `GaveUp`.
+/// Converts `gave_up` to `GaveUp`.
 fn pascal_case(word: &str) -> String {
     let capitalized = |part: &str| match part.split_at_checked(1) {
         Some((first, rest)) => first.to_uppercase() + rest,
@@ -247,7 +247,7 @@ fn pascal_case(word: &str) -> String {
     word.split('_').map(capitalized).collect()
 }
 
-/// The only value that a property may have.
+/// Returns the only value that a property may have.
 fn constant(schema: Option<&RefOr<Schema>>) -> &str {
     let Some(RefOr::T(Schema::Object(object))) = schema else { return "unknown" };
     object.enum_values.iter().flatten().next().and_then(|value| value.as_str()).unwrap_or("unknown")

@@ -77,7 +77,7 @@ impl Pages {
         Some(Admitted { cookie: cookie_text, page: value_text })
     }
 
-    /// Whether a request comes from a logged-in page: its cookie and value belong to the same login.
+    /// Returns whether a request comes from a logged-in page: its cookie and value belong to the same login.
     pub(crate) fn admits(&self, headers: &HeaderMap, port: u16, now: Instant) -> bool {
         let Some(value) = headers.get(PAGE) else { return false };
         let mut known = self.lock();
@@ -106,7 +106,7 @@ impl Pages {
     }
 }
 
-/// The name of the login cookie. All ports of a host share cookies, so each daemon uses its own name.
+/// Returns the name of the login cookie. All ports of a host share cookies, so each daemon uses its own name.
 pub(crate) fn cookie_name(port: u16) -> String {
     format!("bethink-{port}")
 }
@@ -123,7 +123,7 @@ fn cookies<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'
 struct Secret(blake3::Hash);
 
 impl Secret {
-    /// Two random UUIDs have 244 random bits.
+    /// Creates a secret from two random UUIDs, which have 244 random bits.
     fn new() -> (Self, String) {
         let text = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         (Self(blake3::hash(text.as_bytes())), text)
@@ -174,15 +174,24 @@ mod tests {
         let (one, two) = (logged_in(&pages, now), logged_in(&pages, now));
         assert!(pages.admits(&headers(&one.cookie, &one.page), PORT, now));
         assert!(pages.admits(&headers(&two.cookie, &two.page), PORT, now));
-        assert!(!pages.admits(&headers(&one.cookie, &two.page), PORT, now), "of another login");
+        assert!(
+            !pages.admits(&headers(&one.cookie, &two.page), PORT, now),
+            "the values belong to different logins"
+        );
         assert!(!pages.admits(&headers(&one.cookie, ""), PORT, now));
         assert!(!pages.admits(&headers("", &one.page), PORT, now));
-        assert!(!pages.admits(&headers(&one.cookie, &one.page), PORT + 1, now), "another daemon's");
+        assert!(
+            !pages.admits(&headers(&one.cookie, &one.page), PORT + 1, now),
+            "the cookie of another daemon"
+        );
         let mut bare = headers(&one.cookie, &one.page);
         bare.remove(PAGE);
-        assert!(!pages.admits(&bare, PORT, now), "a cookie alone opens nothing");
+        assert!(!pages.admits(&bare, PORT, now), "a cookie alone gives no access");
         let after = now + IDLE;
-        assert!(!pages.admits(&headers(&one.cookie, &one.page), PORT, after), "nobody used it");
+        assert!(
+            !pages.admits(&headers(&one.cookie, &one.page), PORT, after),
+            "the login was not used"
+        );
     }
 
     #[test]
@@ -199,7 +208,7 @@ mod tests {
         let (pages, now) = (Pages::default(), Instant::now());
         let first = pages.launch(now);
         (0..LAUNCHES).for_each(|_| drop(pages.launch(now)));
-        assert!(pages.log_in(&first, now).is_none(), "the oldest went");
+        assert!(pages.log_in(&first, now).is_none(), "the oldest token was dropped");
         let old = logged_in(&pages, now);
         (0..PAGES).for_each(|_| drop(logged_in(&pages, now)));
         assert!(!pages.admits(&headers(&old.cookie, &old.page), PORT, now));

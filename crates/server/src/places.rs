@@ -24,14 +24,14 @@ const KNOWN_PER_OTHER: usize = 4;
 /// the descriptors for files.
 const FILES_PER_KNOWN: u64 = 2;
 
-/// How long a newcomer has its place at least, so that many clients who connect at once are all heard. It also limits how
-/// fast connections are accepted from whoever opens them without end.
+/// Minimum time that a newcomer keeps its place, so that many clients that connect at once are all served. It also
+/// limits how fast connections are accepted from a program that opens them without end.
 const GRACE: Duration = Duration::from_millis(20);
 
 /// How long a newcomer may take for its first request while many places for newcomers are taken.
 const FIRST_REQUEST: Duration = Duration::from_secs(2);
 
-/// From which percentage of taken places that limit applies.
+/// Percentage of taken places above which that limit applies.
 const CROWDED_PERCENT: usize = 75;
 
 /// All places of a server.
@@ -48,14 +48,14 @@ pub(crate) struct Places {
 struct TakenPlaces {
     /// Number of the next connection.
     next: u64,
-    /// When each newcomer came, and how to close it; the oldest first.
+    /// When each newcomer connected, and how to close its connection; the oldest first.
     newcomers: BTreeMap<u64, (Instant, CancellationToken)>,
     known: usize,
     socket: usize,
 }
 
 impl Places {
-    /// Places for `max_connections` known clients, or fewer if the process may not open enough files.
+    /// Creates places for `max_connections` known clients, or fewer if the process may not open enough files.
     pub(crate) fn new(max_connections: u64) -> Arc<Self> {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let known = max_connections.min(files / FILES_PER_KNOWN);
@@ -93,7 +93,8 @@ impl Places {
         }))
     }
 
-    /// Waits until the next connection may come: until there is a place, or the oldest newcomer has had its time.
+    /// Waits until the next connection may be accepted: until there is a place, or the oldest newcomer has had its
+    /// minimum time.
     pub(crate) async fn admission(&self) {
         let came = {
             let taken = self.taken();
@@ -140,8 +141,8 @@ impl ConnectionPlace {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    /// Moves a newcomer to the places of known clients. Returns false if these are taken, or if its place was given away
-    /// in this moment.
+    /// Moves a newcomer to the places of known clients. Returns false if these are taken, or if its place has just been
+    /// given away.
     pub(crate) fn become_known(&self) -> bool {
         if self.is_known() {
             return true;
@@ -214,7 +215,7 @@ mod tests {
         drop(first);
         drop(third);
         let fourth = tcp(&places);
-        assert!(!evicted(&second) && !evicted(&fourth), "a place that was left is taken first");
+        assert!(!evicted(&second) && !evicted(&fourth), "a free place is taken first");
     }
 
     #[test]
@@ -267,7 +268,10 @@ mod tests {
         let places = Places::new(16);
         let newcomers: Vec<_> = (0..3).map(|_| tcp(&places)).collect();
         let silent = &newcomers[0];
-        assert!(timeout(soon, silent.must_leave()).await.is_err(), "three of four are not scarce");
+        assert!(
+            timeout(soon, silent.must_leave()).await.is_err(),
+            "three of four places taken are not enough for the limit"
+        );
         let asking = tcp(&places);
         asking.note_request();
         assert!(timeout(soon, asking.must_leave()).await.is_err());

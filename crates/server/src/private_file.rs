@@ -1,4 +1,4 @@
-//! Replaces small private files of the home in one step, so that no reader and no crash sees half of one.
+//! Replaces small private files of the home in one step, so that neither a reader nor a crash finds a partial file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -161,7 +161,7 @@ impl HttpFailure {
         Self { problem, headers }
     }
 
-    /// An error in a field or parameter.
+    /// Returns an error in a field or parameter.
     pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, detail).at(field)
     }
@@ -172,7 +172,7 @@ impl HttpFailure {
         self
     }
 
-    /// An internal error. The cause is logged, but not sent to the client.
+    /// Returns an internal error. The cause is logged, but not sent to the client.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request failed with an internal error");
         Self::new(ErrorKind::Internal, "internal error in the daemon; see its log for the cause")

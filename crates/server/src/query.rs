@@ -1,6 +1,6 @@
-//! Parses the query string into a type of `bethink-api`, with errors that name the parameter. If a name is repeated,
-//! a list gets all its values, and anything else the last one. An empty optional number or text counts as absent; an empty
-//! id, boolean or required parameter is an error.
+//! Parses the query string into a type of `bethink-api`, with errors that name the parameter. If a name is repeated, a
+//! list gets all its values, and any other type gets the last one. An empty optional number or string counts as absent;
+//! an empty id, boolean or required parameter is an error.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl<'a> Parameter<'a> {
         self.values.last().copied().unwrap_or_default()
     }
 
-    /// An error that quotes the value and names what is allowed.
+    /// Returns an error that quotes the value and names what is allowed.
     fn is_not(&self, allowed: &str) -> Wrong {
         let shown: String = self.value().chars().take(64).collect();
         let detail = format!("`{}` is {shown:?}; {allowed}", self.name);
@@ -102,7 +102,7 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
         }
     }
 
-    /// Only IDs are parsed from a borrowed text.
+    /// Parses an ID: no other type asks for a borrowed string.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         visitor.visit_str::<Wrong>(self.value()).map_err(|_| self.is_not("IDs are UUIDs"))
     }

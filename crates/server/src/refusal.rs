@@ -46,21 +46,21 @@ impl Refusals {
             }
             io::Result::Ok(())
         };
-        // Best effort: a client that does not read is closed.
+        // Best effort: if the client does not read, its connection is closed.
         if let Ok(Err(error)) = timeout(TURN_AWAY, farewell).await {
             tracing::debug!(%error, "could not send an error to a refused connection");
         }
     }
 }
 
-/// The answer to a request whose connection is closed for a newer one.
+/// Returns the answer to a request whose connection is closed for a newer one.
 pub(crate) fn too_many() -> Response {
     let detail = "too many connections; try again in a moment";
     let close = HeaderValue::from_static("close");
     HttpFailure::new(ProblemSort::Busy, detail).header(CONNECTION, close).into_response()
 }
 
-/// The same as bytes, because it is written without a request.
+/// Returns the same answer as bytes, because it is written without a request.
 async fn answer() -> Vec<u8> {
     let (parts, body) = too_many().into_parts();
     let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();

@@ -129,14 +129,14 @@ async fn own_port(
         Some(lost) => moved(home, token, lost, address.port()),
         None => Ok(()),
     };
-    // Without it, the next start chooses a port again.
+    // Without a saved port, the next start chooses a port again.
     if let Err(error) = kept.and_then(|()| kept_port::keep(home, address.port())) {
         tracing::error!(%error, "could not save this home's port, so the next start may use another one");
     }
     Ok((listener, address))
 }
 
-/// Removes the socket of an earlier daemon, which clients would try.
+/// Removes the socket of an earlier daemon, which clients would otherwise try.
 fn no_socket(home: &Home) -> Option<UnixListener> {
     if let Err(error) = listen::remove_socket(&home.socket()) {
         tracing::warn!(path = %home.socket().display(), %error, "could not remove a Unix socket");
@@ -144,8 +144,8 @@ fn no_socket(home: &Home) -> Option<UnixListener> {
     None
 }
 
-/// The socket is optional. If it cannot be created (a path over 107 bytes, or a file system without sockets), the
-/// daemon serves only TCP.
+/// Opens the Unix socket, which is optional. If it cannot be created (a path over 107 bytes, or a file system without
+/// sockets), the daemon serves only TCP.
 fn unix_listener(home: &Home) -> Option<UnixListener> {
     let path = home.socket();
     match listen::unix(&path) {

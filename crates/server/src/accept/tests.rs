@@ -18,7 +18,7 @@ impl House {
         Self { connections, stop }
     }
 
-    /// With a place for one newcomer over TCP and for one client of the socket.
+    /// Creates a server with a place for one newcomer over TCP and for one client of the socket.
     fn narrow(router: Router) -> Self {
         Self::open(&DaemonSettings { max_connections: 1, ..DaemonSettings::default() }, router)
     }
@@ -47,14 +47,14 @@ async fn send(client: &mut DuplexStream, path: &str) {
     client.write_all(request.as_bytes()).await.unwrap();
 }
 
-/// Everything until the connection is closed.
+/// Reads everything until the connection is closed.
 async fn rest(client: &mut DuplexStream) -> String {
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
     text
 }
 
-/// An answer that ends with "hi".
+/// Reads an answer that ends with "hi".
 async fn hi(client: &mut DuplexStream) {
     let mut text = Vec::new();
     while !text.ends_with(b"hi") {
@@ -63,7 +63,7 @@ async fn hi(client: &mut DuplexStream) {
     assert!(text.starts_with(b"HTTP/1.1 200 OK\r\n"));
 }
 
-/// A refusal that says when to try again.
+/// Reads a refusal that says when to try again.
 async fn refused(client: &mut DuplexStream) {
     let answer = rest(client).await;
     assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer:?}");
@@ -72,7 +72,7 @@ async fn refused(client: &mut DuplexStream) {
     }
 }
 
-/// `/` is open, `/known` has credentials, `/slow` does not answer, and `/read` reads a body.
+/// Creates the routes: `/` is open, `/known` has credentials, `/slow` does not answer, and `/read` reads a body.
 fn routes() -> Router {
     let known = |Extension(place): Extension<Arc<ConnectionPlace>>| async move {
         if place.become_known() { "hi" } else { "no" }
@@ -138,7 +138,7 @@ async fn a_full_socket_is_told_and_a_freed_place_is_taken() {
     hi(&mut first).await;
     refused(&mut house.request(Listener::Socket, "/").await).await;
     drop(first);
-    // Its task ends first.
+    // The task of the connection ends first.
     while !house.connections.tasks.is_empty() {
         tokio::task::yield_now().await;
     }
@@ -173,7 +173,7 @@ async fn half_a_head_is_closed() {
     let mut client = house.client(Listener::Tcp);
     client.write_all(b"GET / HTTP/1.1\r\nho").await.unwrap();
     let closed = tokio::time::timeout(Duration::from_secs(5), rest(&mut client)).await;
-    assert!(closed.is_ok(), "the half-sent head was held");
+    assert!(closed.is_ok(), "the connection with the half-sent head stayed open");
     house.close().await;
 }
 
@@ -212,7 +212,7 @@ async fn half_a_head_does_not_hold_up_a_stop() {
     let mut half = house.client(Listener::Tcp);
     half.write_all(b"GET / HT").await.unwrap();
     let stopped = tokio::time::timeout(Duration::from_secs(3), house.close()).await;
-    assert!(stopped.is_ok(), "the half-sent head was waited for");
+    assert!(stopped.is_ok(), "the server waited for the rest of the head");
     drop(half);
 }
 

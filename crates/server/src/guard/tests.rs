@@ -38,7 +38,7 @@ impl House {
         Self { router, pages, entered }
     }
 
-    /// The status, and whether the request came past the guard.
+    /// Returns the status of the answer. Checks that the guard let the request pass only if it should.
     async fn status(&self, uri: &str, headers: &[(&str, &str)]) -> u16 {
         let mut request = Request::builder().uri(uri);
         for (name, value) in headers {

@@ -44,7 +44,7 @@ pub(crate) async fn rotate(State(app): State<ServerState>) -> Reply {
     Ok(HttpAnswer::nothing())
 }
 
-/// Returns the answer if the new token could not be stored. The old token stays valid.
+/// Returns the error of a rotation whose new token could not be stored. The old token stays valid.
 fn not_stored(error: &TokenError) -> HttpFailure {
     let TokenError::File { source, .. } = error else { return HttpFailure::internal(error) };
     let kind = match source.kind() {

@@ -40,7 +40,7 @@ pub(crate) async fn append(
     if !room.is_taken() {
         return appending.await;
     }
-    // A client that disconnects does not stop the append, so its body still takes room.
+    // The append goes on if the client disconnects, so its body still counts against the limit.
     let holding = async move {
         let answer = appending.await;
         drop(room);

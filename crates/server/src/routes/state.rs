@@ -90,13 +90,13 @@ pub(crate) async fn put(Id(id): SessionPath, KindPath(kind): KindPath, change: C
 
 const PLAN_MEMBERS: [&str; 3] = ["path", "content", "active"];
 
-/// The body as it was sent, after a check that it has the shape of its kind: an error names the wrong field, as for
-/// every other body.
+/// Returns the body as it was sent, after checking it against the schema of its kind. An error names the wrong field,
+/// as for every other body.
 fn checked(kind: StateKind, sent: &Sent) -> Result<bytes::Bytes, HttpFailure> {
     match kind {
         StateKind::Plan => {
             drop(sent.json::<api::Plan>()?);
-            // All members are optional: a plan under another name would be dropped in silence.
+            // All members are optional, so a plan under another name would be dropped silently.
             let members = sent.json::<HashMap<String, IgnoredAny>>()?;
             if !members.is_empty() && PLAN_MEMBERS.iter().all(|known| !members.contains_key(*known))
             {
