@@ -166,7 +166,7 @@ mod tests {
             let mut pieces = CANARY.as_bytes().windows(PIECE);
             assert!(!pieces.any(|p| shown.as_bytes().windows(PIECE).any(|w| w == p)), "{shown}");
         }
-        // Not a form that anybody sends, but nothing of it may panic either.
+        // Nobody sends such input, but it must not cause a panic either.
         let _ = clean(&encoded, Some(&key));
     }
 

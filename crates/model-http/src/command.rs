@@ -76,7 +76,7 @@ mod tests {
     #[tokio::test]
     async fn what_it_prints_is_the_key() {
         assert_eq!(check("printf 'a' | tr a b; echo no >&2").await.as_deref(), Ok("b"));
-        assert_eq!(check("cat").await.as_deref(), Ok(""), "nothing is given to it");
+        assert_eq!(check("cat").await.as_deref(), Ok(""), "the command gets no input");
         assert_eq!(check("echo k; exit 2").await, Err(KeyError::Failed("exit status: 2".into())));
         assert_eq!(check("printf '\\377'").await, Err(KeyError::Characters));
         assert_eq!(check("yes").await, Err(KeyError::TooLong));
@@ -94,12 +94,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("alive");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-        // Whoever holds the pipe open for writing keeps the reader waiting.
+        // The reader waits as long as any process holds the pipe open for writing.
         let line = format!("(echo; exec sleep 600) > '{}' & wait", pipe.display());
         let mut reader = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
         let asked = tokio::spawn(async move { check(&line).await });
         let began = async {
-            // Before there is a writer, a read may say end of file.
+            // Before a process opens the pipe for writing, a read may return end of file.
             while reader.read(&mut [0]).await.unwrap() == 0 {
                 tokio::task::yield_now().await;
             }

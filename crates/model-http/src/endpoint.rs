@@ -19,7 +19,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The provider's own server, with the key from its usual environment variable.
+    /// Creates the endpoint of the provider's own server, with the key from its usual environment variable.
     pub fn own(provider: Provider) -> Self {
         Self {
             provider,

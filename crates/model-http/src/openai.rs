@@ -63,8 +63,8 @@ impl Stream for GatheredAnswer {
         Ok(DeltaTaken::More)
     }
 
-    /// A stream without `[DONE]` is complete if it has a finish reason, because not every server sends `[DONE]`. At most
-    /// the usage is missing then, which is marked as doubtful.
+    /// Returns the answer. A stream without `[DONE]` is complete if it has a finish reason, because not every server
+    /// sends `[DONE]`. In that case at most the usage is missing, and it is marked as doubtful.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         self.reply()
     }

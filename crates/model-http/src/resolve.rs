@@ -21,7 +21,7 @@ pub(crate) struct GuardedResolver {
 pub(crate) type Lookup = fn(String) -> LookupFuture;
 pub(crate) type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// The system's resolver.
+/// Looks up a name with the system's resolver.
 pub(crate) fn system(name: String) -> LookupFuture {
     Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
 }

@@ -42,7 +42,8 @@ impl SignRow {
     }
 }
 
-/// How much of a text is read, in bytes. Longer texts are web pages or echoes, which give the reason at the start.
+/// Maximum number of bytes of a message that are read. Longer messages are web pages or echoes, which give the reason
+/// at the start.
 const MAX_READ: usize = 16 * 1024;
 
 /// A provider's error as it was received.

@@ -1,4 +1,4 @@
-//! What a client put into its own requests, so that bethink's requests repeat it byte for byte and find its prefix in the
+//! The parts of a client's own requests that bethink's requests repeat byte for byte, to find their prefix in the
 //! provider's cache.
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ pub struct ModelError {
     pub message: String,
     /// How long the provider asked to wait.
     pub retry_after: Option<Duration>,
-    /// The provider's id of the request, which its support may ask for.
+    /// The provider's id of the request, which the provider's support may ask for.
     pub request_id: Option<String>,
 }
 
@@ -69,7 +69,7 @@ pub enum Retry {
 }
 
 impl Retry {
-    /// Whether a retry can help after an error of this class.
+    /// Returns whether a retry can help after an error of this class.
     pub fn after(class: ErrorClass) -> Self {
         match class {
             ErrorClass::Overflow

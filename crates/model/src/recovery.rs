@@ -12,13 +12,14 @@ use crate::reply::{Reply, Stop};
 use crate::request::{ModelRequest, about_tokens, answered};
 use crate::shrink;
 
-/// How often rounds are dropped (specification, section 4, level 3).
+/// Maximum number of times that rounds are dropped (specification, section 4, level 3).
 pub const MAX_DROPS: u32 = 3;
-/// How often an answer that was cut off is continued (specification, section 4).
+/// Maximum number of times that an answer is continued after it was cut off (specification, section 4).
 pub const MAX_CONTINUATIONS: u32 = 3;
-/// How often the same request is retried after a temporary failure.
+/// Maximum number of times that the same request is retried after temporary failures.
 pub const MAX_REPEATS: u32 = 3;
-/// How often the output limit is lowered: some servers only give a lower bound for the prompt's size.
+/// Maximum number of times that the output limit is lowered: some servers only give a lower bound for the prompt's
+/// size.
 const MAX_LOWERED: u32 = 2;
 /// Maximum number of calls for one answer: the first, the retries, and every possible change. The last three changes are
 /// media left out, thinking left out, and output limit doubled.
@@ -204,7 +205,7 @@ fn again((request, change): Changed) -> Next {
     Next::Again { request, wait: Duration::ZERO, change }
 }
 
-/// Works only once, because then no media are left.
+/// Works only once, because no media are left afterwards.
 fn strip_media(request: &ModelRequest) -> Option<Changed> {
     Some((shrink::strip_media(request)?, "images and documents left out"))
 }

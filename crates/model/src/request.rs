@@ -23,7 +23,7 @@ pub struct ModelRequest {
     /// Blocks of the prompt with a cache breakpoint.
     pub marks: Vec<CacheMark>,
     pub max_tokens: u64,
-    /// What the client sends with its own requests, if this one is to find their prefix in the cache.
+    /// The form of the client's own requests, if this request should find their prefix in the cache.
     pub form: Arc<ClientForm>,
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::tests::fixtures::{content, request, shown, text};
 
-    /// How an answer of these blocks stands in the next request.
+    /// Checks how an answer with these blocks appears in the next request.
     fn check(blocks: &[&str], expect: &[&str]) {
         let blocks: Vec<String> = blocks.iter().map(|block| (*block).to_owned()).collect();
         let message = answered(&content(Role::Assistant, &blocks), Seq(1));
@@ -124,7 +124,7 @@ mod tests {
         let result = r#"{"type":"tool_result","tool_use_id":"t","content":"I made it up"}"#;
         check(&[blank, thought, words, result, thought, blank], &[thought, words]);
         check(&[thought], &[]);
-        // Half a surrogate pair is mended, but never in what is signed.
+        // Half a surrogate pair is replaced, but never in signed thinking.
         let half = r#"{"type":"text","text":"\ud83d!"}"#;
         check(&[half], &[r#"{"type":"text","text":"\ufffd!"}"#]);
         let signed = r#"{"type":"thinking","thinking":"\ud83d","signature":"s"}"#;

@@ -242,7 +242,7 @@ mod tests {
         trial.leave(&Err(ModelError::new(ErrorClass::Overloaded, "x")));
         drop(trial);
         tokio::time::advance(REST).await;
-        assert!(breaker.enter().is_err(), "the rest is doubled");
+        assert!(breaker.enter().is_err(), "the pause is doubled");
         tokio::time::advance(REST).await;
         drop(breaker.enter().unwrap());
         // A trial that was cancelled lets the next one try.

@@ -19,14 +19,14 @@ const EXTRACTIONS_AT_ONCE: usize = 2;
 /// Maximum number of concurrent recalls; further ones use the embedded strategy.
 pub(crate) const RECALLS_AT_ONCE: usize = 4;
 
-/// The model of a client that calls it through bethink: its server, with the credential of the request in hand. Nothing of it
-/// is stored.
+/// The model that a client calls through bethink, with the server and the credential of the client's current request.
+/// The credential is never stored.
 #[derive(Clone, Debug)]
 pub struct ClientModel {
     pub(crate) model: Arc<dyn Model>,
     /// The model's name in the client's request.
     pub name: String,
-    /// Its failures are the client's matter, so they pause no other call.
+    /// A breaker of its own, because failures with the client's credential must not pause other calls.
     pub(crate) breaker: Arc<Breaker>,
 }
 

@@ -243,7 +243,7 @@ mod tests {
         close(&cx).await;
         let (cx, models) = open(home.path(), |settings| settings.model.daily_cost = 2.0).await;
         let today = models.spent_today();
-        // Near midnight the day may have changed since.
+        // Near midnight, the day may have changed in the meantime.
         if day_of(cx.now()) == day_of(UnixMicros(now)) {
             assert_eq!(today, Spent { calls: 2, tokens: 100, cost: 2_000_000, unpriced: 1 });
             assert!(models.within_budget().unwrap_err().contains("$2.00"));
@@ -266,7 +266,7 @@ mod tests {
         let (cx, models) = open(home.path(), |_| ()).await;
         let recorder = MetricsRegistry::default();
         {
-            // The test's runtime has one thread, which this is the recorder of.
+            // The test's runtime has one thread, and this recorder is set for it.
             let _counted = metrics::set_default_local_recorder(&recorder);
             models.enter_call(call(cx.now().0, 10, Some(7))).await;
             models.enter_call(call(cx.now().0, 10, Some(7))).await;

@@ -10,7 +10,7 @@ use bethink_transcript::SessionId;
 
 use crate::client::ClientModel;
 
-/// Time limit for a recall, which is useless later.
+/// Time limit for a recall: a later answer is of no use.
 const RECALL_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Returns the time limit for a request: a later answer is of no use.

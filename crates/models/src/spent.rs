@@ -120,7 +120,7 @@ mod tests {
         ledger.add(&call(noon.0, 10, Some(7)), noon);
         ledger.add(&call(noon.0, 5, None), noon);
         assert_eq!(ledger.spent(noon), Spent { calls: 2, tokens: 15, cost: 7, unpriced: 1 });
-        // It began yesterday.
+        // The call began yesterday.
         ledger.add(&call(noon.0, 100, Some(1)), tomorrow);
         assert_eq!(ledger.spent(tomorrow), Spent::default());
         ledger.add(&call(tomorrow.0, 1, Some(1)), tomorrow);

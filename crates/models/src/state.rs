@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(local.origin.as_deref(), Some("http://127.0.0.1:8080"));
         assert_eq!((local.state, local.key), (ModelReadiness::Ready, key("none", None)));
         let command = state(|s| s.api_key_command = "pass show key".into());
-        assert_eq!(command.key, key("command", None), "the command itself is not told");
+        assert_eq!(command.key, key("command", None), "the command itself is not shown");
         let unset = state(|s| s.api_key_env = "OTHER".into());
         assert_eq!((unset.state, unset.key), (ModelReadiness::NoKey, key("OTHER", Some(false))));
         assert_eq!(unset.problems.len(), 1);

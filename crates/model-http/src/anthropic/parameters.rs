@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 
 /// Members that bethink sets itself.
 const OWN: [&str; 6] = ["model", "max_tokens", "system", "tools", "messages", "stream"];
-/// Members that shape the client's answers, and would spoil bethink's. The cache does not depend on them.
+/// Members that shape the answers to the client, and would spoil the answers to bethink. The cache does not depend on
+/// them.
 const OF_THE_ANSWER: [&str; 2] = ["stop_sequences", "output_format"];
 /// Members that a request for a token count may have.
 const COUNTED: [&str; 2] = ["thinking", "tool_choice"];
@@ -30,7 +31,7 @@ fn fits(name: &str, value: &RawValue, max_tokens: Option<u64>) -> bool {
         (_, None) if !COUNTED.contains(&name) => false,
         // The API requires a larger output limit.
         ("thinking", Some(max_tokens)) => thinking_budget(value.get()) < max_tokens,
-        // A forced call would leave no answer in words.
+        // With a forced tool call, the answer would have no text.
         ("tool_choice", _) => !matches!(&*typed(value.get()), "any" | "tool"),
         ("output_config", _) => !value.get().contains("\"format\""),
         _ => true,

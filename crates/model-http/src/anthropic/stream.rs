@@ -84,13 +84,15 @@ impl Stream for Events {
         Ok(DeltaTaken::More)
     }
 
-    /// The answer is complete only after `message_stop`.
+    /// Returns the answer, which is complete only after `message_stop`.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         let Some((id, model)) = self.started else {
-            return Err(ProviderTrouble::broken("the stream ended before its message began"));
+            return Err(ProviderTrouble::broken("the stream ended before the message began"));
         };
         if !self.stopped {
-            return Err(ProviderTrouble::broken("the stream ended before its message did"));
+            return Err(ProviderTrouble::broken(
+                "the stream ended before the message was complete",
+            ));
         }
         let blocks = self.parts.values().map(GrowingBlock::json).collect::<Result<Vec<_>, _>>()?;
         let (usage, usage_doubtful) = self.tally.end();

@@ -78,7 +78,7 @@ fn messages_are_turned_one_by_one() {
     );
 }
 
-/// Servers reject an empty text, and some reject a missing message.
+/// Servers reject an empty string, and some reject a missing message.
 #[test]
 fn a_turn_that_shows_nothing_says_so() {
     check(&[&[r#"{"type":"invented"}"#]], r#"{"role":"user","content":"(nothing to show)"}"#);

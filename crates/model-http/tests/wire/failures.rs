@@ -295,7 +295,7 @@ async fn a_compressed_answer_is_refused_by_its_head() {
     }
 }
 
-/// Linux drops handshakes while a listener's queue is full, like an overloaded server.
+/// While a listener's queue is full, Linux drops handshakes, so the listener behaves like an overloaded server.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_handshake_that_nobody_answers_times_out() {
@@ -309,13 +309,13 @@ async fn a_handshake_that_nobody_answers_times_out() {
     };
     while let Ok(connected) = connect().await {
         waiting.push(connected.unwrap());
-        assert!(waiting.len() < 100, "the queue is never full");
+        assert!(waiting.len() < 100, "the queue did not fill up");
     }
     let limits = HttpLimits { connect: Duration::from_millis(150), ..HttpLimits::default() };
     let base_url = format!("http://{address}");
     let key = bethink_model_http::KeySource::None;
     let endpoint = Endpoint { base_url, limits, key, ..Endpoint::own(Provider::OpenAi) };
-    // The system itself gives up only after more than half a minute.
+    // The operating system itself times out only after more than half a minute.
     let asked = tokio::time::timeout(Duration::from_secs(15), call(&endpoint)).await;
     assert_eq!(asked.unwrap().unwrap_err().class, ErrorClass::TimedOut);
 }

@@ -262,7 +262,7 @@ fn a_full_window_loses_rounds_and_whole_answers_are_taken() {
     }
 }
 
-/// A random outcome of a call.
+/// Generates the outcome of a call.
 fn outcome() -> impl Strategy<Value = Result<Reply, ModelError>> {
     let stop = prop_oneof![
         4 => Just(Stop::MaxTokens),
@@ -297,7 +297,7 @@ proptest! {
         for outcome in outcomes {
             calls += 1;
             let wire = (sent.messages_json(), sent.max_tokens);
-            prop_assert!(!refused.contains(&wire), "a refused request went out again");
+            prop_assert!(!refused.contains(&wire), "a refused request was sent again");
             let next = match &outcome {
                 Ok(reply) => recovery.after_reply(reply, &sent),
                 Err(error) => recovery.after_error(error, &sent),

@@ -37,7 +37,7 @@ pub(crate) fn json(body: &str) -> Script {
 
 pub(crate) const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_9\r\nconnection: close\r\n\r\n";
 
-/// A stream that ends with the connection.
+/// Returns a stream that ends when the connection is closed.
 pub(crate) fn stream(pieces: &[&[u8]]) -> Script {
     let head = STREAM_HEAD.as_bytes().to_vec();
     let pieces = std::iter::once(head).chain(pieces.iter().map(|p| p.to_vec())).collect();
@@ -71,7 +71,7 @@ impl Canned {
         Self { base, heard }
     }
 
-    /// The requests with their headers, in order of arrival.
+    /// Returns the requests with their headers, in order of arrival.
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
