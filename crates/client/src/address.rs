@@ -35,7 +35,7 @@ impl DaemonAddress {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// `HOST:PORT`, as the `Host` header has it.
+    /// Returns `HOST:PORT` for the `Host` header.
     pub(crate) fn authority(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         match self.0.port() {
@@ -44,7 +44,7 @@ impl DaemonAddress {
         }
     }
 
-    /// `HOST:PORT`, to connect to.
+    /// Returns `HOST:PORT` to connect to.
     pub(crate) fn target(&self) -> String {
         format!("{}:{}", self.0.host_str().unwrap_or_default(), self.port())
     }

@@ -26,8 +26,8 @@ const HEALTH_WITHIN: Duration = Duration::from_secs(2);
 /// Time limit of a request. The longest is a compaction by a slow model, whose deadline is ten minutes. Streams have no
 /// limit.
 const ANSWER_WITHIN: Duration = Duration::from_secs(660);
-/// How long an idle connection is kept: less than in the daemon, so that no connection is reused that the daemon
-/// closes.
+/// How long an idle connection is kept: less than in the daemon, so that a connection is not reused while the daemon
+/// closes it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 
 /// A daemon to talk to. Cheap to clone.
@@ -35,16 +35,16 @@ const POOL_IDLE: Duration = Duration::from_secs(20);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
-    /// The TCP address, to show.
+    /// The TCP address, for display.
     shown: String,
     /// What requests connect to, for errors: the socket, or the address.
     target: String,
-    /// `None` through the socket, which needs none.
+    /// `None` for connections through the socket, which need no token.
     token: Option<HomeToken>,
 }
 
-/// A TLS configuration that trusts nobody, because connections are not encrypted. Without it, if another crate in the
-/// build enables TLS, a client panics for lack of a provider or reads the system's certificates.
+/// Returns a TLS configuration that trusts nobody, because connections are not encrypted. Without it, if another crate
+/// in the build enables TLS, a client panics for lack of a provider or reads the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(rustls::ClientConfig::builder_with_provider(provider)
@@ -54,14 +54,15 @@ fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
 }
 
 impl Client {
-    /// Requests go through the socket of a home.
+    /// Creates a client that sends its requests through the socket of a home.
     fn through_socket(path: &Path, shown: String) -> Result<Self, ClientError> {
         let base = DaemonAddress::parse(SOCKET_URL)?.url().clone();
         let http = build(reqwest::Client::builder().unix_socket(path), &shown)?;
         Ok(Self { http, base, shown, target: path.display().to_string(), token: None })
     }
 
-    /// Requests go over TCP, to a program that proves on each connection that it is this daemon.
+    /// Creates a client that sends its requests over TCP, to a program that proves on each connection that it is this
+    /// daemon.
     pub(crate) fn over_tcp(daemon: ExpectedDaemon) -> Result<Self, ClientError> {
         let (base, token) = (daemon.address.url().clone(), daemon.token.clone());
         let shown = base.as_str().trim_end_matches('/').to_owned();
@@ -121,7 +122,7 @@ impl Client {
         url
     }
 
-    /// `GET` with the query parameters that have a value.
+    /// Sends a `GET` request with the query parameters that have a value.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -141,17 +142,17 @@ impl Client {
         self.json(&what, self.request(method, self.at(path)).json(body)).await
     }
 
-    /// `POST` without a body.
+    /// Sends a `POST` request without a body.
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.json(&format!("POST /{path}"), self.request(Method::POST, self.at(path))).await
     }
 
-    /// A request with a time limit for the whole answer.
+    /// Creates a request with a time limit for the whole answer.
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.stream(method, url).timeout(ANSWER_WITHIN)
     }
 
-    /// A request whose answer may never end.
+    /// Creates a request whose answer may never end.
     pub(crate) fn stream(&self, method: Method, url: Url) -> RequestBuilder {
         let request = self.http.request(method, url);
         match &self.token {
@@ -160,7 +161,7 @@ impl Client {
         }
     }
 
-    /// Sends and reads the answer as JSON. `what` names the request in an error.
+    /// Sends a request and reads the answer as JSON. `what` names the request in an error.
     pub(crate) async fn json<T: DeserializeOwned>(
         &self,
         what: &str,
@@ -170,14 +171,14 @@ impl Client {
         serde_json::from_slice(&body).map_err(|error| garbled(what, &error))
     }
 
-    /// Sends and reads the whole answer.
+    /// Sends a request and reads the whole answer.
     pub(crate) async fn body(&self, request: RequestBuilder) -> Result<Vec<u8>, ClientError> {
         let response = self.open(request).await?;
         let body = response.bytes().await.map_err(|error| self.broken(&error))?;
         Ok(body.into())
     }
 
-    /// Sends and returns the answer before its body is read; a refusal becomes an error.
+    /// Sends a request and returns the answer before its body is read. An error status becomes an error.
     pub(crate) async fn open(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let response = request.send().await.map_err(|error| self.broken(&error))?;
         if response.status().is_success() {
@@ -204,7 +205,7 @@ pub(crate) fn garbled(what: &str, error: &dyn std::error::Error) -> ClientError 
     ClientError::Garbled { what: what.to_owned(), reason: error.to_string() }
 }
 
-/// What all connections have in common.
+/// Builds the HTTP client with the settings that all connections share.
 fn build(builder: ClientBuilder, shown: &str) -> Result<reqwest::Client, AddressError> {
     let wrong = |reason: String| AddressError { url: shown.to_owned(), reason };
     builder
@@ -229,7 +230,7 @@ fn proof_error(error: &reqwest::Error) -> Option<&ProofError> {
     None
 }
 
-/// Returns the innermost cause. The outer ones are "error sending request" with the address.
+/// Returns the innermost cause. The outer ones only say "error sending request" and the address.
 fn reason(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
@@ -301,7 +302,7 @@ mod tests {
         };
         let (got, error) = tokio::join!(stranger, asked);
         assert!(matches!(error, ClientError::Proof(ProofError::NotProven { .. })), "{error:?}");
-        assert!(!error.is_unreachable(), "no daemon is started because of it");
+        assert!(!error.is_unreachable(), "this error must not start a daemon");
         assert!(got.starts_with("GET /v1/proof?nonce=") && got.ends_with("\r\n\r\n"), "{got}");
         assert!(!got.contains("the-secret") && got.matches("HTTP/1.1").count() == 1, "{got}");
     }

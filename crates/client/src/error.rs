@@ -15,7 +15,7 @@ pub enum ClientError {
     /// No daemon is listening there, or the connection broke.
     #[error("could not reach the daemon at {url}: {reason}")]
     Unreachable { url: String, reason: String },
-    /// The address of a daemon is unknown.
+    /// There is neither a socket nor a running daemon's address.
     #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error("could not start the daemon")]
@@ -37,7 +37,7 @@ pub enum ClientError {
 }
 
 impl ClientError {
-    /// Whether no daemon could be reached.
+    /// Returns whether no daemon could be reached.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::NotRunning { .. } | Self::Start(_))
     }

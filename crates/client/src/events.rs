@@ -46,7 +46,7 @@ impl EventSubscription {
 }
 
 impl Client {
-    /// `GET /v1/sessions/{id}/events`, from now on or after the event `last_id`.
+    /// Opens `GET /v1/sessions/{id}/events`, from now on or after the event `last_id`.
     pub async fn events(
         &self,
         id: Uuid,

@@ -1,7 +1,7 @@
 //! The subset of HTTP/1.1 that our daemon speaks: one request, and an answer of a known length.
 //!
-//! For exchanges that are too early or too short for an HTTP library: a hook's event, and the question whether a
-//! daemon is the one it should be.
+//! For exchanges that are too early or too short for an HTTP library: a hook's event, and the check that a daemon is
+//! the expected one.
 
 /// The daemon's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,12 +10,12 @@ pub struct PlainAnswer {
     pub body: String,
 }
 
-/// A `GET` without a body, after which the connection stays open.
+/// Returns a `GET` request without a body, after which the connection stays open.
 pub(crate) fn get(path: &str, host: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")
 }
 
-/// A `POST` of JSON, after which the connection is closed.
+/// Returns a `POST` request with JSON, after which the connection is closed.
 pub(crate) fn post(path: &str, body: &str, host: &str, token: Option<&str>) -> String {
     let access =
         token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
@@ -26,7 +26,7 @@ pub(crate) fn post(path: &str, body: &str, host: &str, token: Option<&str>) -> S
     )
 }
 
-/// Whether the announced length is reached.
+/// Returns whether the announced length is reached.
 pub(crate) fn is_whole(answer: &[u8]) -> bool {
     split(answer)
         .is_some_and(|(head, body)| length(head).is_some_and(|length| body.len() >= length))

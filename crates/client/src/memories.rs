@@ -48,7 +48,7 @@ impl Over {
 }
 
 impl Client {
-    /// One page, in order of scope and name.
+    /// Returns one page of topics, in order of scope and name.
     pub async fn memories(&self, query: &api::MemoryQuery) -> Result<api::MemoriesPage> {
         self.get("v1/memories", query).await
     }
@@ -68,7 +68,7 @@ impl Client {
         self.send(Method::POST, "v1/memories", what).await
     }
 
-    /// The memories that are relevant to a question.
+    /// Returns the memories that are relevant to a question.
     pub async fn recall(&self, what: &api::RecallRequest) -> Result<api::RecallAnswer> {
         self.send(Method::POST, "v1/recall", what).await
     }
@@ -78,7 +78,7 @@ impl Client {
         self.send(Method::POST, "v1/recall/check", of).await
     }
 
-    /// The index as it appears in prompts.
+    /// Returns the index as it appears in prompts.
     pub async fn memory_index(&self, of: &api::ScopeQuery) -> Result<api::MemoryIndex> {
         self.get("v1/memories/index", of).await
     }
@@ -125,12 +125,12 @@ impl Client {
         self.json("DELETE /v1/memories/…", self.of_topic(Method::DELETE, topic, &[])).await
     }
 
-    /// Newest first.
+    /// Returns the versions of a topic, newest first.
     pub async fn topic_history(&self, topic: &TopicRef) -> Result<api::MemoryHistory> {
         self.json("GET …/history", self.of_topic(Method::GET, topic, &["history"])).await
     }
 
-    /// The text of one version.
+    /// Returns the text of one version.
     pub async fn topic_version(&self, topic: &TopicRef, version: i64) -> Result<TaggedText> {
         let request = self.of_topic(Method::GET, topic, &["history"]);
         self.text(request.query(&[("version", version)])).await
@@ -153,7 +153,7 @@ impl Client {
         Ok(TaggedText { text: String::from_utf8_lossy(&text).into_owned(), etag })
     }
 
-    /// A name may contain slashes, which are encoded.
+    /// Creates a request about a topic. Slashes in the topic's name are encoded.
     fn of_topic(&self, method: Method, topic: &TopicRef, below: &[&str]) -> RequestBuilder {
         let mut url = self.at("v1/memories");
         if let Ok(mut segments) = url.path_segments_mut() {

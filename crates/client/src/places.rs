@@ -34,12 +34,13 @@ impl DaemonPlaces {
         Ok(Self { home, url: set("BETHINK_URL"), token: set("BETHINK_TOKEN") })
     }
 
-    /// This home, ignoring the environment.
+    /// Uses this home and ignores the environment.
     pub fn at(home: PathBuf) -> Self {
         Self { home: Home::new(home), url: None, token: None }
     }
 
-    /// Locked by a client while it starts a daemon, so that two clients start only one.
+    /// Returns the path of the file that a client locks while it starts a daemon, so that two clients start only one
+    /// daemon.
     pub fn start_lock(&self) -> PathBuf {
         self.home.path().join("start.lock")
     }
@@ -49,14 +50,14 @@ impl DaemonPlaces {
         serde_json::from_slice(&std::fs::read(self.home.daemon_file()).ok()?).ok()
     }
 
-    /// The address to show. What listens there may be another program.
+    /// Returns the address for display. Another program may be listening there.
     pub fn address(&self) -> Option<String> {
         self.url.clone().or_else(|| self.daemon().map(|daemon| daemon.url))
     }
 
     /// Returns how to reach the daemon, or `None` if none is running. The socket comes first, because only this user's
-    /// processes can serve it. If it is refused, no other way is tried: a daemon that serves no socket removes it.
-    /// Nothing is guessed.
+    /// processes can serve it. While a socket exists, TCP is not tried, even if the socket refuses connections: a
+    /// daemon that serves no socket removes an old one. No address is guessed.
     pub(crate) fn contact(&self) -> Option<Contact> {
         if let Some(url) = &self.url {
             return Some(Contact::Tcp(url.clone()));
@@ -65,18 +66,18 @@ impl DaemonPlaces {
         if socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket()) {
             return Some(Contact::Socket(socket));
         }
-        // In this order: a daemon that takes the lock removes the file of an earlier one.
+        // The lock is checked first: a daemon that takes it removes the file of an earlier daemon.
         self.is_locked().then(|| self.daemon())?.map(|daemon| Contact::Tcp(daemon.url))
     }
 
-    /// Whether a daemon is running: it holds the home's lock. The lock is only tried as shared, so that several clients
-    /// can do it at the same time.
+    /// Returns whether a daemon is running: it holds the home's lock. Only a shared lock is tried, so that several
+    /// clients can check at the same time.
     fn is_locked(&self) -> bool {
         let Ok(lock) = File::open(self.home.lock()) else { return false };
         matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// The daemon that must prove itself at an address.
+    /// Returns the daemon that must prove itself at an address.
     pub(crate) fn expected(&self, address: DaemonAddress) -> Result<ExpectedDaemon, ProofError> {
         let name = match self.token {
             Some(_) => "the daemon whose token is in BETHINK_TOKEN".to_owned(),
@@ -173,7 +174,7 @@ mod tests {
         std::fs::write(places.home.socket(), "no socket").unwrap();
         assert!(matches!(places.contact(), Some(Contact::Tcp(_))));
         std::fs::remove_file(places.home.socket()).unwrap();
-        // Nobody accepts on it any more.
+        // No process accepts connections on the socket any more.
         drop(std::os::unix::net::UnixListener::bind(places.home.socket()).unwrap());
         assert_eq!(places.contact(), Some(Contact::Socket(places.home.socket())));
         let elsewhere = DaemonPlaces { url: Some("http://box:1".into()), ..places };

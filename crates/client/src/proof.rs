@@ -12,14 +12,14 @@ use crate::exchange;
 /// Maximum size of an answer with a proof, in bytes: its headers have a few hundred.
 pub(crate) const MOST_PROOF_BYTES: usize = 4 << 10;
 
-/// Why a program is not trusted. It got no token and no data.
+/// Why a program is not trusted. It was sent neither the token nor any data.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
     #[error(
-        "could not check what answers on {address}, because {place} could not be read; set BETHINK_TOKEN"
+        "could not check which program answers on {address}, because {place} could not be read; set BETHINK_TOKEN"
     )]
     NoToken { address: String, place: String },
-    #[error("what answers on {address} is not {expected}: {found}; nothing else was sent to it")]
+    #[error("the program on {address} is not {expected}: {found}; nothing else was sent to it")]
     NotProven { address: String, expected: String, found: &'static str },
 }
 

@@ -1,7 +1,7 @@
 //! Connections over TCP that are only used once the program at the other end has proved to be the daemon.
 //!
-//! The question is asked on each new connection, before anything else is sent on it. A check that a pool of
-//! connections does once would not hold for the next connection, which another program may accept.
+//! The question is asked on each new connection, before anything else is sent on it. One check for a whole connection
+//! pool would not be enough, because another program may accept the next connection.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -72,7 +72,7 @@ pub fn post(
             let nonce = Nonce::random();
             let proof = ask(&mut stream, &daemon, &nonce, until).map_err(told)?;
             daemon.check(&nonce, &proof)?;
-            // It opens less than the home's token, which no hook needs.
+            // The token of hooks gives less access than the home's token, which no hook needs.
             let (host, token) = (daemon.address.authority(), daemon.token.of_hooks());
             (Box::new(stream), exchange::post(path, body, &host, Some(token.expose())))
         }
@@ -231,7 +231,7 @@ mod tests {
     fn nobody_there_is_told_at_once() {
         let (_dir, places) = home();
         assert!(matches!(ask(&places, 5_000), Err(QuickError::NotRunning { .. })));
-        // A dead daemon's socket, and the file that says where it was.
+        // A dead daemon's socket, and the file with its address.
         drop(UnixListener::bind(places.home.socket()).unwrap());
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let file = format!(r#"{{"url":"http://{free}","pid":1,"version":"0"}}"#);

@@ -21,7 +21,7 @@ pub struct Context {
 }
 
 impl Client {
-    /// A URL that logs in one browser.
+    /// Creates a URL that logs in one browser.
     pub async fn launch_dashboard(&self) -> Result<api::Launch> {
         self.post("v1/dashboard/launch").await
     }
@@ -32,7 +32,7 @@ impl Client {
         self.body(request).await.map(drop)
     }
 
-    /// Base URLs for clients of a provider.
+    /// Returns the base URLs for clients of a provider.
     pub async fn gateway(&self) -> Result<api::GatewayAddresses> {
         self.get("v1/gateway", &()).await
     }
@@ -70,7 +70,7 @@ impl Client {
 
     // messages
 
-    /// The messages are on disk when this returns.
+    /// Appends messages, which are on disk when this returns.
     pub async fn append(&self, id: Uuid, messages: &api::AppendRequest) -> Result<api::Appended> {
         self.send(Method::POST, &format!("v1/sessions/{id}/messages"), messages).await
     }
@@ -111,7 +111,7 @@ impl Client {
         self.send(Method::POST, &format!("v1/sessions/{id}/context"), request).await
     }
 
-    /// What fills the context window. Changes nothing.
+    /// Returns what fills the context window. Changes nothing.
     pub async fn report(&self, id: Uuid) -> Result<api::ContextReport> {
         self.get(&format!("v1/sessions/{id}/context/report"), &()).await
     }
@@ -138,7 +138,7 @@ impl Client {
         self.post(&format!("v1/sessions/{id}/compactions/{compaction}/undo")).await
     }
 
-    /// The messages behind a summary, or only those that its line `q` is about.
+    /// Returns the messages that a summary replaces, or only those that the summary's line `q` is about.
     pub async fn expand(
         &self,
         id: Uuid,
@@ -154,7 +154,7 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/collapses"), &()).await
     }
 
-    /// The messages behind a collapsed span, or only those that its line `q` is about.
+    /// Returns the messages that a collapsed span replaces, or only those that the line `q` of its text is about.
     pub async fn expand_collapse(
         &self,
         id: Uuid,
@@ -176,7 +176,7 @@ impl Client {
         self.send(Method::PUT, &format!("v1/sessions/{id}/todos"), todos).await
     }
 
-    /// The daemon reads the file itself: `path` is absolute and on the daemon's machine.
+    /// Imports a file that the daemon reads itself: `path` is absolute and on the daemon's machine.
     pub async fn import_path(&self, import: &api::ImportRequest) -> Result<api::Job> {
         self.send(Method::POST, "v1/import", import).await
     }
@@ -198,7 +198,7 @@ impl Client {
 
     // the team
 
-    /// With `ask`, the daemon checks whether the remote can be reached.
+    /// Returns the state of a project's team memory. With `ask`, the daemon checks whether the remote can be reached.
     pub async fn team(&self, project_dir: &str, ask: bool) -> Result<api::TeamStatus> {
         let query = api::TeamQuery { project_dir: project_dir.to_owned(), ask };
         self.get("v1/team", &query).await
@@ -212,7 +212,7 @@ impl Client {
         self.send(Method::POST, "v1/team/sync", sync).await
     }
 
-    /// The waiting candidates, or all.
+    /// Returns the waiting candidates, or all of them.
     pub async fn candidates(&self, project_dir: &str, all: bool) -> Result<api::Candidates> {
         let query = api::CandidateQuery { project_dir: project_dir.to_owned(), all };
         self.get("v1/candidates", &query).await
@@ -230,7 +230,7 @@ impl Client {
         self.post(&format!("v1/candidates/{id}/drop")).await
     }
 
-    /// The open proposals, or all.
+    /// Returns the open proposals, or all of them.
     pub async fn proposals(&self, project_dir: &str, all: bool) -> Result<api::Proposals> {
         let query = api::ProposalQuery { project_dir: Some(project_dir.to_owned()), all };
         self.get("v1/proposals", &query).await
@@ -263,7 +263,7 @@ impl Client {
 
     // instructions
 
-    /// The files that are loaded for a working directory; by default the project's.
+    /// Returns the files that are loaded for a working directory, by default the project's.
     pub async fn instructions(
         &self,
         project_dir: &str,
@@ -285,7 +285,7 @@ impl Client {
 
     // models
 
-    /// The configured model, and whether it can be used.
+    /// Returns the configured model, and whether it can be used.
     pub async fn model(&self) -> Result<api::ModelState> {
         self.get("v1/model", &()).await
     }
@@ -303,8 +303,8 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// The next part; `None` at the end. A broken connection is an error, so that a partial export is never taken for a
-    /// complete one.
+    /// Returns the next part; `None` at the end. A broken connection is an error, so that a partial export is never
+    /// taken for a complete one.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let chunk = self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
         Ok(chunk.map(Into::into))

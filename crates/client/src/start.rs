@@ -142,7 +142,7 @@ async fn wait(
     }
 }
 
-/// The daemon of `daemon.json`, if it is running.
+/// Returns the daemon that `daemon.json` describes, if it is running.
 async fn serving(places: &DaemonPlaces) -> Option<DaemonFile> {
     Client::find(places).await.ok()?;
     places.daemon()

@@ -80,7 +80,7 @@ mod tests {
         let places = DaemonPlaces::at(dir.path().to_owned());
         let none = stop(&places, None).await.unwrap_err();
         assert!(matches!(none, StopError::NotRunning { .. }), "{none}");
-        // our own process id: were it signalled, this test would end here
+        // This test's own process id: if it got a signal, the test would end here.
         let file =
             format!(r#"{{"url":"http://127.0.0.1:1","pid":{},"version":"0"}}"#, std::process::id());
         std::fs::write(places.home.daemon_file(), file).unwrap();

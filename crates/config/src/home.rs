@@ -33,72 +33,73 @@ impl Home {
         &self.0
     }
 
-    /// The bearer token that clients send. Its mode is 0600.
+    /// Returns the file with the bearer token that clients send. Its mode is 0600.
     pub fn token(&self) -> PathBuf {
         self.0.join("token")
     }
 
-    /// Describes the running daemon: its URL, process, version and socket.
+    /// Returns the file that describes the running daemon: its URL, process, version and socket.
     pub fn daemon_file(&self) -> PathBuf {
         self.0.join("daemon.json")
     }
 
-    /// Written first and then renamed. While no daemon runs, it keeps room on the disk for the next one's file.
+    /// Returns the draft of `daemon.json`, which is written first and then renamed. While no daemon is running, it
+    /// reserves disk space for the next daemon's file.
     pub fn daemon_file_draft(&self) -> PathBuf {
         self.0.join("daemon.json.new")
     }
 
-    /// The Unix socket, which has the same routes as TCP.
+    /// Returns the Unix socket, which serves the same routes as TCP.
     pub fn socket(&self) -> PathBuf {
         self.0.join("daemon.sock")
     }
 
-    /// Locked by the running daemon.
+    /// Returns the file that the running daemon locks.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
     }
 
-    /// The port of this home, for a daemon whose settings name none.
+    /// Returns the file with the port of this home, for a daemon whose settings name no port.
     pub fn port(&self) -> PathBuf {
         self.0.join("port")
     }
 
-    /// Says that another program has taken the home's port.
+    /// Returns the file that says that another program has taken the home's port.
     pub fn moved_note(&self) -> PathBuf {
         self.0.join("port.moved")
     }
 
-    /// The stderr of a daemon that was started by a client.
+    /// Returns the file with the stderr of a daemon that a client started.
     pub fn log_file(&self) -> PathBuf {
         self.0.join("daemon.log")
     }
 
-    /// The notes of all sessions, one Markdown file each. The directory's mode is 0700.
+    /// Returns the directory with the notes of all sessions, one Markdown file each. Its mode is 0700.
     pub fn notes(&self) -> PathBuf {
         self.0.join("session-memory")
     }
 
-    /// The user's own template for notes.
+    /// Returns the user's own template for notes.
     pub fn notes_template(&self) -> PathBuf {
         self.notes().join("config").join("template.md")
     }
 
-    /// The user's own instruction for the model that writes notes.
+    /// Returns the user's own instruction for the model that writes notes.
     pub fn notes_prompt(&self) -> PathBuf {
         self.notes().join("config").join("prompt.md")
     }
 
-    /// Hook events that the daemon has not handled yet, one file each. The directory's mode is 0700.
+    /// Returns the directory with the hook events that the daemon has not handled yet, one file each. Its mode is 0700.
     pub fn hook_spool(&self) -> PathBuf {
         self.0.join("spool").join("hooks")
     }
 
-    /// Hook failures, one per line.
+    /// Returns the file with hook failures, one per line.
     pub fn hook_faults(&self) -> PathBuf {
         self.0.join("hooks.log")
     }
 
-    /// The projects' memory directories, in bethink's own layout.
+    /// Returns the directory that contains the projects' memory directories, in bethink's own layout.
     pub fn memory(&self) -> PathBuf {
         self.0.join("memory")
     }

@@ -25,7 +25,7 @@ pub(crate) enum KeyTarget {
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
     /// The name of an environment variable. Another value is never shown, because it may be a misplaced secret.
     Variable(fn(&mut Settings) -> &mut String),
-    /// A text that is never shown, because it may contain a secret.
+    /// A string that is never shown, because it may contain a secret.
     Hidden(fn(&mut Settings) -> &mut String),
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
@@ -39,12 +39,12 @@ impl SettingKey {
         KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
-    /// `section.key`.
+    /// Returns `section.key`.
     pub(crate) fn path(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
 
-    /// `BETHINK_<SECTION>__<KEY>`.
+    /// Returns `BETHINK_<SECTION>__<KEY>`.
     pub(crate) fn variable(&self) -> String {
         format!("BETHINK_{}__{}", self.section, self.name).to_uppercase()
     }
@@ -78,7 +78,7 @@ impl SettingKey {
         ConfigError::Value { origin, key: self.path(), given, allowed: self.allowed() }
     }
 
-    /// Stores a value from a file; `false` if it is not allowed.
+    /// Stores a value from a file. Returns `false` if the value is not allowed.
     pub(crate) fn put(&self, settings: &mut Settings, value: &toml::Value) -> bool {
         match self.place {
             KeyTarget::Whole(place, low, high) => {
@@ -167,24 +167,25 @@ fn set<T>(place: &mut T, value: Option<T>) -> bool {
     value.map(|value| *place = value).is_some()
 }
 
-/// A number from 0 to `most`.
+/// Returns the value if it is a number from 0 to `most`.
 fn number(value: &toml::Value, most: f64) -> Option<f64> {
     let number = value.as_float().or(value.as_integer().map(|n| n as f64));
     number.filter(|n| (0.0..=most).contains(n))
 }
 
-/// A text without surrounding white space, if it is allowed.
+/// Returns a string without surrounding white space, if it is allowed.
 fn text(value: &toml::Value, is_allowed: impl Fn(&str) -> bool) -> Option<String> {
     value.as_str().map(str::trim).filter(|text| is_allowed(text)).map(str::to_owned)
 }
 
-/// Whether it is a variable's name as in POSIX: letters, digits and underscores, not starting with a digit.
+/// Returns whether a name is a valid variable name in POSIX: letters, digits and underscores, not starting with a
+/// digit.
 fn is_variable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(|c: char| !c.is_ascii_digit()) && name.chars().all(plain)
 }
 
-/// `"a", "b" or "c"`.
+/// Returns a list such as `"a", "b" or "c"`.
 fn either(words: &[&str]) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
     match quoted.split_last() {

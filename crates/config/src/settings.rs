@@ -111,9 +111,9 @@ settings! {
         max_depth: Whole(8, 1_000) = 128,
         /// Maximum number of messages in one append: enough for a whole session, but not for a runaway loop.
         max_messages: Whole(1, MANY) = 10_000,
-        /// Maximum number of TCP connections of clients with a token. A quarter as many more may have none, and a
-        /// quarter as many more may use the socket: together three quarters of the usual limit of file descriptors
-        /// (1,024), so that files can still be opened.
+        /// Maximum number of TCP connections of clients with a token. In addition, a quarter as many connections may be
+        /// without a token, and a quarter as many may use the socket: together three quarters of the usual limit of
+        /// file descriptors (1,024), so that files can still be opened.
         max_connections: Whole(1, 65_536) = 512,
         /// A local client sends its headers at once, so one that takes longer is stuck.
         header_timeout_ms: Whole(100, DAY_MS) = 10_000,
@@ -128,9 +128,9 @@ settings! {
     }
     #[derive(Debug)]
     context: ContextSettings {
-        /// Context window of a session without one: that of common models.
+        /// Context window of a session whose client sends none: that of common models.
         window: Whole(1_000, MAX_TOKENS) = 200_000,
-        /// Maximum length of an answer, for a session without one: that of common models.
+        /// Maximum length of an answer in a session whose client sends no limit: that of common models.
         max_output: Whole(1, MAX_TOKENS) = 32_000,
         /// Context windows by the beginning of a model's name, for clients that do not send theirs. The longest match
         /// wins.
@@ -302,7 +302,7 @@ settings! {
 }
 
 impl ModelSettings {
-    /// Whether a provider is configured.
+    /// Returns whether a provider is configured.
     pub fn is_on(&self) -> bool {
         self.provider != "none"
     }

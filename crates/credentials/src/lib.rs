@@ -32,12 +32,12 @@ impl HomeToken {
         Self(text.to_owned())
     }
 
-    /// Two random UUIDs have 244 random bits.
+    /// Creates a token from two random UUIDs, which have 244 random bits.
     pub fn random() -> Self {
         Self(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
     }
 
-    /// The token as it is sent and stored.
+    /// Returns the token as it is sent and stored.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -47,8 +47,8 @@ impl HomeToken {
         self.0.as_bytes().ct_eq(given).into()
     }
 
-    /// The answer of the daemon on this port to a client's question. The port is part of it, because otherwise a program
-    /// on another port could pass the question on to the daemon, and the answer back to the client.
+    /// Returns the proof of the daemon on this port for a client's nonce. The proof depends on the port: otherwise a
+    /// program on another port could pass the nonce on to the daemon, and the proof back to the client.
     pub fn proof(&self, port: u16, nonce: &Nonce) -> String {
         self.sign(&format!("{PROOF}{port}\n{nonce}"))
     }
@@ -58,19 +58,19 @@ impl HomeToken {
         self.proof(port, nonce).as_bytes().ct_eq(given.as_bytes()).into()
     }
 
-    /// The token that hooks send. It only lets them report events.
+    /// Returns the token that hooks send. It only lets them report events.
     pub fn of_hooks(&self) -> Self {
         Self(self.sign(HOOK))
     }
 
-    /// The secret in the gateway's addresses, for clients that can only send the provider's credential. It only opens the
-    /// gateway.
+    /// Returns the secret in the gateway's addresses, for clients that can only send the provider's credential. It only
+    /// opens the gateway.
     pub fn capability(&self) -> Self {
         let key = blake3::derive_key(CAPABILITY, self.0.as_bytes());
         Self(blake3::Hash::from_bytes(key).to_hex().to_string())
     }
 
-    /// HMAC-SHA256 with the token's bytes as its key, in hexadecimal digits.
+    /// Returns the HMAC-SHA256 of a message with the token's bytes as the key, in hexadecimal digits.
     fn sign(&self, message: &str) -> String {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.as_bytes());
         let tag = hmac::sign(&key, message.as_bytes());
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(HomeToken::random().expose().len(), 64);
     }
 
-    /// Other clients compute the same value; this one is from Python's `hmac`.
+    /// The expected value comes from Python's `hmac`: clients in other languages compute the same proof.
     #[test]
     fn a_proof_is_the_one_that_other_languages_compute() {
         let nonce = Nonce::parse(&"ab".repeat(32)).unwrap();

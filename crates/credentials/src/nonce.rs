@@ -7,12 +7,12 @@ use uuid::Uuid;
 /// The number of hexadecimal digits: 32 bytes.
 const DIGITS: usize = 64;
 
-/// A value that is used for one question, so that a recorded answer is of no use later.
+/// A value that is used for one proof, so that a recorded proof is of no use later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nonce(String);
 
 impl Nonce {
-    /// Two random UUIDs have 244 random bits.
+    /// Creates a nonce from two random UUIDs, which have 244 random bits.
     pub fn random() -> Self {
         Self(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
     }
