@@ -21,7 +21,7 @@ cargo xtask house [OPTIONS]  count lines, import cycles and repeated names; --ch
                              --verbose lists what was counted
 cargo xtask kill-loop [N]    kill the daemon N times at random moments, and count lost messages
 cargo xtask man DIR          write the manual pages
-cargo xtask mutations [NAME] take each safeguard out, and expect that its test fails
+cargo xtask mutations [NAME] remove each safeguard, and expect its test to fail
 cargo xtask openapi          write openapi.json from the handlers
 cargo xtask release          build an archive of static programs for this machine, and test it";
 

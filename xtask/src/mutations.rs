@@ -1,7 +1,7 @@
-//! `cargo xtask mutations`: takes each safeguard out, and expects that a test fails.
+//! `cargo xtask mutations`: removes each safeguard, and expects a test to fail.
 //!
-//! `tests/mutations.toml` lists the safeguards. Each one is taken out in a copy of the working tree, and only the test that
-//! protects it is run. A safeguard whose removal no test notices is reported as `survived`.
+//! `tests/mutations.toml` lists the safeguards. Each one is removed in a copy of the working tree, and only the test
+//! that protects it is run. A safeguard whose removal no test notices is reported as `survived`.
 //!
 //! Reading order: `list` → `tree_copy` → `trial`.
 
@@ -45,7 +45,7 @@ pub(crate) fn mutations(
     let summary: Vec<String> = counts.iter().map(|(what, n)| format!("{n} {what}")).collect();
     writeln!(out, "{} safeguards: {}", chosen.len(), summary.join(", "))?;
     let killed = counts.get(TrialResult::Killed.as_str()).copied().unwrap_or_default();
-    ensure!(killed == chosen.len(), "a safeguard can be taken out without a test that fails");
+    ensure!(killed == chosen.len(), "a safeguard can be removed without any test failing");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Writes the manual pages of both programs: `cargo xtask man DIR`. It is an example, so that it is not part of either
 //! program.
 
-#![allow(clippy::print_stderr, reason = "a tool of developers, whose terminal it is")]
+#![allow(clippy::print_stderr, reason = "a tool for developers, which prints to their terminal")]
 
 #[path = "../../bethinkd/src/arguments.rs"]
 #[allow(dead_code, reason = "only its description is read")]
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `bethink.1`, `bethink-session.1`, … and `bethinkd.1`.
+/// Writes `bethink.1`, `bethink-session.1`, … and `bethinkd.1`.
 fn write(dir: &PathBuf) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     clap_mangen::generate_to(bethink_cli::command(), dir)?;

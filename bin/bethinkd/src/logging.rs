@@ -5,7 +5,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
 
-/// `variable` is `BETHINK_LOG`; without it, the filter of the settings is used.
+/// Starts the log. `variable` is the value of `BETHINK_LOG`. Without it, `default` is used, the filter from the
+/// settings.
 pub(crate) fn start(
     format: LogFormat,
     variable: Option<&str>,

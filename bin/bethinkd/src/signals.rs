@@ -3,7 +3,7 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// SIGTERM from a service manager, SIGINT from a terminal, SIGHUP when the terminal closes.
+/// Cancels `shutdown` on SIGTERM from a service manager, SIGINT from a terminal, or SIGHUP when the terminal closes.
 pub(crate) fn cancel_on_stop(shutdown: &CancellationToken) -> std::io::Result<()> {
     for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
         let mut signals = signal(kind)?;

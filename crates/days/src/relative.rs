@@ -54,7 +54,8 @@ fn in_week(name: Weekday, away: i64, said: Date) -> Option<Date> {
     shifted(monday(said)?, 7 * away + i64::from(name.to_monday_zero_offset()))
 }
 
-/// `last week`, `next Friday`: the week, month, year or weekday that is `away` of them from `said`.
+/// Returns the date of a phrase such as `last week` or `next Friday`: the week, month, year or weekday that is `away`
+/// units from `said`.
 fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
     match unit {
         "week" => shifted(monday(said)?, 7 * away).map(|date| format!("the week of {date}")),
@@ -64,7 +65,8 @@ fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
     }
 }
 
-/// "Next Friday" is ambiguous, unless both ways of counting give the same day.
+/// Returns the date of a phrase such as "next Friday", which is ambiguous unless both ways of counting give the same
+/// day.
 fn near(name: Weekday, away: i64, said: Date) -> Option<String> {
     let of_week = in_week(name, away, said)?;
     let by_distance = match away {
@@ -91,7 +93,7 @@ fn ago(count: i64, word: &str, said: Date) -> Option<String> {
     }
 }
 
-/// The month that is `away` months from `said`, such as `2026-05`.
+/// Returns the month that is `away` months from `said`, such as `2026-05`.
 fn months(said: Date, away: i64) -> Option<String> {
     let months = i64::from(said.year()) * 12 + i64::from(said.month()) - 1 + away;
     (months > 0).then(|| format!("{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1))

@@ -36,12 +36,12 @@ pub struct BodyRoom {
 }
 
 impl BodyRoom {
-    /// No room yet. Without a budget, no room is needed.
+    /// Creates the room of a body before it has taken any. Without a budget, no room is needed.
     pub(crate) fn of(budget: Option<BodyBudget>) -> Self {
         Self { budget, taken: None }
     }
 
-    /// Whether it has room that others may be waiting for.
+    /// Returns whether the body takes room that others may be waiting for.
     pub fn is_taken(&self) -> bool {
         self.taken.is_some()
     }

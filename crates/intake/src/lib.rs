@@ -27,7 +27,7 @@ const DISCARD_PAUSE: Duration = Duration::from_secs(2);
 /// Maximum number of bytes to allocate in advance, because a `Content-Length` may be wrong.
 const RESERVE: u64 = 1 << 20;
 
-/// After how many seconds a client may repeat a request for which there was no room.
+/// Seconds after which a client may retry a request for which there was no room.
 pub const RETRY_SECONDS: u64 = 1;
 
 /// Why a body was not read.
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A request whose `Content-Length` is as given.
+    /// Creates the head of a request with this `Content-Length`.
     fn parts(claimed: Option<u64>, budget: Option<&BodyBudget>) -> Parts {
         let mut request = http::Request::new(());
         if let Some(claimed) = claimed {
@@ -135,7 +135,7 @@ mod tests {
         whole(body, &parts(claimed, None), limit).await.map(|received| received.bytes)
     }
 
-    /// A body in pieces of `PIECE` bytes, without a `Content-Length`.
+    /// Creates a body in pieces of `PIECE` bytes, without a `Content-Length`.
     fn in_pieces(count: usize) -> Body {
         let piece = Bytes::from(vec![b' '; PIECE]);
         let pieces = vec![Ok::<_, Infallible>(piece); count];
@@ -143,7 +143,7 @@ mod tests {
     }
 
     const PIECE: usize = 50 << 10;
-    /// Room for two pieces, beside what does not count.
+    /// Room for two pieces, in addition to small bodies, which do not count.
     const BUDGET: u64 = 200 << 10;
     const LIMIT: u64 = 1 << 30;
 

@@ -33,7 +33,7 @@ struct Tables {
 struct Series<T>(Mutex<HashMap<Key, Arc<T>>>);
 
 impl MetricsRegistry {
-    /// The registry that the macros use. There is one per process, even if tests boot several daemons.
+    /// Returns the registry that the macros use. There is one per process, even if tests start several daemons.
     pub fn global() -> Self {
         static GLOBAL: OnceLock<MetricsRegistry> = OnceLock::new();
         let install = || {
@@ -92,7 +92,7 @@ impl<T: Default> Series<T> {
     }
 }
 
-/// One sample line.
+/// Writes one sample line.
 fn line(
     out: &mut String,
     key: &Key,

@@ -1,4 +1,4 @@
-//! Finds names in a text: paths, files, symbols, flags, error codes.
+//! Finds names in text: paths, files, symbols, flags, error codes.
 //!
 //! The scanner is written by hand, for speed, because it reads every message: one pass over the bytes, and a closer
 //! look at the few runs with a capital, dot, slash, dash or underscore inside.
@@ -78,7 +78,7 @@ pub fn last_part(name: &str) -> &str {
     part
 }
 
-/// Whether a word would not be a name by itself, such as `entire` in `cmd/entire`.
+/// Returns whether a part would not be a name by itself, such as `entire` in `cmd/entire`.
 pub fn is_plain(part: &str) -> bool {
     part.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -92,14 +92,14 @@ pub fn last_two_parts(path: &str) -> &str {
     }
 }
 
-/// Whether a word may be a name. Words in a single case are prose.
+/// Returns whether a word may be a name. Words in a single case are prose.
 fn may_be_name(classes: u8) -> bool {
     classes & (UNDERSCORE | DOT | JOINT) != 0
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)
 }
 
-/// Whether the run starts with the letter of an escape, as in quoted code: `"\n\tshort_id"`. A backslash between
-/// letters separates the components of a path.
+/// Returns whether the run starts with the letter of an escape, as in quoted code: `"\n\tshort_id"`. A backslash
+/// between letters separates the components of a path.
 fn ends_escape(bytes: &[u8], start: usize) -> bool {
     let is_escape = |at: usize| bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b't' | b'r');
     if start == 0 || !is_escape(start) {
@@ -185,7 +185,7 @@ impl<'a> NameRun<'a> {
         rest.split('-').filter(|word| is_symbol(word)).for_each(each);
     }
 
-    /// Whether a dot ends a sentence without a space after it, as in `done.Then`, unlike `strings.Builder`.
+    /// Returns whether a dot ends a sentence without a space after it, as in `done.Then`, unlike `strings.Builder`.
     fn is_sentence_end(&self, dotted: &str) -> bool {
         let Some((left, right)) = dotted.rsplit_once('.') else { return false };
         let prose = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
@@ -220,7 +220,7 @@ fn is_path(path: &str) -> bool {
     !is_pair || (first.len() >= 3 && last.len() >= 4)
 }
 
-/// Whether it is a dotted name: each word starts as a name does, and they are not initials.
+/// Returns whether it is a dotted name: each part starts like a name, and the parts are not all initials.
 fn is_dotted(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();
@@ -235,7 +235,7 @@ fn is_dotted(name: &str) -> bool {
             .any(|part| part.ends_with('-') || part.starts_with('-') || is_data(part))
 }
 
-/// Whether a single word looks like a name.
+/// Returns whether a single word looks like a name.
 fn is_symbol(word: &str) -> bool {
     let bytes = word.as_bytes();
     let Some(&first) = bytes.first() else { return false };
@@ -245,20 +245,22 @@ fn is_symbol(word: &str) -> bool {
     is_snake(word) || is_error_code(bytes) || is_camel(bytes)
 }
 
-/// Whether it is a name such as `read_line`, `MAX_DEPTH`, `_private_name`.
+/// Returns whether the word is a name such as `read_line`, `MAX_DEPTH`, `_private_name`.
 fn is_snake(word: &str) -> bool {
     let inner = word.trim_matches('_');
     inner.contains('_') && inner.starts_with(|c: char| c.is_alphabetic()) && !is_data(word)
 }
 
-/// Whether it is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three digits or more.
+/// Returns whether the word is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three
+/// digits or more.
 fn is_error_code(word: &[u8]) -> bool {
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
     let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();
     (1..=4).contains(&letters) && digits >= 3 && letters + digits == word.len()
 }
 
-/// Whether it is in camel case: `parseJSON`, `ParseError`, `HTTPServer`, but not `Hello`, `HELLO` or `UUIDs`.
+/// Returns whether the word is in camel case: `parseJSON`, `ParseError`, `HTTPServer`, but not `Hello`, `HELLO` or
+/// `UUIDs`.
 fn is_camel(word: &[u8]) -> bool {
     let class = |at: usize| word.get(at).map_or(0, |b| CLASS[*b as usize]);
     let hump = |at: usize| match (class(at), class(at + 1)) {
@@ -271,7 +273,7 @@ fn is_camel(word: &[u8]) -> bool {
     (0..word.len()).any(hump) && has_lower() && plain() && !is_blob(word)
 }
 
-/// Whether a part of a name is encoded data, such as the end of `toolu_01At141XJEnXhvRVUpX6pBp3`.
+/// Returns whether a part of a name is encoded data, such as the end of `toolu_01At141XJEnXhvRVUpX6pBp3`.
 fn is_data(part: &str) -> bool {
     part.split(['_', '-', '.']).any(|word| is_blob(word.as_bytes()))
 }

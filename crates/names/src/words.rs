@@ -81,7 +81,7 @@ fn word_end(text: &str, start: usize) -> (usize, u8) {
     if next != WIDE { (at, classes) } else { wide_word_end(text, start, at, classes) }
 }
 
-/// As [`word_end`], for a word with non-ASCII letters. The first of them is at `at`.
+/// Does the same as [`word_end`] for a word with non-ASCII letters, the first of which is at `at`.
 fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (usize, u8) {
     let spaceless = text[start..].chars().next().is_some_and(is_spaceless);
     for c in text[at..].chars() {
@@ -95,8 +95,8 @@ fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (u
     (at, classes)
 }
 
-/// Whether words cannot be found by the spaces around them in this letter's script. So text in Thai, Lao, Burmese, Khmer,
-/// Chinese, Japanese and Korean is split into pairs of letters.
+/// Returns whether text in this letter's script cannot be split into words at spaces. Text in Thai, Lao, Burmese,
+/// Khmer, Chinese, Japanese and Korean is therefore split into pairs of letters.
 pub fn is_spaceless(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF
@@ -116,8 +116,8 @@ pub fn after_escape(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Whether a word looks like encoded data: very long, or long with case and digits mixed at random. Hexadecimal hashes do
-/// not count.
+/// Returns whether a word looks like encoded data: very long, or long with case and digits mixed at random. Hexadecimal
+/// hashes do not count.
 pub fn is_blob(word: &[u8]) -> bool {
     if word.len() > MAX_WORD_BYTES {
         return true;

@@ -9,7 +9,8 @@ const NAMES: usize = 12;
 /// Maximum number of lost names and restored items that are listed.
 const NAMED: usize = 5;
 
-/// `window` is the scale of the two bars; `newest` is the number of the session's last message, if it is known.
+/// Returns the lines that describe a compaction. `window` is the scale of the two bars; `newest` is the number of the
+/// session's last message, if it is known.
 pub fn panel(
     compaction: &Compaction,
     window: u64,

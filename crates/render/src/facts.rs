@@ -129,7 +129,7 @@ fn level_and_fidelity(last: &LastCompaction) -> String {
     }
 }
 
-/// How a summary was written, from the name of its level.
+/// Returns how a summary was written, from the name of its level.
 pub(crate) fn made(level: &str) -> &str {
     match level {
         "session_memory" => "summarized from the notes",

@@ -69,7 +69,7 @@ fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     table.lines(width)
 }
 
-/// `12 days`, for a column headed "changed".
+/// Formats a time as `12 days`, for a column headed "changed".
 fn since(time: &str, now: Timestamp) -> String {
     ago(time, now).trim_end_matches(" ago").to_owned()
 }
@@ -118,7 +118,7 @@ pub fn finding(finding: &MemoryFinding, scope: MemoryScope, width: usize) -> Vec
     lines
 }
 
-/// `33 topics in /…/memory: 1 error, 3 notes`
+/// Returns a line such as `33 topics in /…/memory: 1 error, 3 notes`.
 pub fn sum(shelf: &MemoryShelf) -> String {
     let topics = plural(shelf.topics, "topic", "topics");
     if !shelf.there {
@@ -127,7 +127,7 @@ pub fn sum(shelf: &MemoryShelf) -> String {
     format!("{topics} in {}: {}", shelf.dir, counts(&shelf.findings))
 }
 
-/// `1 error, 3 notes`, or `no problems`.
+/// Returns a text such as `1 error, 3 notes`, or `no problems`.
 pub fn counts(findings: &[MemoryFinding]) -> String {
     let count = |severity, one, many| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count() as u64;
@@ -142,7 +142,7 @@ pub fn counts(findings: &[MemoryFinding]) -> String {
     if told.is_empty() { "no problems".to_owned() } else { told.join(", ") }
 }
 
-/// `remembered as fog (feedback)`
+/// Returns a line such as `remembered as fog (feedback)`.
 pub fn written(verb: &str, done: &MemoryWritten) -> StyledText {
     let scope = done.scope.prefix();
     let kind = done.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
@@ -157,7 +157,7 @@ pub fn warnings(warnings: &[String], width: usize) -> Vec<StyledText> {
     warnings.iter().flat_map(|said| hanging(&mark, Tone::Plain, said, width)).collect()
 }
 
-/// `33 lines, 5.1 KB`
+/// Formats a size as `33 lines, 5.1 KB`.
 pub fn index_size(lines: u64, size: u64) -> String {
     format!("{} lines, {}", count(lines), bytes(size))
 }

@@ -65,7 +65,7 @@ pub fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<Styled
     out
 }
 
-/// `12 calls, 1 failed, 345k tokens (80% of prompt tokens cached), $0.42`.
+/// Returns a line such as `12 calls, 1 failed, 345k tokens (80% of prompt tokens cached), $0.42`.
 pub fn total(sums: &UsageSums) -> String {
     let tokens = prompt(sums).saturating_add(sums.output_tokens);
     let failed = if sums.failed == 0 { String::new() } else { format!(", {} failed", sums.failed) };

@@ -201,7 +201,7 @@ mod tests {
     /// More than two batches.
     const MESSAGES: u64 = 2 * BATCH as u64 + 10;
 
-    /// Search in a home of its own, with a worker.
+    /// A search service with its own home, and a worker.
     struct Home {
         cx: ServiceContext,
         search: SearchService,
@@ -314,7 +314,7 @@ mod tests {
         home.close().await;
     }
 
-    /// Without a search, few messages remain unindexed.
+    /// Even without a search, few messages remain unindexed.
     #[tokio::test]
     async fn a_long_tail_is_indexed_when_it_is_quiet() {
         let directory = tempfile::tempdir().unwrap();
@@ -325,7 +325,7 @@ mod tests {
         home.close().await;
     }
 
-    /// Such a search answers with `complete: false`.
+    /// A search that cannot wait for the index answers with `complete: false`.
     #[tokio::test]
     async fn an_index_that_takes_too_long_is_left_to_be_finished() {
         let directory = tempfile::tempdir().unwrap();
@@ -359,7 +359,7 @@ mod tests {
         home.close().await;
     }
 
-    /// A job of the queue, run to its end by the worker.
+    /// The worker runs a job of the queue to completion.
     #[tokio::test]
     async fn a_session_that_was_deleted_needs_no_index() {
         let directory = tempfile::tempdir().unwrap();

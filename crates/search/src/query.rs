@@ -27,7 +27,7 @@ const POSTINGS: usize = 1_200_000;
 const FINISH_INDEX: Duration = Duration::from_secs(8);
 /// Number of messages that are read in addition to the requested hits, because adjacent words may move one of them up.
 const SECOND_LOOK: usize = 10;
-/// How many times the requested number of hits is ranked if some may be dropped after they are read.
+/// Factor by which more hits than requested are ranked if some may be dropped after they are read.
 const FILTERED_HITS: usize = 20;
 /// Maximum length, in days, of a period whose days are looked up one by one.
 const MAX_FILTER_DAYS: i64 = 100;
@@ -291,7 +291,8 @@ impl Filter {
         })
     }
 
-    /// Whether messages must be read to apply the filter. Marks do not contain the hour, nor the order of a path's parts.
+    /// Returns whether messages must be read to apply the filter. Marks do not contain the hour, nor the order of a
+    /// path's parts.
     fn must_be_read(&self) -> bool {
         self.path.is_some() || self.after.is_some() || self.before.is_some()
     }

@@ -1,6 +1,6 @@
-//! Searches over sessions as clients make them: filters, hits with their calls, projects, and an index made anew.
+//! Tests searches as clients make them: filters, hits with their calls, projects, and a rebuilt index.
 
-// A test that can't go on stops.
+// A test stops where it fails.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Home {
         Self { cx, search, sessions, runner }
     }
 
-    /// The worker begins.
+    /// Starts the worker.
     fn work(&self) {
         self.cx.spawn(self.runner.clone().work());
     }
@@ -197,7 +197,7 @@ async fn an_index_is_made_anew_from_history() {
     home.close().await;
 }
 
-/// After a recovery, or a new shape of the index, nobody has to ask.
+/// After a recovery, or if the format of the index changed, no request is needed.
 #[tokio::test]
 async fn a_start_leaves_what_lags_to_be_indexed() {
     let directory = tempfile::tempdir().unwrap();

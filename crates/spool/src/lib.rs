@@ -32,7 +32,8 @@ impl Spool {
         Self { dir: dir.into() }
     }
 
-    /// Adds an event, completely or not at all. If the bounds are reached, drops the oldest and returns how many.
+    /// Adds an event, completely or not at all. If the event does not fit, drops the oldest events first. Returns how
+    /// many were dropped.
     pub fn put(&self, delivery: &Delivery) -> io::Result<usize> {
         let json = delivery.to_json();
         if json.len() as u64 > MAX_DELIVERY_BYTES {

@@ -62,7 +62,7 @@ fn replaced(c: char, lines: LineMode) -> bool {
     }
 }
 
-/// DEL, C1, and characters without width or that change the text direction.
+/// Returns whether a character is DEL or C1, has no width, or changes the text direction.
 fn unseen(c: char) -> bool {
     matches!(c,
         '\x7f'..='\u{9f}'

@@ -34,8 +34,8 @@ pub(crate) fn show(pager: &str, text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Runs the pager itself, so that it is waited for. A shell would not outlive Ctrl-C, which a pager may handle; it is
-/// used only if the pager is more than a program with arguments.
+/// Returns a command that runs the pager directly if `pager` is just a program with arguments, and otherwise in a
+/// shell. Ctrl-C ends a shell, but a pager may handle it, and must then be waited for.
 fn command_of(pager: &str) -> Command {
     let is_plain = |c: char| c.is_alphanumeric() || " /._-+".contains(c);
     let mut words = pager.split_whitespace();

@@ -100,7 +100,7 @@ impl Screen {
         self.err.write_all(&err)
     }
 
-    /// Whether only the result is printed: no hints, and no moving lines.
+    /// Returns whether only the result is printed: no hints, and no moving lines.
     pub fn is_terse(&self) -> bool {
         self.quiet || self.json
     }
@@ -139,7 +139,7 @@ impl Screen {
         self.line("")
     }
 
-    /// With `--json`, prints the value and returns `None`; else returns the screen to print text on.
+    /// Prints the value and returns `None` with `--json`; otherwise returns the screen to print text on.
     pub fn unless_json(&mut self, value: &impl Serialize) -> io::Result<Option<&mut Self>> {
         match self.json {
             true => self.value(value).map(|()| None),
@@ -161,14 +161,15 @@ impl Screen {
         self.explain(StyledText::new(), text)
     }
 
-    /// A question on stderr, which is answered on the same line.
+    /// Prints a question on stderr, which is answered on the same line.
     pub fn ask(&mut self, question: &str) -> io::Result<()> {
         self.settle()?;
         write!(self.err(), "{} ", escape::visible(question, LineMode::One))?;
         self.err().flush()
     }
 
-    /// An error or a note after a label such as `error: `. On a terminal, later lines are indented below the text.
+    /// Prints an error or a note after a label such as `error: `. On a terminal, later lines are indented below the
+    /// text.
     pub fn explain(&mut self, label: StyledText, text: impl Into<StyledText>) -> io::Result<()> {
         self.settle()?;
         let (indent, text) = (label.width(), label.then(text.into()));

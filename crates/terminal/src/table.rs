@@ -7,12 +7,13 @@ const GAP: usize = 2;
 #[derive(Debug)]
 pub struct TextTable {
     columns: Vec<&'static str>,
-    /// The first row contains the column heads.
+    /// The first row contains the column headings.
     rows: Vec<Vec<StyledText>>,
 }
 
 impl TextTable {
-    /// Columns by their heads; `>` before a head aligns its column to the right, as in a format string.
+    /// Creates a table with these column headings. `>` before a heading aligns its column to the right, as in a format
+    /// string.
     pub fn new(columns: &[&'static str]) -> Self {
         let head = columns.iter().map(|name| StyledText::new().dim(name.trim_start_matches('>')));
         Self { columns: columns.to_vec(), rows: vec![head.collect()] }

@@ -43,7 +43,7 @@ impl StyledText {
         Self::default()
     }
 
-    /// Adjacent characters of one tone become one piece.
+    /// Creates text from characters. Adjacent characters of one tone become one piece.
     pub fn of_chars(chars: &[(Tone, char)]) -> Self {
         chars.chunk_by(|a, b| a.0 == b.0).fold(Self::new(), |text, run| {
             let tone = run.first().map_or(Tone::Plain, |(tone, _)| *tone);

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// `12,345`.
+/// Formats a number as `12,345`.
 pub fn count(n: u64) -> String {
     match n {
         0..1_000 => n.to_string(),
@@ -10,7 +10,7 @@ pub fn count(n: u64) -> String {
     }
 }
 
-/// `1 message`, `2 messages`.
+/// Formats a count as `1 message` or `2 messages`.
 pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
@@ -52,7 +52,7 @@ pub fn bytes(n: u64) -> String {
     if unit == "B" { format!("{n} B") } else { format!("{size:.1} {unit}") }
 }
 
-/// A length of time: `45 s`, `12 min`, `3 h`, `9 days`.
+/// Formats a length of time: `45 s`, `12 min`, `3 h`, `9 days`.
 pub fn span(seconds: u64) -> String {
     match seconds {
         0..=89 => format!("{seconds} s"),

@@ -13,7 +13,7 @@ use anyhow::Result;
 /// Largest import cycle that is allowed, in files: a type may be split over two.
 const ALLOWED: usize = 2;
 
-/// Maximum length of a chain of imports, so that a circle of re-exports ends.
+/// Maximum length of a chain of imports, so that a cycle of re-exports ends.
 const LONGEST_CHAIN: usize = 32;
 
 /// Returns the cycles of more than two files, the largest first.
@@ -128,7 +128,7 @@ impl Tree<'_, '_> {
 mod tests {
     use super::*;
 
-    /// `files` of one crate by name and text; `expected` edges as `from>to`.
+    /// Checks the edges between `files` of one crate, given by name and text. `expected` lists edges as `from>to`.
     fn check(files: &[(&str, &str)], expected: &str) {
         let paths: Vec<_> =
             files.iter().map(|(name, text)| (format!("src/{name}"), *text)).collect();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 const LIST: &str = "tests/mutations.toml";
 
-/// One safeguard, and the change that takes it out.
+/// One safeguard, and the change that removes it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mutation {
@@ -37,7 +37,13 @@ impl Mutation {
     /// Returns the file's text without the safeguard; an error if the text to find does not occur exactly once.
     pub(super) fn applied(&self, text: &str) -> Result<String> {
         let found = text.matches(&self.find).count();
-        ensure!(found == 1, "{}: {} has {found} times: {}", self.name, self.file, self.find);
+        ensure!(
+            found == 1,
+            "{}: {} contains this text {found} times, not once: {}",
+            self.name,
+            self.file,
+            self.find
+        );
         Ok(text.replacen(&self.find, &self.replace, 1))
     }
 }
@@ -63,7 +69,7 @@ pub(super) fn read_list(root: &Path) -> Result<Vec<Mutation>> {
 mod tests {
     use super::*;
 
-    /// The number that the project promises.
+    /// Minimum number of safeguards, which the project promises.
     const SAFEGUARDS: usize = 60;
 
     #[test]

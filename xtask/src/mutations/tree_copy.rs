@@ -63,7 +63,7 @@ fn under(dir: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
-/// Copies a file unless the copy is equal. Its time comes along, because Cargo compares times.
+/// Copies a file unless the copy is equal. A new copy gets the file's modification time, because Cargo compares times.
 fn bring(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from)?;
     if fs::read(to).is_ok_and(|there| there == bytes) {

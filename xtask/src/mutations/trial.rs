@@ -1,4 +1,4 @@
-//! One trial: takes a safeguard out, runs its test, and puts the safeguard back.
+//! One trial: removes a safeguard, runs its test, and puts the safeguard back.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
