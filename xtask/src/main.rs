@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 cargo xtask campaign [OPTIONS]
-                             attack bethink, and count what broke; --hours N for longer than the checks of a change
+                             attack bethink, and count what broke; --hours N sets how long, for a thorough run
 cargo xtask demo [OPTIONS]   build bethink and bethinkd, and run the demo
 cargo xtask ci               run all checks that a change must pass
 cargo xtask docs             run the shell blocks of README.md and docs/*.md

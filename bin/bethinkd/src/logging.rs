@@ -25,7 +25,7 @@ pub(crate) fn start(
 }
 
 fn parse(name: &str, filter: &str) -> anyhow::Result<EnvFilter> {
-    // A library logs every request as a connection; it can still be enabled in the filter.
+    // The library `rmcp` logs every request as a connection. The filter can still enable these messages.
     EnvFilter::try_new(format!("rmcp=warn,{filter}")).map_err(|error| {
         anyhow!("`{name}` is {filter:?}: {error}; allowed are error, warn, info, debug, trace, off")
     })

@@ -46,7 +46,7 @@ pub struct Starter {
 #[derive(Debug)]
 pub struct Started {
     pub file: DaemonFile,
-    /// `None` if another client was faster.
+    /// `None` if a daemon was already running.
     pub child: Option<Child>,
 }
 
@@ -75,7 +75,7 @@ impl Starter {
         started
     }
 
-    /// Starts a daemon without waiting. If two are started, the home's lock decides.
+    /// Starts a daemon without waiting. If two daemons are started, the home's lock decides which one runs.
     pub fn launch(&self, places: &DaemonPlaces) -> Result<(), StartError> {
         make_home(places.home.path())?;
         self.spawn(places).map(drop)

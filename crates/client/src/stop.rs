@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::error::ClientError;
 use crate::places::DaemonPlaces;
 
-/// How long to wait for the end of the daemon: longer than its own deadline for unfinished work.
+/// How long to wait for the daemon to end: longer than its own deadline for unfinished work.
 const GONE_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -20,7 +20,8 @@ pub enum StopError {
     #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error(
-        "`BETHINK_URL` names the daemon at {url}, which this command does not manage; unset it to stop your own daemon"
+        "`BETHINK_URL` names the daemon at {url}, which this command does not manage; \
+         unset the variable to stop your own daemon"
     )]
     NotOurs { url: String },
     #[error(

@@ -1,4 +1,4 @@
-//! The daemon's settings, from defaults, the config file, the environment and arguments. Later ones take precedence.
+//! The daemon's settings, from defaults, the config file, the environment and arguments. Later sources take precedence.
 //!
 //! Owns the names, defaults and bounds of all settings, and the paths of the files in a home. What a setting does is up to
 //! the crate that uses it. A project's own files are never read as settings.

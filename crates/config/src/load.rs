@@ -1,4 +1,4 @@
-//! Reads settings from defaults, the config file, the environment and arguments. Later ones take precedence.
+//! Reads settings from defaults, the config file, the environment and arguments. Later sources take precedence.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

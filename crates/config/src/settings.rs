@@ -280,8 +280,9 @@ settings! {
     gateway: GatewaySettings {
         /// What is added to prompts: `off`, `recall` or `full`. By default, requests are not changed.
         inject: Either(&["off", "recall", "full"]) = "off",
-        /// Which model writes the summaries of its sessions: the one in `[model]` (`model`), or the client's own, with
-        /// the key of the request in hand (`client`). The client pays for it, so it is off by default.
+        /// Which model writes the summaries of the gateway's sessions: the one in `[model]` (`model`), or the client's
+        /// own, with the key of the client's current request (`client`). The client pays for it, so it is off by
+        /// default.
         compaction: Either(&["model", "client"]) = "model",
         /// Scheme, host and port of another server. If empty, the provider's own.
         anthropic_url: Hidden = "",

@@ -24,7 +24,7 @@ pub fn day_of(at: UnixMicros) -> Day {
     Day(at.0.div_euclid(DAY_MICROS))
 }
 
-/// Number of days after an event in which people still talk about it.
+/// Number of days after an event during which people still talk about it.
 pub const DAYS_AFTER: i64 = 7;
 
 /// Words that refer to a time. `may` is left out, because it is usually the verb.

@@ -12,7 +12,7 @@ use secrecy::zeroize::Zeroizing;
 use crate::key::ApiKey;
 use crate::limits::MAX_MESSAGE;
 
-/// How many characters of a text are read. It is cut to `MAX_MESSAGE` after the key is removed.
+/// Maximum number of characters of a text that are read. The text is cut to `MAX_MESSAGE` after the key is removed.
 const MAX_SEEN: usize = 16 * 1024;
 
 /// Minimum length of a part of a key that is removed: a server may repeat a key partly or masked.

@@ -23,7 +23,7 @@ pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Maximum number of bytes of a forwarded answer to collect before they are read, which takes about a millisecond.
 pub(crate) const MAX_UNREAD: usize = 256 * 1024;
 
-/// How many bytes of an error response are read. Error texts have a few hundred.
+/// Maximum number of bytes of an error response that are read. Error texts have a few hundred.
 pub(crate) const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Maximum length of a provider's text in an error, in characters.

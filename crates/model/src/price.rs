@@ -1,6 +1,7 @@
 //! The cost of a call, computed from the usage that its provider reported.
 //!
-//! A configured price overrides the table. A model in neither has no price: its calls are counted and shown as unpriced.
+//! A configured price overrides the table. A model without a configured price that is not in the table has no price:
+//! its calls are counted and shown as unpriced.
 
 use std::sync::LazyLock;
 

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum number of tool calls in one answer.
 const CALLS: usize = 32;
 
-/// The result of an errand, and descriptions of what failed on the way.
+/// The result of an errand, and descriptions of the steps that failed.
 #[derive(Debug)]
 pub struct ErrandOutcome {
     pub ended: Result<Finished, ModelError>,

@@ -86,7 +86,7 @@ impl Model for Caller<'_> {
 
 impl Host for Caller<'_> {
     fn wait(&self, time: Duration) -> Waited<'_> {
-        // The extra wait keeps clients that were refused together from retrying together.
+        // The extra wait keeps clients that were refused at the same time from retrying at the same time.
         let [chance, ..] = *Uuid::new_v4().as_bytes();
         let more = time.saturating_mul(u32::from(chance)) / JITTER;
         Box::pin(tokio::time::sleep(time + more))

@@ -50,7 +50,7 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
     };
     let why = report.changed_by.map(|by| format!(": {}", reason(by))).unwrap_or_default();
     fact.plain(share).dim(format!(
-        " of the prompt is the same as last time; changed from its message {} on{why}",
+        " of the prompt is the same as last time; changes begin at message {} of the prompt{why}",
         at + 1
     ))
 }

@@ -11,7 +11,7 @@ pub fn short_id(id: Uuid) -> String {
 }
 
 /// Returns the shortest ends that distinguish the ids, all of the same length. The beginnings would not do: an id
-/// begins with its time, so those of one day begin alike.
+/// begins with its time, so the ids of one day begin alike.
 pub fn short_ids(ids: &[Uuid]) -> Vec<String> {
     let full: Vec<String> = ids.iter().map(|id| id.simple().to_string()).collect();
     let longest = full.first().map_or(0, String::len);

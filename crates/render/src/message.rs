@@ -5,7 +5,7 @@ use bethink_terminal::words::{ago, bytes, first_line, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-/// Lines that are shown of a longer text.
+/// Number of lines of a longer text that are shown.
 const BEGINNING: usize = 6;
 const INDENT: &str = "    ";
 

@@ -11,8 +11,8 @@ use bethink_transcript::{BlockKind, Message, SessionId};
 
 /// Maximum length of a snippet, in characters: three lines of a terminal.
 const SNIPPET_CHARS: usize = 240;
-/// Maximum size, in bytes, of a text that is searched for phrases and adjacent words. Longer texts are program output, in
-/// which they mean little and cost milliseconds.
+/// Maximum size, in bytes, of a text that is searched for phrases and adjacent words. Longer texts are program output,
+/// in which a phrase means little and searching for it takes milliseconds.
 const CLOSE_LOOK_BYTES: usize = 64 * 1024;
 
 /// Reranks the messages that were read, and turns the best ones into hits.

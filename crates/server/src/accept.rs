@@ -1,7 +1,7 @@
 //! The accept loops: every connection is counted, timed and drained.
 //!
-//! axum's own loop is not enough: it sets no timer, so half-sent request heads stay forever; it has no connection
-//! limit; and at shutdown it waits for endless streams.
+//! axum's own loop is not enough: it sets no timer, so connections with half-sent request heads stay open forever; it
+//! has no connection limit; and at shutdown it waits for endless streams.
 
 use std::io;
 use std::sync::Arc;

@@ -132,7 +132,7 @@ pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     let actual = json::depth(body);
     if actual > depth {
         let detail =
-            format!("the body has {actual} nested arrays and objects; at most {depth} are allowed");
+            format!("the body is nested {actual} levels deep; at most {depth} levels are allowed");
         return Err(
             HttpFailure::new(ProblemSort::TooDeep, detail).bounded(depth as u64, actual as u64)
         );

@@ -2,7 +2,7 @@
 //!
 //! A web page can send requests to a loopback port in two ways: through a host name that resolves to 127.0.0.1 (stopped
 //! by the list of hosts), or with a plain cross-site request (stopped by the list of origins). A browser cannot reach
-//! the Unix socket, and the user of its peer is checked, so it needs neither Host nor token.
+//! the Unix socket, and the user of its peer is checked, so requests over the socket need neither Host nor token.
 //!
 //! Over TCP a request needs one of four things: the token; the token of hooks, which only reports events; a capability in
 //! the path, for gateway clients whose only credential is the provider's; or a login, for the daemon's own page. A token

@@ -52,7 +52,7 @@ async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError>
 async fn drop_torn_transaction(connection: &mut SqliteConnection) {
     tracing::warn!(
         "the last transaction in the write-ahead log is incomplete, and was dropped: it was being written when the \
-         daemon or the machine stopped, or it was damaged since"
+         daemon or the machine stopped, or it was damaged afterwards"
     );
     if let Err(error) = connect::checkpoint(connection).await {
         tracing::warn!(%error, "could not empty the write-ahead log");

@@ -1,8 +1,8 @@
 //! The format of postings in pages.
 //!
-//! A page is a sequence of entries: length of the term, term, number of postings, length of their bytes, and those bytes.
-//! A posting is the distance from the previous one (for the first one, from zero), its counts and its length code.
-//! Lengths and distances have 7 bits per byte, the lowest first.
+//! A page is a sequence of entries: length of the term, the term, number of postings, their length in bytes, and the
+//! postings. A posting is the distance from the previous one (for the first one, from zero), its counts and its length
+//! code. Lengths and distances have 7 bits per byte, the lowest first.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ impl Writer {
     }
 }
 
-/// An entry of a page, whose postings are not decoded.
+/// An entry of a page. Its postings are not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageEntry<'a> {
     pub(crate) term: &'a [u8],

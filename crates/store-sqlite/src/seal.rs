@@ -1,4 +1,4 @@
-//! Checksums of rows, so that a row is only served as it was written. SQLite itself does not notice a changed byte.
+//! Checksums of rows, so that an altered row is never served. SQLite itself does not notice a changed byte.
 //!
 //! The column `seal` has the checksum of its row. A statement that writes such rows ends in `RETURNING *`, and
 //! [`Statement::seal`] stores their checksums. Each row with this column is verified where rows are read, in

@@ -151,7 +151,7 @@ impl SqliteStore {
         self.write(move |db| Box::pin(async move { statement.seal(db, table).await.map(drop) }))
     }
 
-    /// The same for a session, which must exist.
+    /// Does the same as [`seal`](Self::seal) for a session, which must exist.
     pub(crate) fn seal_for(
         &self,
         id: SessionId,
@@ -174,7 +174,7 @@ impl SqliteStore {
         self.read(async move { statement.all(&*self.readers.get().await, read).await })
     }
 
-    /// The same for a session, which must exist.
+    /// Does the same as [`all`](Self::all) for a session, which must exist.
     pub(crate) fn all_of<T: Send + 'static>(
         &self,
         id: SessionId,

@@ -19,7 +19,7 @@ use crate::options::{GROUP_BYTES, GROUP_REQUESTS, Options, QUEUE};
 use crate::readers::{self, Readers};
 use crate::sql::sql;
 
-/// How often to yield to callers that were just answered, so that their next requests arrive together.
+/// Number of times to yield to callers that were just answered, so that their next requests arrive together.
 const PATIENCE: usize = 3;
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;

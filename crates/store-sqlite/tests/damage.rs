@@ -206,7 +206,7 @@ async fn a_bit_that_fell_over_is_seen_by_a_check() {
     assert_eq!(whole + whole_messages(&store, session_id(2)).await, 99);
 }
 
-/// Changes a text in the file, without changing its length.
+/// Replaces a string in the file with another one of the same length.
 fn alter(home: &Home, text: &str, to: &str) {
     let bytes = std::fs::read(home.db()).unwrap();
     let found = bytes.windows(text.len()).position(|window| window == text.as_bytes());

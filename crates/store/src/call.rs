@@ -41,7 +41,7 @@ pub struct ModelCall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageFilter {
     pub session: Option<SessionId>,
-    /// Only calls that began then or later.
+    /// Only calls that began at this time or later.
     pub since: Option<UnixMicros>,
     /// Sum each session separately; otherwise all sessions together, with `session` `None`.
     pub by_session: bool,

@@ -47,7 +47,7 @@ pub struct Lineage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relative {
     pub session: SessionId,
-    /// How many of its messages match.
+    /// Number of its messages that match, from the first one on.
     pub through: Seq,
     /// Its newest message; less than `through` if marks were written but their messages were not.
     pub last_seq: Seq,

@@ -41,7 +41,7 @@ pub struct NewJob {
     pub session: Option<SessionId>,
     /// JSON.
     pub payload: String,
-    /// No client waits for it, so all other jobs come first.
+    /// No client waits for the job, so all other jobs come first.
     pub background: bool,
     pub created_at: UnixMicros,
 }
@@ -54,7 +54,7 @@ pub struct JobRecord {
     pub payload: String,
     pub state: JobState,
     pub owner: Option<String>,
-    /// How often it has been leased.
+    /// Number of times that the job has been leased.
     pub attempts: u64,
     pub progress: Progress,
     /// JSON, when done.

@@ -45,7 +45,7 @@ pub struct AppendResult {
     pub places: Vec<(Seq, bool)>,
     /// Newest seq of the session after the append.
     pub last_seq: Seq,
-    /// The receipt was used before; `places` are those returned then.
+    /// The receipt was used before; `places` are the same as in the first answer.
     pub repeated: bool,
 }
 

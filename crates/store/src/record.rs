@@ -28,8 +28,8 @@ pub struct NewRecord {
     pub line: u64,
     pub head: Bytes,
     pub tail: Bytes,
-    /// The message and its session: the file's own, or a child made from a sidechain. The message has no terms yet,
-    /// because indexing takes longer than storing. Until [`index`](crate::Store::index) adds its terms,
+    /// The message and its session, which is the file's own session or a child made from a sidechain. The message has
+    /// no terms yet, because indexing takes longer than storing. Until [`index`](crate::Store::index) adds its terms,
     /// [`unindexed`](crate::Store::unindexed) returns the message.
     pub message: Option<(SessionId, NewMessage)>,
 }

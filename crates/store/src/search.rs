@@ -12,8 +12,8 @@ pub trait IndexStore {
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>>;
     /// Returns sessions with messages that are not indexed yet, up to a limit.
     fn lagging(&self, limit: usize) -> StoreFuture<'_, Vec<SessionId>>;
-    /// In one transaction, adds the entries and moves the mark. Idempotent. Returns whether [`tidy`](Self::tidy) has
-    /// something to do.
+    /// In one transaction, adds the entries and records how far the session is indexed. Idempotent. Returns whether
+    /// [`tidy`](Self::tidy) has something to do.
     fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool>;
     /// Returns where terms occur in the indexed messages, and how far each session is indexed.
     fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces>;

@@ -214,7 +214,7 @@ pub struct CollapseRecord {
     pub first_seq: Seq,
     pub last_seq: Seq,
     pub text: String,
-    /// Tokens of its messages as the prompt showed them.
+    /// Number of tokens that its messages took in the prompt.
     pub tokens_before: u64,
     /// Tokens of the text.
     pub tokens: u64,

@@ -26,7 +26,7 @@ pub(crate) fn show(pager: &str, text: &[u8]) -> io::Result<()> {
         // The user may close the pager before it has read everything.
         let _unread = input.write_all(text);
     }
-    // The shell's exit codes if there is no such program.
+    // The shell's exit codes if it cannot run the program.
     const NOT_RUN: [i32; 2] = [126, 127];
     match child.wait()?.code() {
         Some(code) if NOT_RUN.contains(&code) => Err(io::ErrorKind::NotFound.into()),

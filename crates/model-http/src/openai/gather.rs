@@ -120,8 +120,8 @@ impl GatheredAnswer {
         Ok(())
     }
 
-    /// Returns the call that a piece belongs to: the one with its index, or the last one if the server sends no index. A
-    /// different id begins a new call whatever the index, because some servers always send 0.
+    /// Returns the call that a piece belongs to: the one with its index, or the last one if the server sends no index.
+    /// A different id begins a new call regardless of the index, because some servers always send 0.
     fn call_of(
         &mut self,
         index: Option<u64>,
