@@ -1,7 +1,7 @@
 //! The daemon's program: reads arguments and settings, starts, and serves until it is stopped.
 //!
-//! It uses the system's allocator, because mimalloc held more memory: 19 MB against 10 MB when idle, and 130 to 240 MB
-//! against 11 MB after four request bodies of 30 MB.
+//! It uses the system's allocator, because mimalloc kept more memory: 19 MB instead of 10 MB when idle, and 130 to 240
+//! MB instead of 11 MB after four request bodies of 30 MB.
 
 mod arguments;
 mod logging;

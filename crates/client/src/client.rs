@@ -1,4 +1,4 @@
-//! The HTTP transport: connections, the token, answers and refusals.
+//! The HTTP transport: connections, the token, answers and errors.
 
 use std::path::Path;
 use std::sync::Arc;

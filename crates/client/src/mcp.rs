@@ -43,7 +43,7 @@ impl McpOrigin {
 /// The answer to a message.
 #[derive(Debug)]
 pub enum McpAnswer {
-    /// The message was accepted. It is of a kind that has no answer.
+    /// The message was accepted, and messages of its kind have no answer.
     Nothing,
     /// One JSON-RPC message; errors are messages too.
     Message(Vec<u8>),
@@ -140,7 +140,7 @@ impl Client {
         if status.is_success() {
             return Ok(McpAnswer::Nothing);
         }
-        // The daemon did not read the message: it has another token, or it is shutting down.
+        // The daemon did not read the message: the token was wrong, or the daemon is shutting down.
         let is_unread =
             matches!(status, StatusCode::UNAUTHORIZED | StatusCode::SERVICE_UNAVAILABLE);
         let refused = ClientError::Refused(Box::new(problem(status.as_u16(), &body)));

@@ -19,8 +19,8 @@ use crate::exchange::{self, PlainAnswer};
 use crate::places::{Contact, DaemonPlaces};
 use crate::proof::{ExpectedDaemon, MOST_PROOF_BYTES, ProofError};
 
-/// Time to write a request after the deadline. A daemon that hangs reads it from its socket later, and then checks the
-/// spool.
+/// Time to write a request after the deadline. A hanging daemon reads the request from its socket later, and then
+/// checks the spool.
 const LAST_TRY: Duration = Duration::from_millis(1);
 
 /// Maximum size of an answer, in bytes: several times the longest text of a hook, escaped.

@@ -1,4 +1,5 @@
-//! Starts the daemon from a client. Only one is started even if many clients try, and it outlives their terminals.
+//! Starts the daemon from a client. Only one daemon is started even if many clients try, and it keeps running after
+//! their terminals are closed.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -16,7 +17,7 @@ use crate::client::Client;
 use crate::error::{SERVES_WITHIN, StartError};
 use crate::places::DaemonPlaces;
 
-/// Interval of checks. A healthy daemon starts within some tens of milliseconds.
+/// Interval between checks. A healthy daemon starts within a few tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes of the log that are shown if a daemon stops at once.
 const LOG_GLIMPSE: u64 = 2_000;

@@ -1,4 +1,5 @@
-//! Stops the daemon of a home: checks that it is that daemon, signals it, and waits until it has ended.
+//! Stops the daemon of a home: checks that this daemon is running, signals its process, and waits until the process has
+//! ended.
 
 use std::io;
 use std::process::Child;
@@ -42,7 +43,7 @@ pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32
     }
     let not_running = || StopError::NotRunning { home: places.home.path().display().to_string() };
     let file = places.daemon().ok_or_else(not_running)?;
-    // The process id may have been reused: only the daemon of this home can be found.
+    // The process id may have been reused, so the daemon of this home must be found first.
     if let Err(error) = Client::find(places).await {
         return Err(match error.is_unreachable() {
             true => not_running(),

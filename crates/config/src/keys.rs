@@ -208,7 +208,7 @@ fn windows(value: &toml::Value) -> Option<Vec<(String, u64)>> {
     names(value)?.into_iter().map(window).collect()
 }
 
-/// Maximum number of tokens: far above every model's window, but sums of a few cannot overflow.
+/// Maximum number of tokens: far above every model's window, but low enough that sums do not overflow.
 pub(crate) const MAX_TOKENS: u64 = 100_000_000;
 /// Smallest and largest context window of a session, in tokens.
 const WINDOW: (u64, u64) = (8_000, MAX_TOKENS);

@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A key instead of its variable's name is refused and never shown.
+    /// An API key in place of its variable's name is rejected and never shown.
     #[test]
     fn a_misplaced_key_is_never_shown() {
         let key = "sk-ant-canary";

@@ -159,7 +159,7 @@ settings! {
         /// Shows old spans as short texts that are prepared in the background. Compaction then waits until the window
         /// is full.
         collapse: Flag = false,
-        /// How long the provider keeps an unused prompt cache: five minutes, unless an hour is paid for.
+        /// How long the provider keeps an unused prompt cache: five minutes, unless the client pays for an hour.
         cache_ttl_minutes: Whole(1, MANY) = 5,
     }
     /// The notes of sessions.
@@ -222,7 +222,7 @@ settings! {
         /// a local model. Claude Code has the same limit for streams.
         idle_timeout_ms: Whole(100, DAY_MS) = 300_000,
         /// Maximum time for a summary or an update of notes, including retries. It is the providers' own limit for a
-        /// request that is not streamed, and more than a person waits.
+        /// request that is not streamed, and longer than a person waits.
         deadline_ms: Whole(100, DAY_MS) = 600_000,
         /// Maximum length of an answer, in tokens. The nine sections of a summary take 2,000 to 8,000 tokens, and its
         /// analysis as many again.
@@ -248,14 +248,14 @@ settings! {
         /// The directory of all projects' memories. If empty, the layout's own.
         root: Text = "",
         /// `bethink` (in the home) or `claude` (Claude Code's own directories, so that both share one memory). Another
-        /// agent's files are only changed if the user chooses so.
+        /// agent's files are only changed if the user chooses this.
         layout: Either(&["bethink", "claude"]) = "bethink",
         /// `model`, `embedded` or `off`; without a provider `model` is embedded.
         recall: Either(WHO_OR_NOBODY) = "model",
         extraction: Either(WHO_OR_NOBODY) = "model",
         dream: Either(WHO_OR_NOBODY) = "model",
         /// Minimum number of hours, and of other sessions, between two consolidations (specification, section 7): at
-        /// most one a day, and only if there is enough new.
+        /// most one a day, and only after enough new sessions.
         dream_hours: Whole(1, MANY) = 24,
         dream_sessions: Whole(0, MANY) = 5,
         /// Whether instruction files are added to prompts.
@@ -267,8 +267,8 @@ settings! {
     /// Memory that several people share.
     #[derive(Debug)]
     team: TeamSettings {
-        /// A folder that is shared by other means, with a subfolder for each project without its own. If empty, `team`
-        /// in the project's memory.
+        /// A folder that is shared by other means. It has a subfolder for each project that has no folder of its own.
+        /// If empty, `team` in the project's memory.
         dir: Text = "",
         /// The repository that `team init` clones without `--remote`.
         remote: Text = "",
@@ -295,7 +295,7 @@ settings! {
         openai_key_command: Hidden = "",
         /// Allows keys and conversations to be sent unencrypted to another machine.
         allow_plain_http: Flag = false,
-        /// Maximum pause of a server, before and within an answer: as long as the official clients wait.
+        /// Maximum time without data from a server, before and during an answer: as long as the official clients wait.
         idle_timeout_ms: Whole(100, DAY_MS) = 600_000,
         /// Maximum size of a request. Providers accept up to 32 MB; they should reject somewhat larger ones themselves.
         max_body_bytes: Whole(1_024, 1 << 32) = 40 << 20,

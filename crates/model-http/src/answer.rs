@@ -25,9 +25,9 @@ pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, ProviderTrouble> {
     Ok(message(Bytes::from(json))?.blocks.into_vec())
 }
 
-/// Returns a tool's input as a JSON object, from the text that the model wrote. A text that is not a JSON object, because
-/// it is wrong or was cut off, becomes `{"_raw": "…"}`, so that the program that runs the tool can show it to the model.
-/// An empty text becomes an empty object.
+/// Returns a tool's input as a JSON object, from the text that the model wrote. Text that is not a JSON object, because
+/// it is invalid or was cut off, becomes `{"_raw": "…"}`, so that the program that runs the tool can show it to the
+/// model. Empty text becomes an empty object.
 pub fn input(text: &str) -> Cow<'_, str> {
     let bare = text.trim();
     if bare.is_empty() {

@@ -1,5 +1,5 @@
-//! How connections are made, for our own calls and for forwarded ones: to which addresses, through which proxy, and
-//! without following redirects.
+//! How connections are made, for bethink's own calls and for forwarded ones: to which addresses, through which proxy,
+//! and without following redirects.
 
 use std::sync::{Arc, Once, OnceLock};
 

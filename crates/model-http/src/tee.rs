@@ -145,7 +145,7 @@ struct Streamed<D: Dialect> {
     stream: D::Stream,
     decoder: Decoder,
     end: End,
-    /// All events so far could be read. After an unreadable one, only the end event is looked for.
+    /// All events so far could be read. After an unreadable event, the reader only looks for the end event.
     readable: bool,
 }
 

@@ -33,7 +33,7 @@ pub fn drop_rounds(request: &ModelRequest, tail: usize, gap: Option<u64>) -> Opt
     cuts.next()
 }
 
-/// Returns the first place at which enough is dropped; the beginning of the last round if there is none.
+/// Returns the first place at which enough is dropped; the beginning of the last round if there is no such place.
 fn enough(session: &[PromptMessage], last_round: usize, gap: Option<u64>) -> usize {
     let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
     let (mut tokens, mut dropped) = (0u64, 0);
@@ -91,7 +91,7 @@ fn summary(first: &PromptMessage) -> &[PromptBlock] {
     first.blocks.get(..count).unwrap_or_default()
 }
 
-/// Replaces each image and document, also in tool results, with a word.
+/// Replaces each image and document, also in tool results, with a short text.
 pub fn strip_media(request: &ModelRequest) -> Option<ModelRequest> {
     let prompt = without_media(&request.prompt);
     let stripped = ModelRequest { prompt, ..request.clone() };

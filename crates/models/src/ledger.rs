@@ -36,7 +36,7 @@ impl ModelService {
         self.ledger.spent(self.cx.now())
     }
 
-    /// Fails if a daily budget is used up. No model is called then until the next day.
+    /// Fails if a daily budget is used up. No model is called after that until the next day.
     pub fn within_budget(&self) -> std::result::Result<(), String> {
         let (settings, spent) = (&self.cx.settings().model, self.spent_today());
         if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {

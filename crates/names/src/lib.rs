@@ -170,7 +170,7 @@ impl<'a> NameRun<'a> {
     fn part(&self, part: &'a str, each: &mut impl FnMut(&'a str)) {
         let whole = part.trim_matches(['.', '-']);
         let mut rest = whole;
-        // With a version in front, the whole is not a name: `v1.2-arm64.tar.gz`.
+        // A part that begins with a version is not a name as a whole: `v1.2-arm64.tar.gz`.
         while let Some((head, tail)) = rest.split_once('.') {
             let starts_name = rest.len() == whole.len() || rest.starts_with(char::is_alphabetic);
             if starts_name && is_dotted(rest) && !self.is_sentence_end(rest) {

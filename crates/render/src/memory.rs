@@ -24,7 +24,7 @@ pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText
     }
 }
 
-/// Returns the topic's name and description, and the part of its text with the words.
+/// Returns the topic's name and description, and the part of its text that contains the searched words.
 pub fn hit(hit: &MemoryHit, width: usize) -> Vec<StyledText> {
     let scope = hit.scope.prefix();
     let head = StyledText::new()

@@ -22,7 +22,7 @@ struct IndexPayload {
 
 /// Number of messages that are indexed in one transaction. It occupies the writer for about 20 ms.
 const BATCH: usize = 128;
-/// Maximum size of these messages. A single message may be larger.
+/// Maximum size of these messages together, in bytes. A single message may be larger.
 const BATCH_BYTES: usize = 16 << 20;
 /// A session is indexed in the background each time it has grown by this many messages, so that a search needs at most
 /// about 10 ms to index the rest.

@@ -334,7 +334,7 @@ fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>>
 
 impl TermPlan {
     fn new(question: &Question, text: &str, filter: &Filter, today: Day) -> Self {
-        // The empty term matches nothing. It keeps the positions of the terms.
+        // The empty term matches nothing. It only takes a place, so that the other terms keep their positions.
         let when = if question.asks_when { marks::TELLS_WHEN } else { "" };
         let marks = [marks::BEGINS, marks::ASKS, marks::ENDS_ASKING, when].map(str::to_owned);
         let speakers = question.words.iter().map(|word| marks::by_speaker(word)).collect();

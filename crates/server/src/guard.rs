@@ -28,8 +28,8 @@ use crate::problem::{HttpFailure, ProblemSort};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Routes without secrets: the health of the daemon, the proof that it is this daemon, the description of the API, and the
-/// page before its login.
+/// Routes whose answers contain no secrets, so they need no token: the daemon's health, the proof that it is this
+/// daemon, the description of the API, and the page before its login.
 const OPEN_ROUTES: [&str; 4] = ["/health", "/v1/proof", "/openapi.json", "/"];
 const PAGE_FILES: &str = "/assets/";
 /// The login route. The body of a login contains a launch token, so no other token is required.

@@ -1,7 +1,7 @@
 //! The port of a home whose settings name none: chosen at the home's first start, and saved.
 //!
-//! Several homes and users share a machine, and agents' settings contain the port, so it must be free and must not
-//! change without need.
+//! Several homes and users share a machine, and agents' settings contain the port, so the port must be free and must
+//! not change unnecessarily.
 
 use std::fs;
 use std::io;

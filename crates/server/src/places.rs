@@ -64,8 +64,8 @@ impl Places {
         Arc::new(Self { known, others, taken: Mutex::default() })
     }
 
-    /// Takes a place for a new connection. Over TCP, there always is one: the oldest newcomer makes room. Returns `None`
-    /// if all places of the socket are taken.
+    /// Takes a place for a new connection. Over TCP, there is always a place: if necessary, the oldest newcomer's.
+    /// Returns `None` if all places of the socket are taken.
     pub(crate) fn enter(self: &Arc<Self>, listener: Listener) -> Option<Arc<ConnectionPlace>> {
         let mut taken = self.taken();
         let number = taken.next;

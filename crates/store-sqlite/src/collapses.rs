@@ -75,7 +75,7 @@ pub(crate) async fn put(
     Ok(())
 }
 
-/// Removes staged spans that are in the way; committed ones are a conflict.
+/// Removes staged spans that overlap a new one; an overlapping committed span is a conflict.
 async fn make_room(
     db: &mut SqliteConnection,
     session: SessionId,

@@ -91,12 +91,12 @@ pub(crate) async fn connect(
     Ok(connection)
 }
 
-/// Readers are opened when first needed, so that a start does not wait for them.
+/// Creates a pool of readers. They are opened when first needed, so that the start does not wait for them.
 pub(crate) fn readers(path: &Path) -> SqlitePool {
     reading_pool(basics(path))
 }
 
-/// Readers that change no file, not even the index of the WAL.
+/// Creates a pool of readers that change no file, not even the index of the WAL.
 pub(crate) fn readers_without_writing(path: &Path, has_wal: bool) -> sqlx::Result<SqlitePool> {
     let options = match has_wal {
         // https://www.sqlite.org/wal.html#read_only_databases

@@ -189,7 +189,7 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
     }
 }
 
-/// Reads the last row of each table, which is a cheap check that its root and its end exist.
+/// Reads the last row of each table, which is a cheap check that the root and the end of the table exist.
 async fn reach_ends(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let end = |table: &&str| format!("(SELECT max(number) FROM {table})");
     let ends: Vec<_> = TABLES.iter().chain(&INDEX_TABLES).map(end).collect();

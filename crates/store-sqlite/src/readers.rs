@@ -27,7 +27,7 @@ impl Readers {
         self.0.read().await
     }
 
-    /// Waits until nothing is read, and keeps others from reading until the result is dropped.
+    /// Waits until no read is running, and blocks new reads until the result is dropped.
     pub(crate) async fn replace(self) -> OwnedRwLockWriteGuard<SqlitePool> {
         self.0.write_owned().await
     }

@@ -28,7 +28,7 @@ impl Checksum {
         Self(word(bytes, true), word(&bytes[4..], true))
     }
 
-    /// Continues the checksum over `bytes`, whose number must be divisible by eight.
+    /// Continues the checksum over `bytes`. Their number must be divisible by eight.
     pub(crate) fn over(mut self, bytes: &[u8], big_endian: bool) -> Self {
         for pair in bytes.chunks_exact(8) {
             self.0 = self.0.wrapping_add(word(pair, big_endian)).wrapping_add(self.1);

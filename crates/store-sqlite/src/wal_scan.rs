@@ -6,10 +6,10 @@
 //!
 //! # What is damage, and what is a transaction that was being written
 //!
-//! Every commit is synced before the next transaction is written (`synchronous = FULL`). A power cut therefore leaves
-//! whole everything up to the last synced commit, and behind it any mixture of sectors of *one* transaction and of what
-//! the file held before: zeros, frames with other salts, or, after a transaction that was rolled back, frames with the
-//! same salts, none of which ends a transaction. So behind the first bad frame
+//! Every commit is synced before the next transaction is written (`synchronous = FULL`). After a power cut, everything
+//! up to the last synced commit is therefore intact. It is followed by any mixture of sectors of *one* transaction and
+//! of the file's earlier content: zeros, frames with other salts, or, after a transaction that was rolled back, frames
+//! with the same salts, none of which ends a transaction. So, after the first bad frame,
 //!
 //! * two ends of transactions prove damage: the first one was synced before the second one was written;
 //! * one end proves nothing if a frame before it is lost: it may be the transaction that was being written. It is
@@ -81,7 +81,7 @@ enum FrameState {
     Whole,
     /// It is damaged in one byte, or only in its checksum.
     Repairable,
-    /// It is damaged in one byte, which cannot be found. Checksums of rows will.
+    /// It is damaged in one byte, which cannot be located here. The checksums of the rows will detect it.
     Flawed,
     /// It has the salts of this log, but not its checksum.
     Bad,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::ExtractedCandidates;
 use crate::error::StoreFuture;
 
-/// The embeddings of one topic. They can be computed again from its text.
+/// The vectors of one topic. They can be computed again from the topic's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicVectors {
     /// Scope and name.

@@ -14,7 +14,7 @@ pub enum Tone {
     Warn,
     Bad,
     Accent,
-    /// A part of the prompt, in a colour of the sixteen that every terminal theme makes readable.
+    /// A part of the prompt, in one of the sixteen colours that every terminal theme makes readable.
     Part(AnsiColor),
 }
 

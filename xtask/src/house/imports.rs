@@ -101,7 +101,8 @@ impl Tree<'_, '_> {
             return found;
         }
         let globs = scope.imports.iter().filter(|import| import.name.is_none());
-        // The path of a glob is not looked up through other globs: two globs in a module would follow each other forever.
+        // The path of a glob is not looked up through other globs: two globs in a module would lead to each other
+        // forever.
         let mut found =
             globs.filter_map(|glob| match self.resolve(module, &glob.path, LONGEST_CHAIN) {
                 Target::Module(other) if other != module => {

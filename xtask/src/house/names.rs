@@ -1,9 +1,10 @@
 //! Finds names that more than one type has.
 //!
-//! A name counts once for each line that defines it. Unlike in the count of lines, the part after `#[cfg(test)]` is
-//! included, because a search finds it too. Public names are those of `pub struct`, `pub enum`, `pub trait` and `pub type`.
-//! All names are those of `struct`, `enum` and `trait` with any visibility, also inside functions. A `type` without `pub` is
-//! left out, because it is usually an associated type that a trait names. At 9d2d0ec this gives 79 and 185.
+//! A name counts once for each line that defines it. Unlike in the line count, the part after `#[cfg(test)]` is
+//! included, because a text search finds it too. Public names are those of `pub struct`, `pub enum`, `pub trait` and
+//! `pub type`. All names are those of `struct`, `enum` and `trait` with any visibility, also inside functions. A `type`
+//! without `pub` is left out, because it is usually an associated type that a trait names. At 9d2d0ec this gives 79 and
+//! 185.
 
 use std::collections::BTreeMap;
 

@@ -15,12 +15,12 @@ use serde_json::value::RawValue;
 
 use crate::trouble::ProviderTrouble;
 
-/// A blank line between two texts of a message, already escaped for a JSON string.
+/// A blank line between two text blocks of a message, already escaped for a JSON string.
 const GAP: &str = r"\n\n";
 const DOCUMENT: &str = "[document]";
 const IMAGE: &str = "[image]";
-/// Replaces the content of a message that has none left, such as one with only thinking. Many of these servers reject an
-/// empty text, and the templates of local models reject a missing message.
+/// Replaces the content of a message that has none left, such as one with only thinking. Many of these servers reject
+/// an empty string, and the templates of local models reject a missing message.
 const NOTHING: &str = "(nothing to show)";
 
 /// The members of a block that are read.
@@ -95,8 +95,8 @@ pub(super) fn messages(message: Message) -> String {
     chat(&PromptMessage { role: message.role, blocks: blocks.collect() }).join(",")
 }
 
-/// Converts tool definitions. Tools that the provider itself runs have no schema and are left out. Those of a client of chat
-/// completions keep their bytes.
+/// Converts tool definitions. Tools that the provider itself runs have no schema and are left out. Tools from a client
+/// of chat completions keep their bytes.
 fn tools(tools: &[u8]) -> Result<String, ProviderTrouble> {
     let tools: Vec<&RawValue> = array(tools, "the request's tools")?;
     let mut turned = Vec::with_capacity(tools.len());
