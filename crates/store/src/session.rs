@@ -200,7 +200,7 @@ pub struct CompactionRecord {
     pub summary: String,
     pub summary_tokens: u64,
     pub fidelity: f64,
-    /// JSON with what was restored and shortened, and details of the fidelity.
+    /// JSON of the details that have no column of their own, such as the restored items and the lost names.
     pub detail: String,
     pub created_at: UnixMicros,
     pub undone_at: Option<UnixMicros>,
