@@ -104,7 +104,8 @@ impl<'a> Calls<'a> {
         for judged in &self.calls {
             match &judged.verdict {
                 CallVerdict::Allowed(_) => {
-                    let outcome = outcomes.next().unwrap_or_else(|| Err("not made".to_owned()));
+                    let outcome =
+                        outcomes.next().unwrap_or_else(|| Err("the call was not made".to_owned()));
                     blocks.push(result(judged.id, &outcome, after));
                 }
                 CallVerdict::Denied(reason) => {
@@ -135,7 +136,7 @@ fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     let name = call.tool;
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     let why = if name.is_empty() || name.len() > MAX_NAME || !letters {
-        format!("a tool's name has 1 to {MAX_NAME} letters, digits, _ or -")
+        format!("a tool's name must consist of 1 to {MAX_NAME} letters, digits, _ or -")
     } else if !new_id {
         "its id was used before".to_owned()
     } else if call.input.len() > MAX_INPUT {

@@ -11,7 +11,7 @@ pub struct Fork<'a> {
     /// The session's own system prompt, tools and messages byte for byte, followed by the instruction.
     pub request: &'a ModelRequest,
     pub budget: Budget,
-    /// Allowed tools. Every call of another tool is denied.
+    /// Allowed tools. Calls to any other tool are denied.
     pub tools: &'a [&'a dyn Tool],
 }
 

@@ -1,4 +1,5 @@
-//! Watches the provider's prompt cache message by message. Each drop is reported once, with its cause.
+//! Watches the provider's prompt cache message by message. Each drop in the number of tokens read from the cache is
+//! reported once, with its cause.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -56,13 +56,14 @@ impl CarriedView {
     }
 }
 
-/// Whether decisions of this kind are exported. Compactions are exported with their rows, and collapsed spans are not.
+/// Whether decisions of this kind are exported. Compactions are exported with their rows; collapsed spans are not
+/// exported.
 fn is_carried(kind: &str) -> bool {
     !matches!(kind, "compacted" | "undone" | "collapsed")
 }
 
 impl SessionService {
-    /// Returns the view of a session as JSON; `None` if prompts show its history as it is.
+    /// Returns the view of a session as JSON; `None` if prompts show its history unchanged.
     pub async fn carried_view(&self, id: SessionId) -> Result<Option<String>> {
         let session = self.cx.store().session(id).await?;
         let rows = self.cx.store().compactions(id).await?;

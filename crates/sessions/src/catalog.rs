@@ -106,7 +106,7 @@ impl SessionService {
         Ok(session_out(&session))
     }
 
-    /// Gives a session without a title one that was found for it. A person's own title replaces it later.
+    /// Sets the title of a session that has none. A person can replace it later.
     pub async fn suggest_title(&self, id: SessionId, mut title: String) -> Result<()> {
         if self.cx.store().session(id).await?.title.is_some() {
             return Ok(());
@@ -153,7 +153,7 @@ impl SessionService {
             return Err(ServiceError::invalid("model.name", format!("1 to {MAX_TITLE} bytes")));
         }
         if model.max_output_tokens == Some(0) {
-            let detail = "at least 1 token of output";
+            let detail = "at least 1 output token";
             return Err(ServiceError::invalid("model.max_output_tokens", detail));
         }
         self.thresholds(&model)?;
@@ -167,12 +167,12 @@ impl SessionService {
             let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
             ServiceError::invalid("model.context_window", too_small.to_string())
                 .bounded(limit, model.context_window)
-                .hint("half of a context window is reserved for output; a smaller one has no room for a summary and one turn")
+                .hint("up to half of a window is reserved for output; a smaller window has no room for a summary and one turn")
         })
     }
 }
 
-/// Returns the id of a sidechain's session, which is always the same for one session and key.
+/// Returns the id of a sidechain's session. The same session and key always give the same id.
 pub fn sidechain_session(session: SessionId, key: &str) -> SessionId {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.0.as_bytes());

@@ -9,11 +9,11 @@ use bethink_transcript::{BlockKind, Message, Role, Seq, SessionId};
 use crate::kept_state::KeptState;
 use crate::service::SessionService;
 
-/// The kind of an attachment with a child's summary.
+/// The kind of reminder that contains a child's summary.
 const WHAT: &str = "exploration";
 /// Maximum size of a summary, in bytes: about 5,000 tokens, as much as a restored file may have.
 const MAX_SUMMARY: usize = 20_000;
-/// Number of a session's children that are listed with it.
+/// Maximum number of a session's children that are listed.
 const LISTED: usize = 1_000;
 /// Number of messages that are searched for the child's last answer at a time.
 const READ_BATCH: u64 = 64;
@@ -29,8 +29,8 @@ impl SessionService {
         Ok(found.into_iter().map(|session| session.id).collect())
     }
 
-    /// Ends an exploration: its summary is shown at the end of its parent's next prompt, and again after a compaction of the
-    /// parent. Concluding it again replaces nothing.
+    /// Ends an exploration: its summary is shown at the end of its parent's next prompt, and again after a compaction
+    /// of the parent. A second call does not replace the summary.
     pub async fn conclude(
         &self,
         id: SessionId,
@@ -120,7 +120,7 @@ fn reminder(child: &SessionRecord, summary: &str) -> String {
     )
 }
 
-/// The child as an agent whose result is shown again after a compaction of its parent.
+/// Returns the child as a finished agent, so that its result is shown again after a compaction of its parent.
 fn finished(child: &SessionRecord, result: String) -> api::Agent {
     api::Agent {
         id: child.id.to_string(),
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(said.summary, "The gauge is at the OLDPIER.");
         let again = home.sessions.conclude(child, api::ConcludeRequest::default()).await.unwrap();
         assert_eq!(again.after_seq, 2);
-        // The call that was open meanwhile is answered after it, and the prompt is valid.
+        // The call that was still open is answered afterwards, and the prompt is valid.
         let result = json!({ "role": "user", "content": [
             { "type": "tool_result", "tool_use_id": "call_1", "content": "done" } ] });
         home.append(parent, &[result]).await;

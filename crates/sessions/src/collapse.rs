@@ -57,7 +57,7 @@ impl SessionService {
         for record in &records {
             state.decisions.apply(record, &state.history);
         }
-        // The calls that showed the list may have left the view, so it is shown again.
+        // The calls that showed the todo list may have left the view, so the list is shown again.
         state.todos.changed = !state.todos.items.is_empty();
         Ok(true)
     }

@@ -29,7 +29,7 @@ pub(crate) struct CompactionRequest {
     pub(crate) focus: Option<String>,
     pub(crate) level: Option<SummaryLevel>,
     pub(crate) summary_tokens: Option<u64>,
-    /// Boundary of the view that was too large. If the session has another boundary by now, nothing is done.
+    /// Boundary of the view that was too large. If the session has a different boundary by now, nothing is done.
     pub(crate) seen: Option<String>,
     /// Figures from the provider's error, if it refused the prompt as too long.
     pub(crate) refused: Option<Figures>,
@@ -54,7 +54,7 @@ impl CompactionRequest {
         self.level.is_none_or(|wanted| wanted == level)
     }
 
-    /// Whether notes may be the summary. They cannot follow focus instructions or a requested size.
+    /// Whether the notes may serve as the summary. Notes cannot follow focus instructions or a requested size.
     pub(crate) fn takes_notes(&self) -> bool {
         let plain = self.focus.is_none() && self.summary_tokens.is_none();
         self.level == Some(SummaryLevel::SessionMemory) || (self.level.is_none() && plain)
@@ -72,7 +72,8 @@ impl SessionService {
         compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
     }
 
-    /// Lists all compactions, oldest first. The fidelity of the one in force is measured by the messages since.
+    /// Lists all compactions, oldest first. The fidelity of the one in force is measured from the messages that follow
+    /// it.
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.cx.store().session(id).await?;
         let all = self.cx.store().compactions(id).await?;

@@ -16,7 +16,7 @@ const MAX_LISTED: usize = 5_000;
 const MAX_SEQS: usize = 1_000;
 
 impl SessionService {
-    /// Lists decisions, oldest first. Results that were only shown are left out, and so are collapsed spans and
+    /// Lists decisions, oldest first. Records that results were shown are left out, and so are collapsed spans and
     /// compactions, which have their own lists.
     pub async fn decisions(&self, id: SessionId) -> Result<api::DecisionList> {
         self.cx.store().session(id).await?;

@@ -92,7 +92,7 @@ mod tests {
         (home, id)
     }
 
-    /// Messages of the loaded session from `from` on.
+    /// Returns the messages of the loaded session from `from` on.
     async fn at_hand(
         home: &SessionsHome,
         handle: &Arc<SessionHandle>,

@@ -23,15 +23,15 @@ use crate::sent::LastRequest;
 /// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
 /// spans are still triggered. The same number triggers an update of the notes.
 const UNSEEN_TOKENS: u64 = 5_000;
-/// An append does not load a session with more bytes than this: a few times the largest window. Only a session without
-/// compactions has more. It is loaded when a prompt or a compaction needs it.
+/// Maximum size of a session that an append loads, in bytes: a few times the largest window. Only a session without
+/// compactions is larger. It is loaded when a prompt or a compaction needs it.
 pub(crate) const MAX_LOAD_BYTES: usize = 32 << 20;
-/// Maximum number of handles. A handle of a session that is not in memory has a few hundred bytes.
+/// Maximum number of handles. A handle of a session that is not in memory takes a few hundred bytes.
 const MAX_HANDLES: usize = 4_096;
 
 /// A service's state for one session while the session is in memory.
 pub trait SessionFeature: Any + Send + Sync {
-    /// Approximate size in bytes, for the memory budget; overridden by features that hold texts.
+    /// Returns the approximate size in bytes, for the memory budget. Features that hold text override it.
     fn weight(&self) -> usize {
         size_of_val(self)
     }
@@ -52,12 +52,12 @@ pub(crate) struct EvictedSession {
     pub(crate) tokens: u64,
     /// Bytes of its messages, from the newest boundary on.
     bytes: usize,
-    /// Tokens since it was evicted.
+    /// Tokens added since it was evicted.
     grown: u64,
 }
 
 impl EvictedSession {
-    /// What an append needs of a session that is not kept in memory.
+    /// Returns what an append needs to know about a session that does not stay in memory.
     pub(crate) fn of(loaded: &LoadedSession, bytes: usize) -> Self {
         Self {
             model: loaded.state.model.name.clone(),

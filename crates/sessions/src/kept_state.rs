@@ -181,7 +181,7 @@ fn show(state: &KeptState, kind: StateKind) -> Result<Bytes> {
     json.map(Bytes::from).map_err(ServiceError::internal)
 }
 
-/// Writes the state that a client set; without one, an empty one.
+/// Serializes the state that a client set, or an empty state if no client set one.
 fn show_kind<T: Default + Serialize>(set: Option<&T>) -> serde_json::Result<Vec<u8>> {
     match set {
         Some(set) => serde_json::to_vec(set),
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::tests::home::SessionsHome;
 
-    /// A message can be committed and not delivered yet while a client stores state.
+    /// While a client stores state, a message can be committed but not yet delivered.
     #[tokio::test]
     async fn state_that_is_stored_during_an_append_hides_no_message() {
         let directory = tempfile::tempdir().unwrap();

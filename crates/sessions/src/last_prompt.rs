@@ -6,13 +6,13 @@ use bethink_context::{History, SessionState, Thresholds, view, window_thresholds
 use bethink_transcript::{Role, Seq, UnixMicros};
 use serde::{Deserialize, Serialize};
 
-/// A window that is smaller than the model's is said to be, because the provider refused a prompt.
+/// A context window that the provider reported when it refused a prompt. It is smaller than the session's model claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProviderWindow {
     model: String,
     /// The window of the session's model, in tokens.
     window: u64,
-    /// What the provider accepts, in tokens.
+    /// Number of tokens that the provider accepts.
     pub(crate) accepts: u64,
 }
 
@@ -43,8 +43,8 @@ impl LastPrompt {
         Self { through: state.last_seq, around: shape.around, boundary, at: Some(at) }
     }
 
-    /// Finds out which messages the last prompt had: those before the newest answer. Returns `None` if no prompt with the
-    /// result of a tool was handed out.
+    /// Finds out which messages the last prompt had: those before the newest answer. Returns `None` if no prompt with a
+    /// tool result was handed out.
     pub(crate) fn of_history(state: &SessionState) -> Option<Self> {
         let shown = state.decisions.shown_through();
         let newest =
@@ -62,7 +62,8 @@ impl LastPrompt {
         (shown > Seq::ZERO).then_some(Self { through, around: None, boundary, at: None })
     }
 
-    /// Makes the shape of the prompt again. A prompt is a view of history, so the messages and the decisions suffice.
+    /// Computes the shape of the prompt again. A prompt is a view of history, so the messages and the decisions
+    /// suffice.
     pub(crate) fn shape(&self, state: &SessionState) -> PromptShape {
         let boundary = self.boundary.clone();
         if boundary.as_ref() != state.decisions.boundary.as_ref().map(|boundary| &boundary.id) {

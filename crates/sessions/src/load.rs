@@ -94,8 +94,8 @@ impl SessionService {
         }
     }
 
-    /// Loads a session, and returns the size of its history. A history of more than `most` bytes is only counted; then the
-    /// session must not be used for prompts.
+    /// Loads a session, and returns the size of its history. If the history has more than `most` bytes, it is only
+    /// counted, and the session must not be used for prompts.
     pub(crate) async fn load(
         &self,
         handle: &SessionHandle,
@@ -117,7 +117,7 @@ impl SessionService {
             false => Vec::new(),
         };
         let (todos, unseen) = current.map(|c| (c.todos, c.unseen)).unwrap_or_default();
-        // A compaction recorded the list of its time; one that a client set after it is newer.
+        // A compaction records the todo list of its time. A list that a client set afterwards is newer.
         let mut kept = KeptState::parse(&session.state);
         let set = kept.todos.take().filter(|set| set.after >= made_after);
         let (todos_after, todos) = set.map_or((Seq::ZERO, todos), |set| (set.after, set.items));

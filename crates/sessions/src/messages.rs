@@ -77,7 +77,8 @@ impl SessionService {
         let handle = self.inner.registry.open(id);
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
-        // The first sender may not have delivered them. Messages that are already known are skipped.
+        // The request that stored these messages may have been interrupted before it delivered them. Messages that were
+        // delivered are skipped.
         let again = stored.places.iter().filter(|(_, new)| !new || stored.repeated);
         let again: Vec<Seq> = again.map(|(seq, _)| *seq).collect();
         if let (Some(first), Some(last)) = (again.iter().min(), again.iter().max()) {
@@ -131,8 +132,8 @@ impl SessionService {
         handle.noted_level()
     }
 
-    /// Returns what is known of a session that is not in memory and stays so. If it is small and should be loaded, this
-    /// loads it.
+    /// Returns what is known of a session that stays out of memory. If it has grown enough and is not too large, loads
+    /// it and returns `None`.
     async fn evicted_or_loaded(
         &self,
         handle: &SessionHandle,

@@ -61,8 +61,8 @@ impl SessionService {
         Ok(())
     }
 
-    /// Reads the stored request of a session that is loaded. Without it, prompts are right but not in the cache, so an
-    /// unreadable one is no error.
+    /// Reads the stored request of a session that is being loaded. Without it, prompts are correct but miss the cache,
+    /// so an unreadable request is not an error.
     pub(crate) async fn load_sent(&self, handle: &SessionHandle) {
         if handle.last_request.state().request.is_some() {
             return;

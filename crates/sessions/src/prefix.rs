@@ -26,7 +26,7 @@ pub struct SessionPrefix {
     prompt: ValidPrompt,
     marks: Vec<CacheMark>,
     form: ClientForm,
-    /// Tokens of window that the prompt leaves free.
+    /// Number of tokens of the window that the prompt leaves free.
     room: u64,
 }
 
@@ -120,7 +120,7 @@ fn plain_name(model: &str) -> &str {
     model.strip_suffix("[1m]").unwrap_or(model)
 }
 
-/// Returns the messages in the bytes in which the client sends them.
+/// Returns the bytes that the client sends for each message.
 fn own_messages(history: &History, sent: &SentRequest) -> BTreeMap<Seq, ClientMessage> {
     let own = history.entries().iter().filter_map(|entry| {
         let message = &entry.message;
@@ -165,7 +165,7 @@ fn with_mark(message: &Bytes, block: u32, mark: &SentMark) -> Option<Bytes> {
     Some(Bytes::from(format!(r#"{before},"cache_control":{}}}{after}"#, mark.control)))
 }
 
-/// Returns the breakpoints of the messages that are not in the client's own bytes.
+/// Returns the breakpoints to place in the messages.
 fn marks(prompt: &ValidPrompt, sent: &SentRequest, form: &ClientForm) -> Vec<CacheMark> {
     let own_messages = sent.frame.own_messages;
     let mut marks: Vec<CacheMark> = Vec::new();
@@ -174,14 +174,14 @@ fn marks(prompt: &ValidPrompt, sent: &SentRequest, form: &ClientForm) -> Vec<Cac
         let blocks = message.blocks.iter().enumerate();
         let mut marked: Vec<usize> =
             blocks.filter(|(_, block)| has_mark(block.origin)).map(|(block, _)| block).collect();
-        // The gateway moves the breakpoint of a message that it changes to its end.
+        // If the gateway changes a message, it moves the message's breakpoint to the end of the message.
         if own_messages && !marked.is_empty() {
             marked = markable(message).into_iter().collect();
         }
         marks.extend(marked.into_iter().map(|block| CacheMark { message: at, block }));
     }
     if own_messages {
-        // The gateway gives the messages that it writes first a breakpoint of their own if there is room.
+        // The gateway places a breakpoint after the messages that it adds at the start, if one is left.
         let first = prompt.messages().iter();
         let leading = first.take_while(|message| form.own(message).is_none()).count();
         if let Some(message) = leading.checked_sub(1)
@@ -194,7 +194,7 @@ fn marks(prompt: &ValidPrompt, sent: &SentRequest, form: &ClientForm) -> Vec<Cac
     marks
 }
 
-/// Whether both are the same block, perhaps shown in different ways.
+/// Whether both are the same block, possibly shown in different ways.
 fn is_same(mark: Origin, other: Origin) -> bool {
     match (mark, other) {
         (Origin::Stored { seq, block, .. }, Origin::Stored { seq: s, block: b, .. }) => {

@@ -43,7 +43,7 @@ impl SessionService {
         self.recover_with(id, request, None).await
     }
 
-    /// The same for a client whose own model writes summaries.
+    /// Like [`recover`](Self::recover), for a client whose own model writes summaries.
     pub async fn recover_with(
         &self,
         id: SessionId,
@@ -221,7 +221,7 @@ impl SessionService {
     }
 }
 
-/// Returns that no step helps.
+/// Returns the step for an error that no recovery step can fix, with the reason.
 fn nothing(detail: impl Into<String>) -> Result<Step> {
     Ok((RecoveryStep::None, detail.into()))
 }

@@ -28,7 +28,7 @@ pub(crate) fn causes(turn: &Turn) -> String {
             (BlockKind::ToolResult { tool_use_id, .. }, _) => {
                 format!(
                     "results of `{}`",
-                    tools.get(tool_use_id).copied().unwrap_or("unknown tools")
+                    tools.get(tool_use_id).copied().unwrap_or("unknown tool")
                 )
             }
             (BlockKind::ToolUse { name, .. }, _) => format!("calls of `{name}`"),

@@ -1,5 +1,5 @@
 //! What a session keeps when its messages leave memory, so that a rename, an undo or an eviction changes no prompt. The
-//! part that cannot be found out again is also stored, for a restart.
+//! part that cannot be derived again is also stored, for a restart.
 
 use bethink_compactor::Breakers;
 use bethink_context::FixedTokens;
@@ -51,7 +51,7 @@ impl RememberedState {
         }
     }
 
-    /// Gives it to a session whose messages and decisions were loaded.
+    /// Restores this state in a session whose messages and decisions were loaded.
     pub(crate) fn restore(self, loaded: &mut LoadedSession) {
         let state = &mut loaded.state;
         loaded.window = self.window.filter(|window| window.is_of(state));

@@ -1,5 +1,5 @@
-//! The last request of a session, as its client sent it. bethink's own calls repeat it, so that they find its prefix in the
-//! provider's cache. It is stored, so that this is also so after a restart.
+//! The last request of a session, as its client sent it. bethink's own calls repeat it, so that they find its prefix in
+//! the provider's cache. It is stored, so that they also find it after a restart.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ pub struct SentRequest {
     /// The breakpoints of its messages. They do not move: a fork reads the cache that the session wrote, and does not
     /// write its own.
     pub marks: Vec<SentMark>,
-    /// Messages in the client's own bytes, where the history has other ones. They are not stored.
+    /// The client's own bytes of the messages whose bytes in the history are different. They are not stored.
     pub own: BTreeMap<Seq, Bytes>,
 }
 
@@ -32,7 +32,7 @@ pub struct SentFrame {
     pub parameters: Bytes,
     /// The header `anthropic-beta`; empty for none.
     pub betas: String,
-    /// The client writes the messages of its requests itself.
+    /// Whether the client writes the messages of its requests itself.
     pub own_messages: bool,
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct LastRequest(Arc<Mutex<LastState>>);
 #[derive(Debug, Default)]
 pub(crate) struct LastState {
     pub(crate) request: Option<SentRequest>,
-    /// What the store has.
+    /// The frame in the store.
     pub(crate) frame: Option<Arc<SentFrame>>,
     pub(crate) marks: Vec<SentMark>,
 }
@@ -154,7 +154,8 @@ impl LastRequest {
         self.state().request.clone()
     }
 
-    /// Sets the request if none is known: the first one is not sent before it is known to fit.
+    /// Sets the request if none is known: the first prompt of a session may have to be compacted before any request is
+    /// sent.
     pub(crate) fn begin(&self, request: impl FnOnce() -> SentRequest) {
         self.state().request.get_or_insert_with(request);
     }
@@ -167,7 +168,7 @@ impl LastRequest {
         self.state().request = Some(request);
     }
 
-    /// Returns what of the request the store does not have, and counts it as stored.
+    /// Returns the parts of the request that are not stored yet, and marks them as stored.
     pub(crate) fn unstored(&self) -> (Option<Arc<SentFrame>>, Option<Vec<SentMark>>) {
         let mut state = self.state();
         let Some(SentRequest { frame, marks, .. }) = state.request.clone() else {

@@ -21,7 +21,7 @@ use crate::request::PromptRequest;
 /// An event in a session. Listeners are called immediately, and must neither wait nor fail.
 #[derive(Debug)]
 pub enum SessionEvent<'a> {
-    /// Messages were committed. The state may not have them.
+    /// Messages were committed. The state may not have them yet.
     Appended {
         handle: &'a Arc<SessionHandle>,
         new: &'a [Arc<Message>],
@@ -104,7 +104,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// Removes the service's data of a session that is about to be deleted.
+    /// Removes the service's data about a session that is about to be deleted.
     fn removed(&self, _session: SessionId) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -153,7 +153,7 @@ impl SessionService {
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }
 
-    /// Connects another listener, such as an entrance that is opened after the start.
+    /// Adds a listener, such as that of a service that is created after the start.
     pub fn listen(&self, listener: Listener) {
         self.inner.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }

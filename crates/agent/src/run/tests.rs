@@ -23,7 +23,7 @@ mod recovering;
 mod tools;
 mod whole;
 
-/// Answers in turn, and remembers what it was asked; with nothing left to say it repeats its last words.
+/// A model with scripted answers, which records its requests. The last answer is repeated.
 #[derive(Debug)]
 struct Script {
     answers: Mutex<VecDeque<Result<Reply, ModelError>>>,
@@ -57,7 +57,7 @@ impl Model for Script {
     }
 }
 
-/// Time passes at once; a call costs what `price` says.
+/// A host that does not really wait. A call costs `price`.
 #[derive(Default)]
 struct World {
     steps: Mutex<Vec<AgentStep>>,
@@ -80,7 +80,7 @@ impl Host for World {
     }
 }
 
-/// Edits one file and nothing else; says what it did.
+/// A tool that may only edit one file, and records its calls.
 #[derive(Default)]
 struct Edit {
     made: Mutex<Vec<String>>,
@@ -106,7 +106,7 @@ impl Tool for Edit {
 const BUDGET: Budget =
     Budget { turns: 3, tokens: 1_000_000, cost: 1_000_000, calls: 5, max_output: 4_000 };
 
-/// Runs it to its end without a runtime; what never gets ready fails the test.
+/// Runs a future to its end without a runtime. Panics if it never becomes ready.
 fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -115,7 +115,7 @@ fn finish<F: Future>(future: F) -> F::Output {
             return output;
         }
     }
-    panic!("it hangs")
+    panic!("the future is never ready")
 }
 
 fn forked(
@@ -140,7 +140,7 @@ fn instruction() -> ModelRequest {
     }
 }
 
-/// Thirty rounds of words, then the instruction.
+/// Thirty rounds of filler text, then the instruction.
 fn long_instruction() -> ModelRequest {
     let said = |role, text: &str| PromptMessage { role, ..PromptMessage::said(text, Seq(1), 30) };
     let words = "word ".repeat(40);
@@ -189,7 +189,7 @@ fn fails(class: ErrorClass) -> Result<Reply, ModelError> {
     Err(ModelError::new(class, "it failed"))
 }
 
-/// What the model reads after its own words: the prompt from message `from` on, one block a line.
+/// Returns the prompt from message `from` on as text, one block per line.
 fn reads(request: &ModelRequest, from: usize) -> String {
     let messages = request.prompt.messages().iter().enumerate().skip(from);
     let lines = messages.flat_map(|(at, message)| {

@@ -1,8 +1,8 @@
 //! Files that a compaction reads from disk again: recently used files and the plan.
 //!
-//! A file of the project may be read. Outside of it, only a file that the session itself has read or written, or a plan
-//! of Claude Code's, and only if that cannot lead anywhere else: a regular file of this user, without links and hidden
-//! directories on the way. Any other file is only named.
+//! Files in the project may be read. Outside the project, only files that the session itself has read or written may be
+//! read. Such a file must be a regular file of this user, and its path must not contain a symbolic link or a hidden
+//! directory; only Claude Code's own plans may be in a hidden directory. Any other file is only named.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ use crate::service::SessionService;
 
 /// Maximum size of a file that is read again after a compaction, in bytes: a larger one would not fit.
 const MAX_RESTORED_FILE: u64 = 256 * 1024;
-/// Maximum number of recently used files that are looked for: some may be deleted.
+/// Maximum number of recently used files to look for. Some of them may have been deleted.
 const LOOKED_FOR: usize = 100;
 /// Where Claude Code keeps plans, in the user's home directory.
 const PLANS: &str = ".claude/plans";
@@ -34,7 +34,7 @@ pub(super) struct FilesOnDisk {
     pub(super) plan: Option<RestorableText>,
 }
 
-/// The plan that is looked for.
+/// The plan to look for.
 #[derive(Debug, Default)]
 struct WantedPlan {
     path: Option<String>,
@@ -111,7 +111,8 @@ fn wanted_plan(state: &KeptState, facts: &Facts) -> Option<WantedPlan> {
 }
 
 impl WantedPlan {
-    /// A text that a client set comes before the file; one from the history may be older than the file.
+    /// Text that a client set takes precedence over the file. Text from the history does not: it may be older than the
+    /// file.
     fn text(self, places: &ReadablePlaces) -> RestorableText {
         let Self { path, text, approved, seq } = self;
         let on_disk = path.as_deref().filter(|_| seq.is_some() || text.is_empty());
@@ -129,7 +130,7 @@ impl WantedPlan {
     }
 }
 
-/// Files that may have instructions for compactions; the first that has them is used.
+/// Files that may contain instructions for compactions. The first one that does is used.
 const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
 
 impl SessionService {
@@ -172,7 +173,7 @@ impl ReadablePlaces {
         self.project.join(path)
     }
 
-    /// Reads a file of UTF-8 text.
+    /// Reads a UTF-8 text file.
     fn look(&self, path: &str, is_confirmed: bool) -> FileOnDisk {
         let path = self.absolute(path);
         let Ok(real) = path.canonicalize() else { return FileOnDisk::Gone };
@@ -204,7 +205,7 @@ fn read_text(real: &Path) -> io::Result<String> {
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(real)?;
     if !file.metadata()?.is_file() || fs::canonicalize(real)? != real {
-        return Err(io::Error::other("it changed while it was being read"));
+        return Err(io::Error::other("the file changed while it was being read"));
     }
     let mut text = String::new();
     file.take(MAX_RESTORED_FILE).read_to_string(&mut text)?;

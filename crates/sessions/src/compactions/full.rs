@@ -47,7 +47,7 @@ impl SessionService {
         if !by_name && asked.level.is_some() {
             return Ok(None);
         }
-        // A model would be paid for summary after summary.
+        // Otherwise, a model would be paid for one summary after another.
         if asked.trigger == Trigger::Auto
             && loaded.breakers.thrashing(&self.limits.compact).is_some()
         {

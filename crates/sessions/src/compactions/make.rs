@@ -1,4 +1,4 @@
-//! One compaction: prepare → generate → commit. The session is either before it or after it.
+//! One compaction: prepare → generate → commit. It changes the session as a whole or not at all.
 //!
 //! The session is locked to prepare and to commit, but never while a model writes: appends and prompts continue, and new
 //! messages follow the summary. Only one compaction of a session runs at a time.
@@ -76,7 +76,7 @@ impl SessionService {
                 Err(failure) => return Err(self.failed(&mut loaded, &request, &failure).await),
             }
         }
-        // Without a model, this shows whether a summary could be accepted before the model is paid.
+        // A trial without a model: if no summary can be accepted, the model is not called.
         let free = Candidates { embedded: true, ..Candidates::default() };
         if let Err(failure) = self.attempt(handle, &mut loaded, &request, free).await? {
             return Err(self.failed(&mut loaded, &request, &failure).await);
@@ -154,7 +154,7 @@ impl SessionService {
         loaded.last_compaction = Some(done.clone());
         loaded.state.last_compaction = Some(last_compaction(&done)?);
         loaded.cache.watch().compacted();
-        // The calls that showed the list have left the view, so it is shown again.
+        // The calls that showed the todo list have left the view, so the list is shown again.
         loaded.state.todos.changed = !loaded.state.todos.items.is_empty();
         metrics::counter!("bethink_compactions_total").increment(1);
         tracing::info!(

@@ -1,4 +1,4 @@
-//! Content that a compaction can restore: what clients set, and of other kinds what the history shows.
+//! Content that a compaction can restore. For each kind, this is what a client set, or else what the history shows.
 
 use bethink_api::{self as api, RestoredKind};
 use bethink_compactor::{Restorable, RestorableText};
@@ -52,8 +52,8 @@ impl SessionService {
     }
 }
 
-/// Agents that a client set: unread results first, running ones next. A result is unread until the history has it or a
-/// compaction has shown it.
+/// Returns the agents that a client set: those with unread results first, running ones next. A result is unread until
+/// the history contains it or a compaction has shown it.
 fn agents_set(
     set: &api::Agents,
     client: &ClientState,
@@ -76,7 +76,7 @@ fn is_in_history(agent: &api::Agent, client: &ClientState) -> bool {
 }
 
 fn was_shown(agent: &api::Agent, shown: &[&Attachment]) -> bool {
-    /// A result that begins with as many bytes of another one is the same.
+    /// Number of bytes that are compared: results that begin with the same bytes are taken to be the same.
     const SAME_BYTES: usize = 200;
     let Some(result) = &agent.result else { return false };
     let start = beginning(result, SAME_BYTES);
@@ -89,7 +89,8 @@ fn is_read(agent: &BackgroundAgent, client: &ClientState) -> bool {
     agent.ended.as_ref().is_some_and(|(at, _)| *at < client.answered)
 }
 
-/// Agents that the history shows: unread results first, then running ones. A result that was read is not shown again.
+/// Returns the agents that the history shows: those with unread results first, then running ones. A result that was
+/// read is not shown again.
 fn agents_seen(client: &ClientState) -> Vec<RestorableText> {
     let mut agents: Vec<_> = client.agents.iter().rev().filter(|a| !is_read(a, client)).collect();
     agents.sort_by_key(|agent| agent.ended.is_none());

@@ -1,4 +1,4 @@
-//! What a session keeps over a rename, an undo, an eviction and a restart.
+//! What a session keeps through a rename, an undo, an eviction and a restart.
 
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ async fn while_it_is_thrashing_no_model_is_asked_and_the_cause_is_named() {
     }
     assert!(home.sessions.full_request(&loaded, &auto).await.unwrap().is_none());
     assert!(home.sessions.full_request(&loaded, &manual).await.unwrap().is_some());
-    // The window is about as full as it can be without a compaction that nothing could delay.
+    // The window is about as full as it can be before a compaction that cannot be delayed.
     let thresholds = &mut loaded.state.thresholds;
     (thresholds.auto, thresholds.blocking) = (1, u64::MAX);
     drop((loaded, handle));

@@ -71,7 +71,7 @@ impl Work {
         self.home.sessions.put_state(self.id, kind, body).await.unwrap();
     }
 
-    /// Compacts after more talk; returns all restored texts, and the compaction.
+    /// Compacts after more messages. Returns all restored texts, and the compaction.
     async fn compact(&self) -> (String, api::Compaction) {
         self.home.append(self.id, &filler(12)).await;
         let made =

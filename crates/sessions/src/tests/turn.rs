@@ -116,7 +116,7 @@ async fn a_compaction_that_can_not_be_read_is_an_error_that_names_it() {
     };
     let refused = home.sessions.add_compaction(unreadable.clone()).await.unwrap_err();
     assert!(refused.detail.contains(&id.to_string()), "{refused}");
-    // Written by somebody else.
+    // Bypass the check, as if another program had written the row.
     home.cx.store().add_compaction(unreadable, Vec::new()).await.unwrap();
     home.sessions.handle(session).await.unwrap().unload().await;
     let error = home.sessions.compactions(session).await.unwrap_err();

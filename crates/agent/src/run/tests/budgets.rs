@@ -1,4 +1,4 @@
-//! How a run ends that would not end by itself.
+//! How budgets end a run that would not end by itself.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn a_fork_without_tools_is_told_once() {
     let world = World::default();
     let script = Script::new([calls(&first), calls(&again), says("never asked for")]);
     let done = forked(&script, &world, &[], Budget { turns: 9, ..BUDGET }).unwrap();
-    // Words that came with a call are not lost to a later turn without any.
+    // Text that came with a call is kept if a later turn has no text.
     assert_eq!(done.text, "<summary>x</summary>");
     assert_eq!((done.ended, done.turns, done.denials.len()), (Ended::OutOf("denials"), 2, 2));
     insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: You may not call tools here. Answer in text only.");
@@ -42,7 +42,7 @@ fn without_a_budget_nothing_is_asked() {
         assert_eq!(error.class, ErrorClass::Forbidden);
         assert!(script.asked().is_empty());
     }
-    // A model that costs nothing needs no money.
+    // A model without costs can be called with a budget of zero.
     let free = Budget { cost: 0, ..BUDGET };
     assert!(forked(&Script::new([says("x")]), &World::default(), &[], free).is_ok());
 }
@@ -57,6 +57,6 @@ fn doubtful_figures_count_as_what_was_sent() {
     let budget = Budget { turns: 99, tokens: 300, ..BUDGET };
     let done = forked(&script, &World::default(), &[&Edit::default()], budget).unwrap();
     assert_eq!(done.ended, Ended::OutOf("tokens"));
-    // About 45 tokens more with every turn, each of which sends all that came before.
+    // Every turn sends all earlier messages again, and adds about 45 tokens.
     assert!(done.turns <= 4 && done.usage.total() == 0, "{} turns", done.turns);
 }

@@ -1,8 +1,8 @@
-//! A model that calls whatever it can think of.
+//! A model that makes invalid and forbidden calls.
 
 use super::*;
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -57,14 +57,14 @@ fn of_ten_thousand_calls_none_runs_that_was_not_permitted() {
     let made = edit.made.lock().unwrap();
     assert!(made.iter().all(|input| input == NOTES));
     assert_eq!(made.len() + done.denials.len(), ANSWERS * CALLS);
-    // Both kinds really occurred.
+    // Both allowed and denied calls occurred often.
     assert!(made.len() > 500 && done.denials.len() > 5_000, "{} made", made.len());
     let recorded = world.steps.lock().unwrap();
     let denied = recorded.iter().filter(|step| matches!(step, AgentStep::Denied(_))).count();
     assert_eq!((denied, recorded.len()), (done.denials.len(), ANSWERS * CALLS));
 }
 
-/// An answer or a failure of any kind, some of which no provider gives.
+/// Returns an answer or an error of any kind, including kinds that no provider sends.
 fn anything(dice: &mut Dice, n: usize) -> Result<Reply, ModelError> {
     let class = ErrorClass::ALL[dice.throw(ErrorClass::ALL.len() as u64) as usize];
     if dice.throw(2) == 0 {
@@ -96,7 +96,8 @@ fn anything(dice: &mut Dice, n: usize) -> Result<Reply, ModelError> {
     Ok(reply(stop, &blocks))
 }
 
-/// The types let no invalid prompt out; here no run panics, hangs, asks too often or forgets its task.
+/// The types rule out invalid prompts. This test shows that no run panics, hangs, calls the model too often or loses
+/// its instruction.
 #[test]
 fn whatever_a_model_does_a_run_ends_within_its_bounds() {
     let request = long_instruction();
@@ -126,7 +127,7 @@ fn whatever_a_model_does_a_run_ends_within_its_bounds() {
         }
         assert!(edit.made.lock().unwrap().iter().all(|input| input == NOTES));
     }
-    // The ways to end were all met, and some runs really went on.
+    // Every way to end occurred, and some runs had many calls.
     for end in ["Done", "OutOf(\"turns", "OutOf(\"denia", "Failed(Model", "Forbidden"] {
         assert!(ends.keys().any(|met| met.starts_with(end)), "{end} in {ends:?}");
     }

@@ -1,4 +1,4 @@
-//! What a run makes of failures and of answers that are not whole.
+//! How a run handles failures and incomplete answers.
 
 use super::*;
 
@@ -99,7 +99,7 @@ fn a_long_answer_is_put_together_from_its_parts() {
     3 assistant: two, 
     4 user: Your answer was cut off. Continue exactly where you stopped, without repeating anything.
     ");
-    // What came before a continuation failed stands.
+    // If a continuation fails, the text before it is kept.
     let script = Script::new([part("one, "), fails(ErrorClass::Invalid)]);
     let budget = Budget { max_output: 1, ..budget };
     let done = forked(&script, &World::default(), &[], budget).unwrap();

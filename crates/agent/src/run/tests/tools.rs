@@ -1,4 +1,4 @@
-//! Which calls are made, and what the model is told of the others.
+//! Which calls are made, and what the model is told about the others.
 
 use super::*;
 use std::future::poll_fn;
@@ -65,15 +65,15 @@ fn what_is_not_allowed_is_denied_and_the_model_told_why() {
     2 user: t2 error: Denied: only notes.md
     2 user: t8 error: Not called: at most 5 calls per answer. Call it in your next answer.
     2 user: A call to "edit" was left out: its id was used before.
-    A call to "" was left out: a tool's name has 1 to 128 letters, digits, _ or -.
-    A call to "edit file" was left out: a tool's name has 1 to 128 letters, digits, _ or -.
+    A call to "" was left out: a tool's name must consist of 1 to 128 letters, digits, _ or -.
+    A call to "edit file" was left out: a tool's name must consist of 1 to 128 letters, digits, _ or -.
     A call to "edit" was left out: its input is not a JSON object.
     A call to "edit" was left out: its input is not a JSON object.
     A call to "edit" was left out: its input is 300011 bytes; at most 262144 are allowed.
     "#);
 }
 
-/// Denies at length.
+/// A tool that denies every call with a long reason.
 struct Talks;
 
 impl Tool for Talks {
@@ -125,7 +125,7 @@ fn a_call_in_an_answer_that_was_cut_off_is_not_made() {
     insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: Not called: your answer was cut off. Call again, with less in one answer.");
 }
 
-/// Ends only once two of them have begun.
+/// A tool whose calls end only after two of them have begun.
 #[derive(Default)]
 struct Meet(AtomicUsize);
 

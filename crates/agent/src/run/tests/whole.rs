@@ -15,7 +15,7 @@ fn one_answer_without_calls_is_the_end() {
     assert!(world.steps.lock().unwrap().is_empty());
 }
 
-/// Never answers, and tells when nobody waits any more.
+/// A model that never answers, and records when its caller stops waiting.
 #[derive(Debug, Default)]
 struct Hangs {
     dropped: Arc<AtomicBool>,
