@@ -124,7 +124,7 @@ pub(crate) fn read(
 
 /// A score below this causes a warning.
 const LOW: f64 = 0.80;
-/// A fall of this much since the previous compaction also causes a warning.
+/// A drop of this much since the previous compaction also causes a warning.
 const FALL: f64 = 0.08;
 /// Number of lost names that a warning lists.
 const LISTED: usize = 5;

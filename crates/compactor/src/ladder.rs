@@ -233,7 +233,7 @@ fn draft(
     let last = input.history.last_seq();
     let bytes = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
     let (max_bytes, own_bytes, user_bytes) = match input.summary_tokens {
-        // A caller counts four bytes per token.
+        // The size in a request counts four bytes per token.
         Some(tokens) => {
             let all = bytes(tokens.saturating_mul(4)).min(bytes(room * 3 / 2));
             (all, all, all * USER_PERCENT / 100)

@@ -45,8 +45,8 @@ impl Default for CompactLimits {
 /// Minimum percentage of the prompt that a compaction frees: less is not worth losing the cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// Percentages of the room under `auto` after a compaction; the remainder is room for work. A tail of half the size
-/// answers as many questions about a recorded session, and its prompts cost a fifth less.
+/// Percentages of the room under `auto` after a compaction; the remainder is room for work. In recorded sessions, a
+/// tail of twice this size did not help to answer more questions, and made prompts more expensive.
 pub const TAIL_PERCENT: u64 = 20;
 pub const SUMMARY_PERCENT: u64 = 25;
 /// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
@@ -54,7 +54,7 @@ pub const SUMMARY_PERCENT: u64 = 25;
 pub const FILLED_PERCENT: u64 = 80;
 /// Maximum percentage of that room for the user's words.
 pub const USER_ROOM_PERCENT: u64 = 20;
-/// Maximum percentage of a summary of a given size for the user's words.
+/// Maximum percentage for the user's words of a summary whose size was requested.
 pub const USER_PERCENT: usize = 20;
 /// Maximum size of a summary without the user's words, in tokens: models read a longer one less carefully.
 pub const SUMMARY_MAX_TOKENS: u64 = 4_000;
@@ -67,7 +67,7 @@ pub const SUMMARY_MIN_TOKENS: u64 = 400;
 /// all that the budgets of [`CompactLimits`] allow.
 pub const RESTORED_PERCENT: u64 = 10;
 pub const RESTORED_LARGE_PERCENT: u64 = 45;
-/// The room under `auto` of a window of 200,000 tokens with a usual system prompt and tools, in tokens.
+/// The room under `auto` of a window of 200,000 tokens with a typical system prompt and tools, in tokens.
 pub const RESTORED_ROOM: u64 = 140_000;
 
 /// Returns the maximum size of all restored texts for a room under `auto`, in tokens.

@@ -25,7 +25,8 @@ impl Trigger {
     }
 }
 
-/// Stops a session from compacting endlessly. It is stored with the session, except for the turns, which history tells.
+/// Stops a session from compacting endlessly. It is stored with the session, except for the number of turns, which is
+/// counted from the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Breakers {

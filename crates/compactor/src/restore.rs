@@ -16,9 +16,9 @@ use crate::limits::CompactLimits;
 /// Content that can be restored, gathered by the daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Restorable {
-    /// The most important one of each kind first.
+    /// The texts, those of one kind in order of importance, the most important one first.
     pub texts: Vec<RestorableText>,
-    /// The most recently used one first.
+    /// The files, the most recently used one first.
     pub files: Vec<RestorableFile>,
 }
 
@@ -53,7 +53,7 @@ pub struct VisibleTail {
 
 impl VisibleTail {
     fn shows(&self, text: &RestorableText) -> bool {
-        /// A text that begins with as many bytes of another one is the same.
+        /// Number of bytes that are compared: a text whose beginning is in the tail is taken to be shown there.
         const SAME_BYTES: usize = 400;
         match text.seq {
             Some(seq) => self.messages.contains(&seq),
@@ -76,9 +76,9 @@ const GROUPS: [&[RestoredKind]; 5] = [
 
 /// Maximum size of the list of what was not shown again, in tokens.
 const NAMES_TOKENS: u64 = 800;
-/// The same as a divisor of the room.
+/// Maximum size of that list as a divisor of the room: one eighth.
 const NAMES_SHARE: u64 = 8;
-/// Minimum size of a shortened text, in tokens.
+/// Minimum size of a shortened text that is worth showing, in tokens.
 const WORTH_TOKENS: u64 = 80;
 
 /// Chooses content within the budgets, and within `room` tokens in total. If not everything fits, no kind takes the share

@@ -1,5 +1,4 @@
-//! Stage 8: assembly. Orders the system parts, places cache breakpoints, and joins bytes that already
-//! exist.
+//! Stage 8: assembly. Orders the system parts, places cache breakpoints, and joins existing bytes.
 
 pub use bethink_api::SYSTEM_PARTS as PARTS;
 use bethink_transcript::prompt::messages_json;
@@ -8,10 +7,10 @@ use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Role, ValidPrompt,
 /// Index in [`PARTS`] of the first part that depends on the project or user. The parts before it are always the same,
 /// so their cache may be shared.
 pub const DYNAMIC_FROM: usize = 6;
-/// The newest message of a smaller prompt gets no breakpoint: the minimum size of a cached prompt is 1,024 to 4,096
-/// tokens, depending on the model.
+/// Minimum size of a prompt whose newest message gets a breakpoint, in tokens. Depending on the model, providers cache
+/// prompts from 1,024 or up to 4,096 tokens on.
 const MIN_CACHED_TOKENS: u64 = 4_096;
-/// How many blocks before a breakpoint the provider looks for a prompt that it has cached.
+/// Number of blocks before a breakpoint in which the provider looks for a cached prompt.
 const LOOK_BACK: usize = 20;
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
@@ -23,7 +22,7 @@ pub struct UnknownPart {
     pub part: String,
 }
 
-/// One text of the system prompt.
+/// A text block of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SystemBlock {
     pub part: &'static str,
@@ -64,8 +63,8 @@ pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bo
     PromptBody { system: system_json(system), messages, marks }
 }
 
-/// Renders the system prompt as an array of texts, with breakpoints at the end of the parts that all projects share and
-/// at its own end.
+/// Renders the system prompt as an array of text blocks, with breakpoints at the end of the parts that all projects
+/// share and at the end of the whole.
 pub fn system_json(system: &[SystemBlock]) -> String {
     let dynamic = |block: &SystemBlock| part_place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
     let boundary = system.iter().position(dynamic).unwrap_or(system.len());
@@ -112,8 +111,8 @@ fn moving_marks(prompt: &ValidPrompt) -> Vec<CacheMark> {
     newest.into_iter().chain(before).collect()
 }
 
-/// Whether the provider finds the prompt that ended at `end` in its cache: one of the breakpoints is there, or not too far
-/// behind it.
+/// Whether the provider finds the prompt that ended at `end` in its cache: one of the breakpoints is there, or not too
+/// far after it.
 pub(crate) fn is_found(prompt: &ValidPrompt, end: CacheMark) -> bool {
     let marks = moving_marks(prompt);
     let end = place(prompt, end);

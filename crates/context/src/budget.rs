@@ -40,11 +40,11 @@ struct ResultCandidate {
     seq: Seq,
     chars: u64,
     tokens: u64,
-    /// Whether a preview may still replace it.
+    /// Whether a preview may still replace the result.
     fresh: bool,
 }
 
-/// Decides about the fresh results of `history`.
+/// Decides which fresh results of `history` a preview replaces.
 pub fn decide(
     history: &History,
     decisions: &Decisions,
@@ -82,7 +82,7 @@ fn groups(
     for entry in in_view(history, decisions) {
         let message = &entry.message;
         if message.role == Role::Assistant {
-            // Chunks of one message share one budget for results.
+            // Chunks of one message share a budget for results.
             if message.assistant_message_id.is_none() || message.assistant_message_id != open {
                 open.clone_from(&message.assistant_message_id);
                 groups.push(Vec::new());

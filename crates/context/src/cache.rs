@@ -1,4 +1,4 @@
-//! Detects from the provider's figures when a cached prefix was not found again, and why.
+//! Detects from the provider's figures that a cached prefix was not found again, and finds the cause.
 //!
 //! An answer reports how much of its prompt was read from the cache and how much was written to it. The next prompt
 //! should read all of that. If it reads much less, the prefix changed or the cache expired. The prompts that were
@@ -28,7 +28,7 @@ pub struct CacheDrop {
 }
 
 impl CacheDrop {
-    /// Whether it is intended, so that there is nothing to fix: replacing the prefix is the purpose of a compaction.
+    /// Whether the drop is intended, so that there is nothing to fix: a compaction replaces the prefix on purpose.
     pub fn is_expected(&self) -> bool {
         self.cause == PromptChange::Compaction
     }
@@ -75,12 +75,12 @@ impl CacheWatch {
         self.last_fall.as_ref()
     }
 
-    /// Whether an answer was recorded with which the next one can be compared.
+    /// Whether an answer was recorded that the next one can be compared with.
     pub fn has_begun(&self) -> bool {
         self.last.is_some()
     }
 
-    /// Records a prompt that is handed out. `changed_by` is the cause if it differs from the previous one.
+    /// Records a prompt that is handed out. `changed_by` is the cause if the prompt differs from the previous one.
     pub fn handed_out(&mut self, system: u64, tools: u64, changed_by: Option<PromptChange>) {
         if let Some((old_system, old_tools)) = self.frame.replace((system, tools)) {
             self.changes.system |= old_system != system;
@@ -98,8 +98,8 @@ impl CacheWatch {
         self.changes.compacted = true;
     }
 
-    /// Reads the session's next message, which is by `model` unless it names another, and returns a cache drop if it
-    /// reports one. `ttl` is the lifetime of the cache, in microseconds.
+    /// Reads the session's next message, and returns a cache drop if its figures show one. The message is by `model`
+    /// unless it names another model. `ttl` is the lifetime of the cache, in microseconds.
     pub fn observe(&mut self, message: &Message, model: &str, ttl: i64) -> Option<CacheDrop> {
         if message.seq <= self.through {
             return None;
@@ -133,8 +133,8 @@ impl CacheWatch {
     }
 }
 
-/// The most certain cause: a change by the client, then time, then a stage, which often acts because the cache is cold
-/// anyway.
+/// Returns the most certain cause: a compaction or a change by the client, then time, then a stage. A stage comes last,
+/// because it often acts when the cache has expired anyway.
 fn cause(
     changes: &CacheChanges,
     last: &CacheReading,

@@ -20,19 +20,19 @@ pub const BLOCK_PERCENT: u64 = 95;
 /// Spans are committed until the prompt is below this percentage. Above it, quality degrades; each commit costs the
 /// provider's cache, so commits should be rare.
 pub const UNTIL_PERCENT: u64 = 70;
-/// Minimum percentage of the effective window that a commit frees. If it freed less, the next one would be due in a few
-/// turns, and a compaction is better.
+/// Minimum percentage of the effective window that a commit must free. If it frees less, the next one would be due in a
+/// few turns, so a compaction is better.
 pub const WORTH_PERCENT: u64 = 10;
 /// Spans are staged from this percentage on. Below it, they may never be needed.
 pub const STAGE_PERCENT: u64 = 50;
-/// Size of a span as a percentage of the effective window: large enough for few texts, but small enough that a text
-/// covers one task.
+/// Size of a span as a percentage of the effective window: large enough that few texts are needed, but small enough
+/// that a text covers one task.
 pub const SPAN_PERCENT: u64 = 6;
 /// Percentage of the effective window that the newest messages fill and that is never collapsed.
 pub const TAIL_PERCENT: u64 = 35;
-/// Maximum size of a text, as a percentage of its span's tokens.
+/// Maximum size of a span's text, as a percentage of the span's tokens.
 pub const TEXT_PERCENT: u64 = 30;
-/// Minimum size of a span, in tokens: half of a smaller span's text would be its frame.
+/// Minimum size of a span, in tokens: in a smaller span, half of the text would be taken by its frame.
 pub const SPAN_MIN_TOKENS: u64 = 500;
 
 /// Whole rounds that one text can replace.
@@ -79,8 +79,8 @@ fn messages(entries: &[HistoryEntry]) -> impl Iterator<Item = &Message> {
     entries.iter().map(|entry| &*entry.message)
 }
 
-/// Returns the spans that have no text, oldest first. `known` are the staged ones; `window` is the effective window in
-/// estimated tokens.
+/// Returns the spans that have no text, oldest first. `known` are the spans that are already staged; `window` is the
+/// effective window in estimated tokens.
 pub fn spans_without_text(
     history: &History,
     decisions: &Decisions,
@@ -101,7 +101,7 @@ pub fn spans_without_text(
         let Some(round) = round_span(&entries[from..to], decisions) else { continue };
         let taken = known.iter().any(|(first, last)| *first <= round.last && round.first <= *last)
             || decisions.span_of(round.first).is_some();
-        // A giant round becomes its own span instead of the end of another.
+        // A giant round becomes a span of its own instead of the end of another span.
         let giant = open.is_some_and(|open| open.tokens + round.tokens > 2 * size);
         if taken || giant {
             done.extend(open.take().filter(is_large_enough));

@@ -71,7 +71,7 @@ impl CollapsePlan {
     }
 }
 
-/// Plans the stage; returns `None` if it is not due or would free too little.
+/// Plans the stage. Returns `None` if it is not due or would free too little.
 pub fn plan_collapse(
     history: &History,
     decisions: &Decisions,

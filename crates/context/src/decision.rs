@@ -19,7 +19,7 @@ use crate::history::History;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Decision {
-    /// Every result up to `through` was shown in a prompt; those without another record are frozen.
+    /// Every result up to `through` was shown in a prompt. Results without another record are frozen as they are.
     Shown { through: Seq },
     /// From now on the result is shown as `text`.
     Replaced(ClearedResult),
@@ -29,7 +29,7 @@ pub enum Decision {
     Snipped { results: Vec<ClearedResult>, made_after: Seq },
     /// The provider rejected these blocks of the messages `from` to `through`.
     Stripped { what: Stripped, from: Seq, through: Seq, made_after: Seq },
-    /// Text shown after a message: todos, reminders, restored state.
+    /// Text is shown after a message: todos, reminders, restored state.
     Attached(Attachment),
     /// Instructions that apply to a file that the agent used. They are shown in the view that begins at `boundary`;
     /// after a compaction they return when such a file is used again.
@@ -129,7 +129,7 @@ impl Attachment {
     }
 }
 
-/// A compaction as the view needs it.
+/// The parts of a compaction that the view needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boundary {
     pub id: String,
@@ -167,8 +167,8 @@ pub struct Decisions {
     edits: Vec<PromptEdit>,
 }
 
-/// A change of the prompt at `from`, made when `made_after` was the newest message. Thinking in between was made from a
-/// different prompt.
+/// A change to the prompt from message `from` on, made when `made_after` was the newest message. Thinking in between
+/// was made from a different prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptEdit {
     pub from: Seq,
@@ -191,7 +191,7 @@ pub fn in_force(log: &[Decision]) -> Option<&Compacted> {
     compactions(log).find(|(_, is_undone)| !is_undone).map(|(compacted, _)| compacted)
 }
 
-/// Returns the texts that compactions restored, without undone ones.
+/// Returns the texts that compactions restored, except those that were undone.
 pub fn restored(log: &[Decision]) -> impl Iterator<Item = &Attachment> {
     let in_view = compactions(log).filter(|(_, is_undone)| !is_undone);
     in_view.flat_map(|(compacted, _)| &compacted.boundary.restored)

@@ -58,7 +58,7 @@ pub struct VisibleCall {
     pub name: Arc<str>,
     pub kind: Option<ToolKind>,
     pub seq: Seq,
-    /// The file that its input names, if any.
+    /// The file that the call's input names, if any.
     pub path: Option<Arc<str>>,
 }
 

@@ -23,8 +23,8 @@ impl Measure {
     }
 }
 
-/// Measures a whole prompt. `estimated` is the sum of its parts, `model` the session's model. Usage that was reported
-/// before the newest change of the view, or by another model, is ignored.
+/// Measures a whole prompt. `estimated` is the sum of the estimates of its parts, and `model` is the session's model.
+/// Usage that was reported before the newest change to the view, or by another model, is ignored.
 pub fn measure(
     history: &History,
     decisions: &Decisions,
@@ -42,14 +42,14 @@ pub fn measure(
     let later: u64 = answer.iter().map(|e| shown(e, decisions)).sum();
     let first = answer.first().map_or(Seq::ZERO, |e| e.message.seq);
     let later = calibration.apply(later + attached(decisions, first, Seq(u64::MAX)));
-    // The larger number counts: the reported output is too small for an answer that is still streaming, the text for
-    // one with hidden thinking.
+    // The larger number counts: the reported output is too small if the answer is still streaming, and the estimate of
+    // its text is too small if it contains hidden thinking.
     let unseen = usage.output_tokens.saturating_sub(calibration.apply(said(answer)));
     let tokens = usage.prompt() + later + unseen;
     Measure { tokens, reported: usage.prompt(), calibration }
 }
 
-/// Returns where the newest answer after `valid_after` with reported usage begins, and its usage.
+/// Finds the newest answer after `valid_after` that has reported usage. Returns where it begins, and its usage.
 fn newest_answer(
     entries: &[HistoryEntry],
     valid_after: Seq,
@@ -105,7 +105,8 @@ impl PromptShape {
         Self { around, boundary, messages: messages.iter().map(blocks).collect() }
     }
 
-    /// Makes the shape of a prompt with another compaction, whose messages are not known. No prompt begins as it does.
+    /// Makes the shape of a prompt with another compaction, whose messages are not known. No prompt has the same
+    /// beginning.
     pub fn with_other_boundary(around: Option<[u64; 2]>, boundary: Option<String>) -> Self {
         let other = Origin::Written { after: Seq::ZERO, hash: 0 };
         Self { around, boundary, messages: vec![vec![(other, 0)]] }

@@ -113,7 +113,7 @@ fn changed_by(stages: &[StageReport]) -> PromptChange {
         PromptStage::Collapse => Some(PromptChange::Collapse),
         PromptStage::Compaction => Some(PromptChange::Compaction),
     });
-    // Parts of one message arrived after a prompt had shown the others.
+    // Some parts of a message arrived after a prompt had shown the others.
     by_stage.unwrap_or(PromptChange::History)
 }
 
@@ -122,7 +122,7 @@ fn notices(state: &SessionState) -> Vec<String> {
     let busy = (busy > 1).then(|| format!("{busy} todos are in progress at once"));
     let (reported, configured) = (state.thresholds.window, state.model.context_window);
     let smaller = (reported < configured).then(|| {
-        format!("the provider accepts {reported} tokens, not the {configured} set for the session's model; correct its context_window")
+        format!("the provider accepts only {reported} tokens, but the session's model is set to {configured}; correct its context_window")
     });
     busy.into_iter().chain(smaller).collect()
 }

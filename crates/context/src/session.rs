@@ -20,7 +20,7 @@ pub struct SessionState {
     pub thresholds: Thresholds,
     pub history: History,
     pub decisions: Decisions,
-    /// The newest message; zero in an empty session.
+    /// The number of the newest message; zero in an empty session.
     pub last_seq: Seq,
     pub last_compaction: Option<LastCompaction>,
     pub todos: TodoList,

@@ -1,8 +1,8 @@
 //! Stage 3, optional and off by default: snip.
 //!
 //! Drops tool results that a later event made worthless: the read of a file that was read again or changed later, and
-//! all but the last of identical consecutive calls. It changes parts that were already shown, so it costs the provider's
-//! cache in return for room.
+//! all but the last of identical consecutive calls. It changes parts that were already shown, so it frees room at the
+//! cost of the provider's cache.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

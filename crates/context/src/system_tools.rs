@@ -24,7 +24,7 @@ pub struct SystemAndTools {
     pub system: Vec<SystemBlock>,
     pub tools: String,
     pub tokens: FixedTokens,
-    /// Whether the texts are unknown.
+    /// Whether the texts are unknown and assumed to be those of the last prompt.
     is_assumed: bool,
 }
 

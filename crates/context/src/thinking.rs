@@ -1,4 +1,4 @@
-//! Which models check thinking against the prompt it was made from.
+//! Which models check thinking against the prompt from which it was made.
 
 /// The family whose models preserve thinking, and its first version that does (provider's documentation on preserved
 /// thinking: from Claude Fable 5.1 on). Other families do not preserve it.

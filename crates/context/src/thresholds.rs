@@ -18,9 +18,9 @@ pub const FULL_RESERVES_FROM: u64 = 2 * (AUTO_RESERVE + WARNING_RESERVE);
 pub const MIN_WINDOW: u64 = 8_000;
 /// Maximum size of a window, in tokens: far above any model, and far below where sums would overflow.
 pub const MAX_WINDOW: u64 = 100_000_000;
-/// Percentage of the effective window from which on quality degrades.
+/// Percentage of the effective window above which quality degrades.
 pub const DEGRADING_PERCENT: u64 = 70;
-/// Minimum percentage of the effective window from which on a warning is given, unless a compaction is due before.
+/// Minimum percentage of the effective window at which a warning is given, unless a compaction is due earlier.
 const WARNING_PERCENT: u64 = 75;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +50,8 @@ pub fn window_thresholds(
         let lowered = (effective as f64 * auto_percent / 100.0) as u64;
         auto = auto.min(lowered.max(effective / 4));
     }
-    // In a small window, the reserves are a large part of it: a warning before quality degrades would come half empty.
+    // The reserves are a large part of a small window. Without a minimum, a warning would be given when half of the
+    // window is still empty.
     let degraded = effective * WARNING_PERCENT / 100;
     let least = if degraded < auto { degraded } else { auto / 2 };
     let warning = auto.saturating_sub(scaled(WARNING_RESERVE)).max(least);

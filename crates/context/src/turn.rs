@@ -117,7 +117,7 @@ pub fn turn(
     if let Some(plan) = &collapsed {
         decided.take(state, plan.records(state.last_seq), Some(plan.stage.clone()));
         made = make(&decided)?;
-        // The calls that showed the list may have left the view, so it is shown in full again.
+        // The calls that showed the todo list may have left the view, so the list is shown in full again.
         todos.changed = !todos.items.is_empty();
     }
     let MeasuredPrompt { prompt, shape, mut report, estimated, size } = made;
@@ -130,7 +130,8 @@ pub fn turn(
     Ok(Turn { prompt, shape, decisions, records, collapsed, report, estimated, size, todos })
 }
 
-/// Turns the figures of stages, which count what they touched, into those of the prompt before and after each stage.
+/// Replaces the figures of each stage, which only count what the stage touched, with the size of the whole prompt
+/// before and after the stage.
 fn of_whole_prompt(report: &mut api::ContextReport) {
     let mut after = report.tokens;
     for stage in report.stages.iter_mut().rev() {
@@ -142,8 +143,8 @@ fn of_whole_prompt(report: &mut api::ContextReport) {
     }
 }
 
-/// Returns the decisions with which the next prompt would reduce the view. A manual compaction starts from them, or its
-/// prompt could be larger than the one that the report showed.
+/// Returns the decisions with which the next prompt would reduce the view. A manual compaction starts from them,
+/// because its prompt could otherwise be larger than the one in the report.
 pub fn reductions(
     state: &SessionState,
     limits: &StageLimits,
@@ -258,7 +259,7 @@ fn make_prompt(
     Ok(MeasuredPrompt { prompt, shape, report, estimated, size })
 }
 
-/// Returns the thresholds for compaction. With collapses, a compaction is due only at the end of the window.
+/// Returns the thresholds for compaction. If collapse is on, a compaction is due only at the end of the window.
 pub fn compacts_at(thresholds: &Thresholds, collapses: bool) -> Thresholds {
     match collapses {
         true => Thresholds { auto: thresholds.blocking, ..*thresholds },

@@ -64,12 +64,13 @@ pub struct Learner {
     unseen: u64,
 }
 
-/// If a provider counts more tokens than the prompt has, the client sends its own system prompt and tools. This extra
-/// is assumed to stay, up to this fraction (1/n) of the window: more would mean a different prompt.
+/// Maximum share of the window, as a divisor, by which the provider's count may exceed the estimate. The difference
+/// comes from a system prompt and tools that the client adds, and is expected again; more would mean a different
+/// prompt.
 pub const UNSEEN_SHARE: u64 = 4;
 
 impl Learner {
-    /// Learns from a history with `model`; `unseen` is the value known before it begins.
+    /// Learns from a history with `model`; `unseen` is the value that is already known.
     pub fn replay(model: &str, history: &History, decisions: &Decisions, unseen: u64) -> Self {
         let mut learner = Self { model: model.to_owned(), unseen, ..Self::default() };
         for entry in history.entries() {
@@ -117,7 +118,7 @@ impl Learner {
         let Some((seq, before)) = self.known.replace((message.seq, usage.prompt())) else { return };
         let answers = history.from(seq);
         if goes_on(answers.first(), message) {
-            // A later part of the same answer repeats the figure.
+            // A later part of the same answer repeats the figures.
             self.known = Some((seq, before));
             return;
         }

@@ -15,7 +15,7 @@ pub struct FullInstruction<'a> {
     pub summary_tokens: Option<u64>,
 }
 
-/// The task, the content of each section, and how to write it.
+/// The task, the content of each section, and the rules for writing it.
 const TASK: &str = include_str!("instruction.md");
 
 const CLOSING: &str = "\

@@ -121,7 +121,8 @@ fn cut(text: &str, limit: usize) -> String {
         kept = format!("{}\n", shorten(first, room - '…'.len_utf8() - 1));
     }
     close_fence(&mut kept);
-    format!("{kept}(… {more} more lines left out)\n")
+    let lines = if more == 1 { "line" } else { "lines" };
+    format!("{kept}(… {more} more {lines} left out)\n")
 }
 
 #[cfg(test)]

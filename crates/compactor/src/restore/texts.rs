@@ -1,4 +1,4 @@
-//! The words with which each kind of content is restored.
+//! The wording with which each kind of content is restored.
 
 use bethink_api::{Agent, Instruction, RestoredKind, Skill};
 use bethink_transcript::Seq;
@@ -6,7 +6,7 @@ use bethink_transcript::Seq;
 use super::{RestorableFile, RestorableText};
 
 impl RestorableText {
-    /// The content of a message of the history.
+    /// Marks the content as shown in this message of the history.
     #[must_use]
     pub fn shown_in(self, seq: Seq) -> Self {
         Self { seq: Some(seq), ..self }

@@ -26,7 +26,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
         paths.push(&file.path);
         groups.push(group(request, file, newest, &root));
     }
-    // Of what was only read, a reader needs what was spoken of.
+    // A definition that was only read matters only if the session mentioned it.
     let is_used = |text: &str| {
         let used = defined_by(text).and_then(|symbol| facts.names.get(symbol));
         used.is_some_and(|used| used.spoken > 0)
@@ -54,7 +54,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
     groups
 }
 
-/// Factor for the lines of the newest edit, which the work is on.
+/// Factor for the lines of the newest edit, where the current work is.
 const NEWEST: f32 = 2.0;
 /// Value of a definition that was only read.
 const SEEN: f32 = 0.3;
@@ -93,12 +93,12 @@ fn group(
 
 /// Factor for the score of lines in test files.
 const TEST: f32 = 0.5;
-/// Value of what was said before an edit.
+/// Value of a statement made before an edit.
 const NOTE: f32 = 0.9;
-/// The same if it names nothing.
+/// Value of a statement made before an edit that contains no names.
 const VAGUE_NOTE: f32 = 0.3;
 
-/// Returns the end of a statement, which is about the call that follows.
+/// Returns the last passage of a statement, which is usually about the call that follows.
 fn last_passage(text: &str) -> &str {
     passages(text).last().map_or(text, |passage| passage.text)
 }
@@ -106,7 +106,7 @@ fn last_passage(text: &str) -> &str {
 /// One part in this many of the room is reserved for files without a chosen passage.
 pub(super) const ROWS_SHARE: usize = 20;
 
-/// Writes the chosen passages of each file, and in what is left of `room` the other files that were edited.
+/// Writes the chosen passages of each file, and lists the other edited files in what is left of `room`.
 pub(super) fn render(groups: &[PassageGroup], mut room: usize) -> String {
     let mut out = String::new();
     let mut rows = String::new();

@@ -29,7 +29,7 @@ pub struct NotesSummarizer<'a> {
 /// Maximum percentage of the summary's budget for notes. Longer ones leave too little room for additions, and the next
 /// level writes a better summary.
 const NOTES_PERCENT: usize = 50;
-/// The same if no other level may be tried.
+/// Maximum percentage for notes if no other level may be tried.
 const ONLY_PERCENT: usize = 85;
 /// Percentage of the remaining room for open work.
 const OPEN_PERCENT: usize = 30;

@@ -33,7 +33,7 @@ pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, show
     corrections(page, request, shown);
 }
 
-/// Size of a quotation that another section has whole, in bytes.
+/// Maximum size of a quotation, in bytes, if another section shows the whole message.
 const SHOWN_BYTES: usize = 120;
 
 /// Lists the newest corrections that are not shown elsewhere.
@@ -68,7 +68,7 @@ pub(crate) fn open_work(
     all.finish()
 }
 
-/// Maximum number of open failures added to a text that somebody else wrote.
+/// Maximum number of open failures added to notes or to a model's text.
 const OPEN_FAILURES: usize = 4;
 
 fn task(todo: &Todo) -> String {

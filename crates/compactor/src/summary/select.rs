@@ -6,21 +6,21 @@ use std::collections::{HashMap, HashSet};
 use bethink_facts::{Facts, names};
 use bethink_transcript::Seq;
 
-/// Share of its weight that a term has when it was already said.
+/// Share of its weight that a term keeps once a chosen passage contains it.
 const REPEATED: f32 = 0.08;
-/// Minimum share of what a passage says that must be new.
+/// Minimum share of a passage's weight that new terms must have.
 const NEW: f32 = 0.15;
 /// Number of candidates that are compared in each step: those with the highest value at first.
 const CANDIDATES: usize = 3_000;
 /// Fixed cost of a passage, in bytes: a reader has to place each one.
 const PASSAGE_COST: f32 = 30.0;
-/// How much the repetition of a word among the candidates makes it a topic.
+/// How strongly the repetition of a word among the candidates raises its weight: a repeated word is probably a topic.
 const TOPIC: f32 = 1.0;
 /// Factor for a passage beside a chosen one: a text with fewer gaps reads better.
 const NEXT: f32 = 1.5;
-/// How much the share of the room that a group has lowers the value of its other passages.
+/// How strongly the share of the room that a group has taken lowers the value of its other passages.
 const SPREAD: f32 = 6.0;
-/// Weight of a term that is a word, by how rare it is among the candidates; a name adds its need.
+/// Factor for the rarity of a name among the candidates; that of other words is smaller. The need for a name is added.
 const NAME: f32 = 1.0;
 
 /// Number of messages after which the value of a passage is halved.
@@ -154,7 +154,7 @@ impl Terms {
         for (term, id) in &ids {
             let id = *id as usize;
             let count = counts[id] as f32;
-            // A word in one passage is a detail, one in many says nothing.
+            // A word in only one passage is a detail, and a word in many passages says nothing.
             let rare = ((1.0 + total as f32) / count).ln() / most * (1.0 + TOPIC * count.ln());
             let need = needs.get(term).copied().unwrap_or(0.0);
             weights[id] = rare * (if is_name[id] { NAME } else { 0.6 }) + 4.0 * need;
@@ -179,7 +179,7 @@ impl Terms {
         terms.iter().map(each).sum()
     }
 
-    /// Whether enough of what these terms say was not said yet.
+    /// Whether enough of the weight of these terms is in terms that no chosen passage contains.
     fn is_new(&self, terms: &[u32]) -> bool {
         let all: f32 = terms.iter().map(|id| self.weights[*id as usize]).sum();
         let fresh = terms.iter().filter(|id| !self.covered[**id as usize]);

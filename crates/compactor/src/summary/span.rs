@@ -126,7 +126,7 @@ fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     usize::MAX
 }
 
-/// Lists commands, and calls that are not about a file.
+/// Lists commands, and calls that do not involve a file of the session.
 fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     let mut run: Vec<_> = facts.tools.commands.iter().collect();

@@ -10,14 +10,14 @@ use crate::ladder::SummaryRequest;
 
 use super::page::SummaryPage;
 
-/// Maximum share of the section for one older message, as a divisor: a pasted log does not displace requests. The
-/// passages of a longer one compete with what else was said.
+/// Maximum share of the section for one older message, as a divisor, so that a pasted log does not displace requests.
+/// The passages of a longer message compete with the other statements.
 const ONE_MESSAGE: usize = 3;
 /// Room for the note of how many messages are not shown, in bytes.
 const LEFT_OUT_BYTES: usize = 160;
 
-/// Writes the user's messages, whole, newest first, in up to `limit` bytes, without those in the kept tail. Returns the
-/// text and the messages that it shows.
+/// Writes the user's messages that are not in the kept tail, in full and newest first, in up to `limit` bytes. Returns
+/// the text and the messages that it shows.
 pub(crate) fn user_words(request: &SummaryRequest<'_>, limit: usize) -> (String, HashSet<Seq>) {
     let user = request.facts.user.iter();
     // A summary that a client wrote in the user's name is in the first section.

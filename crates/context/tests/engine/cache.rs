@@ -10,7 +10,7 @@ use crate::histories::{history, say};
 const MINUTE: i64 = 60_000_000;
 const TTL: i64 = 5 * MINUTE;
 
-/// An answer at `minute` that read and wrote so many tokens, by `model` unless that is empty.
+/// Returns an answer at `minute` that read and wrote these numbers of tokens, by `model` unless that is empty.
 fn answered(
     watch: &mut CacheWatch,
     minute: i64,
@@ -33,7 +33,7 @@ fn answered(
     watch.observe(&message, "claude-x", TTL)
 }
 
-/// The cause of a drop from 40,000 cached tokens to 1,000 after `between`.
+/// Returns the cause of a drop from 40,000 cached tokens to 1,000 after `between`.
 fn cause(between: impl FnOnce(&mut CacheWatch), minute: i64, model: &str) -> PromptChange {
     let mut watch = CacheWatch::default();
     watch.handed_out(1, 1, None);

@@ -65,7 +65,7 @@ fn a_span_is_one_text_of_the_user_and_what_follows_is_untouched() {
     assert_eq!(each, view(&history, &decisions, ViewOptions::default()).tokens());
     let first_edited = view(&history, &decisions, ViewOptions::default()).first_edited;
     assert_eq!(first_edited, Some(0));
-    // A second span joins; one that overlaps either, or is empty, changes nothing.
+    // A second span is added; a span that overlaps one of them, or is empty, changes nothing.
     let more = [span(5, 8, "MORE"), span(4, 5, "NO"), span(3, 3, "NO"), span(9, 8, "NO")];
     for span in more {
         apply(&mut decisions, &history, &[collapsed(span, &history)]);
@@ -78,7 +78,7 @@ fn a_span_is_one_text_of_the_user_and_what_follows_is_untouched() {
 
 #[test]
 fn an_assistant_before_and_after_a_span_is_two_messages() {
-    // The id occurs again after the user spoke, and the user's message is collapsed.
+    // The id occurs again after a message from the user, and that message is collapsed.
     let history =
         history(&[say("go"), answer_of("A", "x"), say("more"), answer_of("A", "y"), say("z")]);
     let mut decisions = Decisions::default();
@@ -299,7 +299,7 @@ fn of_two_staged_spans_that_share_messages_one_is_committed() {
     assert_eq!(texts, ["A", "C"]);
 }
 
-/// The messages whose thinking is left in the prompt.
+/// Returns the messages whose thinking is left in the prompt.
 fn thoughts(history: &History, decisions: &Decisions) -> Vec<Seq> {
     let prompt = prompt(history, decisions, ViewOptions { preserved_thinking: true });
     let blocks = prompt.messages().iter().flat_map(|m| &m.blocks);
@@ -329,7 +329,7 @@ fn random_spans() -> impl Strategy<Value = Vec<(u64, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Spans may be anywhere, even across rounds: the view repairs what no prompt may have.
+    /// Spans may be anywhere, even across rounds: the view repairs what would make a prompt invalid.
     #[test]
     fn no_span_makes_a_prompt_invalid(
         messages in chaos(), spans in random_spans(), preserved_thinking: bool,
@@ -358,8 +358,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// With spans chosen by this crate, the prompt is smaller and the same before the first of them. If thinking
-    /// is preserved, none is left that belongs to the replaced text.
+    /// With spans chosen by this crate, the prompt is smaller, and unchanged before the first of them. If thinking is
+    /// preserved, no thinking is left that belongs to the replaced text.
     #[test]
     fn chosen_spans_make_a_smaller_prompt_that_parts_where_it_says(
         steps in proptest::collection::vec(step(), 8..40), window in 2_000..40_000u64,

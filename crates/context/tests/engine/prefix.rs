@@ -1,4 +1,4 @@
-//! The prefix is stable: without a decision between two turns, the new prompt begins with the old one.
+//! The prefix is stable: unless a decision is made between two turns, the new prompt begins with the old one.
 
 use bethink_context::budget::{self, BudgetLimits};
 use bethink_context::{Attachment, Decision, Decisions, History, PromptShape, ViewOptions, todos};

@@ -97,7 +97,7 @@ fn rounds(percent: u64, n: u64) -> Vec<Value> {
     for round in 0..n {
         messages.push(reports(&format!("a{round}"), prompt, 1));
         messages.push(say(&words(1_000)));
-        // The words, and the answer before them.
+        // The new text, and the answer before it.
         prompt += 1_076 * percent / 100;
     }
     messages
@@ -200,7 +200,7 @@ fn what_the_client_adds_unseen_stays_counted_when_its_figure_is_void() {
     assert!((39_900..40_100).contains(&learner.unseen()), "{}", learner.unseen());
     let void = measure(&history, &decisions, "claude-y", 500, &learner);
     assert_eq!((void.reported, void.tokens), (0, 500 + learner.unseen()));
-    // A figure that does not fit the prompt is not taken in full.
+    // A figure that is too large for the prompt is only used in part.
     learner.compare(20, &size, 60_000);
     assert_eq!(learner.unseen(), 15_000);
     learner.compare(1_000, &void, 60_000);
