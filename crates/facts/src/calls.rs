@@ -69,7 +69,7 @@ impl ToolInput {
         one.into_iter().chain(many).collect()
     }
 
-    /// What an agent is started for.
+    /// Returns the task of an agent that the call starts.
     pub(crate) fn task(&self) -> &str {
         self.description.as_deref().unwrap_or_default()
     }
@@ -119,7 +119,7 @@ pub(crate) fn key_of(line: &str) -> String {
     words.take(4).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a command without what only shortens its output: `2>&1`, `| tail`, `| head`, `| grep`.
+/// Returns a command without the parts that only shorten its output: `2>&1`, `| tail`, `| head`, `| grep`.
 pub(crate) fn without_plumbing(line: &str) -> &str {
     const PLUMBING: [&str; 6] = [" 2>&1", " | tail", " | head", " | grep", " | less", " | cat"];
     let end = PLUMBING.iter().filter_map(|part| line.find(part)).min();
@@ -145,7 +145,7 @@ pub(crate) fn was_not_run(text: &str) -> bool {
     SIGNS.iter().any(|sign| text.starts_with(sign))
 }
 
-/// Begins a line that reports an error.
+/// Beginnings of lines that report an error.
 const ERROR_SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|thread '|\
     Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:|✗|✕|●|×";
 
@@ -164,7 +164,7 @@ pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
     Some(shorten(line.trim_end_matches("</tool_use_error>"), ERROR_BYTES))
 }
 
-/// Returns what a result says about an error beside its first line: which tests failed, where, and what was expected.
+/// Returns what a result says about an error besides its first line: which tests failed, where, and what was expected.
 pub(crate) fn error_details(text: &str, first: &str) -> String {
     const DETAILS_BYTES: usize = 420;
     const DETAIL_BYTES: usize = 160;
@@ -186,7 +186,7 @@ pub(crate) fn error_details(text: &str, first: &str) -> String {
     details.join("; ")
 }
 
-/// Returns lines that report an error, those that name it before a bare `FAIL`.
+/// Returns the lines that report an error. Lines that name the error come before a bare `FAIL`.
 fn error_lines(text: &str) -> impl Iterator<Item = &str> {
     let all = || text.lines().take(LINES).filter(|line| is_error_line(line.trim_start()));
     all().filter(|line| line.trim().len() > 8).chain(all())

@@ -24,12 +24,12 @@ pub struct NamedText {
 pub struct BackgroundAgent {
     /// The ID that its client gave it; empty if unknown.
     pub id: String,
-    /// What it was started for.
+    /// The task that it was started for.
     pub name: String,
     pub started: Seq,
     /// What the client answered when it was started, such as the file with its output.
     pub note: String,
-    /// `finished`, `failed` or another word of the client, once it ended.
+    /// The message that reported its end, and `finished`, `failed` or another word that the client uses.
     pub ended: Option<(Seq, String)>,
     pub result: String,
 }
@@ -70,7 +70,7 @@ pub struct ClientState {
     pub announced: Vec<NamedText>,
     /// Output of hooks at the session's start.
     pub hooks: Vec<NamedText>,
-    /// The newest message of the assistant: it has read what came before.
+    /// The assistant's newest message. The assistant has read everything before it.
     pub answered: Seq,
     waiting: HashMap<ToolUseId, StateCall>,
     /// The skill that was called last, until its text arrives.
@@ -94,18 +94,19 @@ impl StateCall {
     }
 }
 
-/// Maximum size of a kept text, in bytes: 5,000 tokens, which a compaction restores, at 8 bytes.
+/// Maximum size of a kept text, in bytes: a compaction restores up to 5,000 tokens, of at most 8 bytes each.
 const TEXT_BYTES: usize = 40_000;
 /// Maximum number of entries of each kind.
 const ENTRIES: usize = 24;
 /// Maximum number of files; the least recently used are dropped.
 const FILES: usize = 400;
-/// Maximum number of files of one patch.
+/// Maximum number of files in one patch.
 const PATCHED: usize = 100;
 /// Maximum number of calls whose result has not arrived.
 const CALLS: usize = 64;
 const NOTE_BYTES: usize = 400;
-/// A skill's text is longer than the answer that it was launched, in bytes.
+/// Size above which the result of a skill call is the skill's text, in bytes. A shorter one only says that the skill
+/// was launched.
 const SKILL_BYTES: usize = 200;
 /// The directory of Claude Code's plans.
 const PLANS: &str = "/.claude/plans/";
@@ -311,7 +312,7 @@ impl ClientState {
         }
         let announced = ANNOUNCEMENTS.iter().find(|(beginning, _)| text.starts_with(beginning));
         let Some((_, name)) = announced else { return };
-        // bethink's own texts are read again.
+        // bethink's own hook adds its texts again.
         if *name != HOOK || !text.contains("bethink") {
             self.announce(name, text, seq);
         }
@@ -345,7 +346,7 @@ impl ClientState {
         let in_background = call.background
             || text.starts_with("Async agent launched")
             || text.starts_with("{\"agent_id\"");
-        // The result of an agent that the conversation waited for is this message.
+        // If the conversation waited for the agent, this message is already its result.
         if in_background {
             let note = crate::rows::one_line(text, NOTE_BYTES);
             let id = id.unwrap_or_default();

@@ -34,7 +34,7 @@ pub struct CommandFact {
 }
 
 impl CommandFact {
-    /// Whether the project is worked on with this command, rather than looked at.
+    /// Whether this is a command for working on the project, rather than for looking at it.
     pub fn is_habit(&self) -> bool {
         const LOOKS: &str = "ls cat head tail grep rg find sed awk wc echo cd pwd which sleep rm mv cp mkdir \
             tree stat file diff jq sort chmod kill ps";
@@ -89,7 +89,7 @@ pub(crate) fn ended(all: &mut Vec<CommandFact>, command: &str, is_error: bool, t
     let key = key_of(first);
     let Some(at) = all.iter().position(|known| *known.key == *key) else { return };
     if was_not_run(text) {
-        // It may work as it did before.
+        // The command was not run, so its last result still holds.
         let known = &mut all[at];
         known.runs -= 1;
         if known.runs == 0 {

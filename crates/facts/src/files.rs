@@ -67,7 +67,7 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
-    /// Records a call; returns the edits that it makes, and the indices of its files, the one to work on last.
+    /// Records a call. Returns the indices of its files, and the edits that it makes.
     pub(crate) fn touch(
         &mut self,
         kind: ToolKind,

@@ -54,7 +54,7 @@ pub struct Facts {
     pub user: Vec<RecordedStatement>,
     /// The assistant's words, oldest first, each shortened to its beginning.
     pub assistant: Vec<RecordedStatement>,
-    /// Reports of agents that the assistant started, oldest first; the question is what the agent was started for.
+    /// Reports of agents that the assistant started, oldest first. The question of each report is the agent's task.
     pub reports: Vec<RecordedStatement>,
     /// The newest summary of an earlier session that a client wrote in the user's name.
     pub handover: Option<RecordedStatement>,
@@ -157,7 +157,7 @@ impl Facts {
         forget_oldest(&mut self.reports, REPORTS);
     }
 
-    /// `whole` is the text that contains `said`.
+    /// Records a statement of the user; `whole` is the text that contains `said`.
     fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };
@@ -185,7 +185,7 @@ impl Facts {
                     }
                 }
                 BlockKind::ToolUse { id, name } => {
-                    // Work goes on, so what was said before it concluded nothing.
+                    // The turn continues, so the text before the call was not its conclusion.
                     self.turn_goes_on();
                     let input = block.input();
                     let near = |said: &&RecordedStatement| seq.0 - said.seq.0 <= WHY_MESSAGES;
@@ -227,7 +227,7 @@ impl Facts {
         forget_oldest(&mut self.decisions, DECISIONS);
     }
 
-    /// Takes over the list that a client set when `after` was the newest message. A later call of the agent replaces
+    /// Uses the todo list that a client set when `after` was the newest message. A later call of the agent replaces
     /// it.
     pub fn set_todos(&mut self, todos: &[Todo], after: Seq) {
         if after >= self.todos_at {

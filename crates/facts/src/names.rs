@@ -11,7 +11,7 @@ use crate::need::{NeedMoment, need};
 
 /// Number of messages after which a mention counts half: about the length of one task.
 const SLOW_HALF_LIFE: f32 = 300.0;
-/// The same for current activity.
+/// Number of messages after which a mention counts half as a sign of current activity.
 const QUICK_HALF_LIFE: f32 = 40.0;
 /// Number of names kept. At twice as many, the least used half is dropped.
 const MAX_NAMES: usize = 24_000;

@@ -26,7 +26,7 @@ pub fn passages(text: &str) -> Vec<Passage<'_>> {
         let line = if is_code { line } else { unmarked(line) };
         let is_heading = is_heading && !line.ends_with(['.', '!', '?']);
         if !line.chars().any(char::is_alphanumeric) {
-            // The row above is the head of a table: it only names the columns.
+            // The row above is the header of a table: it only names the columns.
             if line.starts_with("|-") || line.starts_with("| -") || line.starts_with("|:") {
                 found.pop_if(|before: &mut Passage<'_>| before.text.starts_with('|'));
             }

@@ -17,12 +17,14 @@ pub fn mark(seq: Seq) -> String {
     format!("[{seq}]")
 }
 
-/// Puts text on one line, and cuts it at the end.
+/// Puts text on one line, and cuts it off at `bytes` bytes.
 pub fn one_line(text: &str, bytes: usize) -> String {
     shorten(&text::one_line(text), bytes)
 }
 
-/// `store/append.rs (edited 3×, read 2×, last [84]): added open; changed close`, with a path relative to `root`.
+/// Formats a file: `store/append.rs (edited 3×, read 2×, last [84]): added open; changed close`, with a path relative
+/// to
+/// `root`.
 pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
     let path = file.path.strip_prefix(root).unwrap_or(&file.path);
     let row = format!("{path} ({}, last {})", done_to(file), mark(file.last));
@@ -30,7 +32,7 @@ pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
     if changes.is_empty() { row } else { format!("{row}: {changes}") }
 }
 
-/// `created, edited 2×, read`.
+/// Says what was done to a file: `created, edited 2×, read`.
 pub fn done_to(file: &FileFact) -> String {
     let edits = file.edits - u32::from(file.created).min(file.edits);
     let mut done = Vec::new();
@@ -47,7 +49,7 @@ pub fn done_to(file: &FileFact) -> String {
     done.join(", ")
 }
 
-/// `added open, close; removed reopen`: the newest `limit` symbols, grouped by change.
+/// Lists the newest `limit` symbols, grouped by change: `added open, close; removed reopen`.
 pub fn changes(file: &FileFact, limit: usize) -> String {
     let verbs = [
         (EditKind::Added, "added"),
@@ -62,7 +64,7 @@ pub fn changes(file: &FileFact, limit: usize) -> String {
     groups.collect::<Vec<_>>().join("; ")
 }
 
-/// `[12] Bash \`cargo test\`: error[E0308] → changed a.rs; worked again in [15]`.
+/// Formats a failure: `[12] Bash \`cargo test\`: error[E0308] → changed a.rs; worked again in [15]`.
 pub fn failure(failure: &ToolFailure) -> String {
     const EDITS: usize = 4;
     let mut edits: Vec<&str> = failure.edits.iter().map(|path| file_name(path)).collect();
@@ -81,7 +83,7 @@ pub fn failure(failure: &ToolFailure) -> String {
     format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
 }
 
-/// `\`cargo test\` worked in [84] (run 5×, failed 2×): test result: ok. 12 passed`.
+/// Formats a command: `\`cargo test\` worked in [84] (run 5×, failed 2×): test result: ok. 12 passed`.
 pub fn command(command: &CommandFact) -> String {
     let state = match command.failed {
         Some(true) => "failed",
@@ -97,19 +99,19 @@ pub fn command(command: &CommandFact) -> String {
     format!("`{}` {state} in {}{times}{verdict}", command.line, mark(command.last))
 }
 
-/// `[12] (user) keep the lease rather than renew it`.
+/// Formats a decision: `[12] (user) keep the lease rather than renew it`.
 pub fn decision(decision: &StatedDecision, bytes: usize) -> String {
     let who = if decision.by_user { "(user) " } else { "" };
     format!("{} {who}{}", mark(decision.seq), one_line(&decision.text, bytes))
 }
 
-/// `[12] Bash \`cargo test\` (failed)`.
+/// Formats a call: `[12] Bash \`cargo test\` (failed)`.
 pub fn action(action: &Action) -> String {
     let failed = if action.failed { " (failed)" } else { "" };
     format!("{} {}{failed}", mark(action.seq), action.text)
 }
 
-/// A statement of the user, with the question that it answers.
+/// Formats a statement of the user, with the question that it answers.
 pub fn said(said: &RecordedStatement, bytes: usize) -> String {
     let (mark, text) = (mark(said.seq), one_line(&said.text, bytes));
     match &said.question {

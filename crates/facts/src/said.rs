@@ -76,9 +76,9 @@ const REPLY_BYTES: usize = 160;
 const QUESTION_CHARS: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
-/// Precedes the words with which a person rejected a tool call.
+/// Text before the words with which a person rejected a tool call.
 const REFUSED: &str = "the user said:\n";
-/// Precedes a person's answers to multiple-choice questions.
+/// Text before a person's answers to multiple-choice questions.
 const ANSWERED: &str = "User has answered your questions: ";
 const ANSWERED_END: &str = ". You can now continue";
 
@@ -125,7 +125,7 @@ pub(crate) fn in_result(
         && let Some((_, words)) = text.split_once(REFUSED)
     {
         let words = words.trim();
-        // A person also refuses a call to ask something or to have time.
+        // A person may also reject a call in order to ask something or to gain time.
         let pauses = words.ends_with('?')
             || ["hang on", "wait", "hold on"].iter().any(|opening| {
                 words.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening))
@@ -194,15 +194,15 @@ fn kind(words: &str) -> SaidKind {
 fn is_correction(text: &str) -> bool {
     const OPENINGS: &str = "no,|no |no.|nope|don't|do not|please don't|stop |actually|instead|never |not like|not that|\
         that's wrong|that is wrong|that's not|this is wrong|wrong|revert|undo|hmm, no|wait, no";
-    /// Begins a wish for one thing in the place of another.
+    /// Beginnings of requests for one thing instead of another.
     const WISHES: &str = "use|let's|lets|can we|could we|can you|please|make|call|rename|keep|put|do|we |i |it |just";
     const INSIDE: &str = "don't want |do not want |we don't need |should not be |shouldn't be |let's not |\
         let's avoid |let's drop |let's just drop |it's not expected |rather not ";
-    /// Agrees, although it begins with "no".
+    /// Words that show agreement in a text that begins with "no".
     const AGREES: &str = "fine|okay|thank|problem|worries|good|idea|need to worry|changes needed";
     /// Maximum size of a correction, in bytes: a longer text may contain these words by chance.
     const SHORT: usize = 600;
-    /// The beginning that says what a text does, in characters.
+    /// Size of the beginning in which these words are looked for, in characters.
     const BEGINNING: usize = 60;
     if text.trim_end().ends_with('?') && !text.contains(" instead") {
         return false;

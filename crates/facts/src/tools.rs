@@ -78,7 +78,7 @@ struct PendingCall {
     key: String,
     command: Option<String>,
     kind: Option<ToolKind>,
-    /// What an agent was started for.
+    /// The task of the agent that the call starts.
     task: Option<Arc<str>>,
     /// Indices of its files.
     files: Vec<usize>,

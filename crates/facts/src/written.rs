@@ -1,12 +1,12 @@
-//! What the session's edits wrote into a file, and no later edit replaced: what the file says now, as far as the session
-//! wrote it.
+//! The lines that the session's edits wrote into a file and that no later edit replaced: the file's current content, as
+//! far as the session wrote it.
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::beginning;
 
 use crate::symbols::defined_by;
 
-/// A text that an edit put in the place of another.
+/// A replacement of text by an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextChange {
     /// `None` if the new text is the whole file.
@@ -97,7 +97,7 @@ impl WrittenLines {
     }
 }
 
-/// Returns the lines of a text that say something, without indentation.
+/// Returns the lines of a text that have at least two letters or digits, without indentation.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let says = |line: &&str| line.chars().filter(|c| c.is_alphanumeric()).count() > 1;
     text.lines().map(|line| beginning(line.trim(), LINE_BYTES)).filter(says)

@@ -47,7 +47,7 @@ fn skills_with_their_newest_text() {
         calls("a", "Skill", &json!({ "skill": "go:find", "args": "x" })),
         gives("a", &json!("Launching skill: go:find"), false),
         user(&body(1)),
-        // Typed as a command, so no call names it.
+        // The skill was typed as a command, so no call names it.
         user("Base directory for this skill: /home/u/.claude/skills/review/\n\nReview."),
         calls("b", "Skill", &json!({ "skill": "go:find" })),
         gives("b", &json!("Launching skill: go:find"), false),

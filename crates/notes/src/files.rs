@@ -13,7 +13,7 @@ use bethink_transcript::SessionId;
 
 use crate::service::NotesService;
 
-/// Maximum size of notes, in bytes: four times the largest text that a person was seen to paste.
+/// Maximum size of notes, in bytes: four times the largest text that a person pasted in the recorded sessions.
 pub const MAX_NOTES_BYTES: u64 = 4 << 20;
 
 /// A session's notes in the database and in the file.
@@ -149,7 +149,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many unreadable files have been moved aside"))
 }
 
-/// Writes atomically, even if power is lost.
+/// Writes the file atomically, even if the power fails.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;

@@ -26,7 +26,8 @@ impl Meter {
         locked(&self.0)
     }
 
-    /// Starts from the notes. Without notes, it starts from the tokens that the last compaction measured.
+    /// Starts counting from the newest message that the notes cover. Without notes, starts from the last compaction and
+    /// the tokens that it measured.
     pub(crate) fn begin(&self, notes: Option<&NotesRecord>, compaction: Option<&CompactionRecord>) {
         *self.state() = match (notes, compaction) {
             (Some(notes), _) => MeterState {

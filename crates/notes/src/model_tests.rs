@@ -126,7 +126,7 @@ async fn notes_that_hang_hold_up_nobody() {
     home.close().await;
 }
 
-/// Updates of notes that hang must not delay a summary, for which somebody waits.
+/// Updates of notes that hang must not delay a summary that a client waits for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_summary_waits_for_no_notes() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));

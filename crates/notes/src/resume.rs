@@ -8,7 +8,7 @@ use bethink_transcript::UnixMicros;
 
 use crate::service::NotesService;
 
-/// The kind of an attachment with notes.
+/// The kind of reminder that contains the notes.
 const WHAT: &str = "notes";
 
 impl NotesService {

@@ -174,7 +174,7 @@ async fn a_child_gets_no_notes_of_its_parent() {
     notes.cx.stop().await;
 }
 
-/// A daemon that stays up sees that a session was left, like one that was restarted.
+/// A daemon that keeps running notices that a session was idle, just like a daemon that was restarted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_stays_in_memory_gets_its_notes_back_too() {
     let home = tempfile::tempdir().unwrap();

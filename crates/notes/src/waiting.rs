@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 /// Maximum time that a compaction waits for an update (specification, section 4).
 const MAX_WAIT: Duration = Duration::from_secs(15);
-/// Maximum age of an update that a compaction waits for, in microseconds: an older one hangs.
+/// Maximum age of an update that a compaction waits for, in microseconds: an older update probably hangs.
 const STALE_MICROS: i64 = 60_000_000;
 
 /// Sessions with an update that is enqueued or running.

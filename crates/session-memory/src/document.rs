@@ -27,7 +27,7 @@ impl Document {
         Self::parse_with(text, level, &|_| false)
     }
 
-    /// As [`Self::parse`], but a `known` heading counts even inside a fence: two stray fences must not
+    /// Like [`Self::parse`], but a `known` heading counts even inside a fence: two stray fences must not
     /// hide the sections between them.
     pub fn parse_with(text: &str, level: usize, known: &dyn Fn(&str) -> bool) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -8,7 +8,7 @@ use crate::document::same_heading;
 use crate::template::{SectionKind, Template};
 use crate::written::{WrittenNotes, WrittenRow};
 
-/// Writes notes. All strategies share one way into the file: [`crate::update`] merges.
+/// Writes notes. [`crate::update`] merges the notes of every strategy with the file.
 pub trait NotesWriter: Send + Sync {
     /// The strategy's name, stored with its notes.
     fn strategy(&self) -> &'static str;

@@ -13,7 +13,7 @@ const SYMBOLS: usize = 10;
 const LINES: usize = 3;
 const LINE_BYTES: usize = 100;
 
-/// Files by need: changed ones first, then those in recent use.
+/// Returns rows about files, the most needed first: changed files, then those in recent use.
 pub(super) fn files(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut order: Vec<usize> = (0..files.len()).collect();
@@ -68,7 +68,7 @@ fn need(page: &NotesContext<'_>, file: &FileFact) -> u32 {
     changed + (file.edits * 3 + file.reads).min(40) * 4 + page.recency(file.last) * 2
 }
 
-/// The project's directory, and the documents that were read.
+/// Returns rows about the project's directory and the documents that were read.
 pub(super) fn docs(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut rows = Vec::new();

@@ -65,12 +65,12 @@ pub(super) fn clip(text: &str, bytes: usize) -> String {
     }
 }
 
-/// `changed once`, `read 3 times`.
+/// Says how often something was done: `changed once`, `read 3 times`.
 pub(super) fn times(done: &str, times: u32) -> String {
     if times == 1 { format!("{done} once") } else { format!("{done} {times} times") }
 }
 
-/// ` and 3 more`, if there are more than the `named` ones.
+/// Returns ` and 3 more` if there are three more than the `named` ones; empty if there are none.
 pub(super) fn and_more(all: usize, named: usize) -> String {
     if all > named { format!(" and {} more", all - named) } else { String::new() }
 }

@@ -48,7 +48,7 @@ fn title_of(text: &str) -> Option<String> {
     for line in prose {
         for word in without_opening(line).split_whitespace() {
             let plain = word.trim_matches(['#', '*', '`', '"', '_', '>']);
-            // Of a path, only the file name is used.
+            // Only the file name of a path is used.
             words.push(if plain.starts_with('/') { file_name(plain) } else { plain });
             let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
             if ends && words.len() >= *TITLE_WORDS.start() {
@@ -99,12 +99,12 @@ fn finished(words: &[&str]) -> Option<String> {
     (short.chars().filter(|c| c.is_alphanumeric()).count() >= 4).then_some(short)
 }
 
-/// Kana, Han and Hangul, in which a word may be one character.
+/// Whether this is a character of Kana, Han or Hangul, in which a word may be one character.
 fn is_unspaced(c: char) -> bool {
     ('\u{3040}'..='\u{d7af}').contains(&c)
 }
 
-/// Prose rather than markup, a path or a drawn table.
+/// Whether a line is prose rather than markup, a path or a drawn table.
 fn is_prose(line: &str) -> bool {
     let letters = line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     !line.is_empty()
@@ -113,7 +113,7 @@ fn is_prose(line: &str) -> bool {
         && letters * 10 >= line.chars().count() * 6
 }
 
-/// The user's requests, oldest first, then the plan and the assistant's decisions.
+/// Returns rows about the user's requests, oldest first, then about the plan and the assistant's decisions.
 pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows: Vec<NotesRow> = Vec::new();
     let mut first = true;
@@ -141,7 +141,7 @@ pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// Whether a later statement repeats this one, perhaps with more text.
+/// Whether a later statement repeats this one, possibly with more text.
 fn repeats(later: &RecordedStatement, said: &RecordedStatement) -> bool {
     const SHORTEST: usize = 40;
     said.text.len() >= SHORTEST

@@ -16,7 +16,8 @@ const FILES: usize = 4;
 /// Number of calls that must fail with the same error to be worth a row.
 const OFTEN: usize = 3;
 
-/// Unsolved failures, those that stopped without a change, and the user's corrections, oldest first.
+/// Returns rows about unsolved failures, failures that went away without a change, and the user's corrections, oldest
+/// first.
 pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = Vec::new();
     let mut seen = HashSet::new();
@@ -44,7 +45,7 @@ fn is_refusal(failure: &ToolFailure) -> bool {
     failure.error.starts_with("The user doesn't want to proceed")
 }
 
-/// Whether a change solved the failure, which makes it a learning.
+/// Whether a change solved the failure. If so, it belongs to the learnings.
 fn is_lesson(failure: &ToolFailure) -> bool {
     failure.fixed.is_some() && !failure.edits.is_empty()
 }
@@ -54,7 +55,7 @@ fn after(failure: &ToolFailure) -> (String, u32) {
         Some(fixed) => (format!("the same call succeeded in {}", mark(fixed)), 50),
         None if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
         None => (
-            format!("{} has changed since, but the call was not tried again", changed(failure)),
+            format!("{} changed since then, but the call was not tried again", changed(failure)),
             300,
         ),
     }
@@ -65,7 +66,7 @@ fn changed(failure: &ToolFailure) -> String {
     format!("{}{}", names.join(", "), and_more(failure.edits.len(), names.len()))
 }
 
-/// The user's lasting rules, changes that solved a failure, and calls that keep failing.
+/// Returns rows about the user's lasting rules, changes that solved a failure, and calls that keep failing.
 pub(super) fn learnings(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = rules(page);
     let mut seen = HashSet::new();

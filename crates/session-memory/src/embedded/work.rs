@@ -27,7 +27,7 @@ const COMMANDS: usize = 24;
 /// Number of equal first words that make two commands the same kind.
 const COMMAND_WORDS: usize = 3;
 
-/// The current work, and what comes next.
+/// Returns rows about the current work and what comes next.
 pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let facts = page.facts;
     let mut rows = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// The first thing that an agent should do when it takes over.
+/// Returns a row with the first thing that an agent should do when it takes over.
 fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let facts = page.facts;
     let (asked, said) = (facts.user.last()?, facts.assistant.last());
@@ -114,7 +114,7 @@ fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// The most used commands, each in its newest wording. Tests, checks and commits come first.
+/// Returns rows about the most used commands, each in its newest wording. Tests, checks and commits come first.
 pub(super) fn workflow(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut commands: Vec<_> = page.facts.tools.commands.iter().collect();
     commands.sort_by_key(|command| std::cmp::Reverse((need(page, command), command.last)));
@@ -167,7 +167,7 @@ fn tools(page: &NotesContext<'_>) -> Option<NotesRow> {
     (!named.is_empty()).then(|| NotesRow::item("tools", &text, 120))
 }
 
-/// The assistant's answer at the end of each turn, and the results of tests.
+/// Returns rows with the assistant's answer at the end of each turn, and with the results of tests.
 pub(super) fn results(page: &NotesContext<'_>) -> Vec<NotesRow> {
     page.turns.iter().filter_map(|turn| result(page, turn)).chain(tests(page)).collect()
 }
@@ -179,7 +179,7 @@ fn result(page: &NotesContext<'_>, turn: &NotesTurn<'_>) -> Option<NotesRow> {
     Some(page.row("result", closing.seq, &text, 0))
 }
 
-/// The last run of each kind of test, and commits.
+/// Returns rows about the last run of each kind of test, and about commits.
 fn tests(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let rows = page.facts.tools.commands.iter().filter_map(|command| {
         let what = match command.purpose {
@@ -195,7 +195,7 @@ fn tests(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows.collect()
 }
 
-/// The steps of the session, oldest first.
+/// Returns rows about the steps of the session, oldest first.
 pub(super) fn worklog(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = Vec::new();
     for turn in &page.turns {

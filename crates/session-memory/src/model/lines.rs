@@ -14,7 +14,7 @@ pub(super) struct NotesLine {
 }
 
 impl NotesLine {
-    /// A heading that the template does not have, as a line.
+    /// Makes a line from a heading that the template does not have.
     pub(super) fn heading(name: &str) -> Self {
         Self::new(&format!("**{name}**"), false)
     }

@@ -22,7 +22,7 @@ fn made(rows: &[(usize, String, String)]) -> NotesDraft {
     draft(&rows)
 }
 
-/// What a person does to a line of the file.
+/// A change that a person makes to a line of the file.
 #[derive(Clone, Debug)]
 enum Hand {
     Remove(usize),

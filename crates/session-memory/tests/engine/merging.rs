@@ -75,7 +75,7 @@ fn a_line_that_a_person_removed_is_never_written_again() {
     let remove = |text: &str| text.replace("- a: read once\n", "");
     let reworded = [(FILES, "file:a", "a: read twice"), (FILES, "file:b", "b: read once")];
     let written = check(&rows, remove, &reworded, FILES, &["- b: read once"]);
-    // Nor later, nor in a new file.
+    // The removed line does not return in a later update either, even in a new file.
     for file in ["", "prose alone\n"] {
         let later = merge(draft(&reworded), &written, Some(file));
         assert_eq!(lines(&later.text, FILES), ["- b: read once"]);

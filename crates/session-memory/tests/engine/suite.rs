@@ -41,7 +41,7 @@ fn request<'a>(facts: &'a Facts, template: &'a Template) -> NotesRequest<'a> {
     NotesRequest { facts, template, title: None, project_dir: "/proj/tide" }
 }
 
-/// What models make of the notes.
+/// Returns versions of the notes as models may leave them, each with its name.
 fn left(before: &str) -> Vec<(&'static str, String)> {
     let reversed: Vec<&str> = before.split("\n\n").collect::<Vec<_>>().into_iter().rev().collect();
     let added = "- a line of the model's\n- and another [7]\n";
