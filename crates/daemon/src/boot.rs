@@ -93,7 +93,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Starts the background work. What a home that cannot be written does not allow is done later.
+    /// Starts the background work. If the home cannot be written, work that needs it is done later.
     async fn start(&self, opened: OpenReport) -> Result<(), BootError> {
         self.note_opened(opened);
         // Reports errors in the user's notes template and prompt at startup.

@@ -1,4 +1,4 @@
-//! Checks the whole database in the background, at most once a day: after a start that had no time for it, and later
+//! Checks the whole database in the background: after an unclean stop, and otherwise at most once a day, at a start or
 //! when something is appended, so that an idle daemon needs no timer.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const EVERY: i64 = 24 * 3600 * 1_000_000;
 pub(crate) struct DailyCheck {
     cx: ServiceContext,
     store: SqliteStore,
-    /// Time of the next check, in microseconds since 1970. Never, until the database is open.
+    /// Time of the next check, in microseconds since 1970; `i64::MAX` until the database is open.
     next: Arc<AtomicI64>,
 }
 
@@ -27,7 +27,7 @@ impl DailyCheck {
         Self { cx, store, next: Arc::new(AtomicI64::new(i64::MAX)) }
     }
 
-    /// Plans the next check of a database that was opened now. Starts it if it is due.
+    /// Plans the next check of a database that was just opened. Starts it if it is due.
     pub(crate) fn plan(&self, opened: &OpenReport) -> Option<JoinHandle<()>> {
         let now = self.cx.now().0;
         let next = match self.store.checked_at() {
@@ -53,12 +53,12 @@ impl DailyCheck {
 
     async fn run(self) {
         if let Err(error) = self.check().await {
-            tracing::warn!(%error, "could not check the database; it is tried again tomorrow");
+            tracing::warn!(%error, "could not check the database; trying again tomorrow");
         }
     }
 
     async fn check(&self) -> StoreResult<()> {
-        // If this check does not end, the next start repeats it.
+        // If this check does not finish, the next start repeats it.
         self.store.forget_checked()?;
         let (store, stop, runtime) =
             (self.store.clone(), self.cx.stopping().clone(), Handle::current());
@@ -119,7 +119,7 @@ mod tests {
             Self { clock, opened, check: DailyCheck::new(cx, store) }
         }
 
-        /// Plans the next check; whether one was due at once and ended.
+        /// Plans the next check. Returns whether one was due at once and ended.
         async fn checks_at_once(&self) -> bool {
             ended(self.check.plan(&self.opened)).await
         }
@@ -177,7 +177,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let first = Started::at(home.path(), NOW).await;
         first.check.store.note_checked(UnixMicros(NOW)).unwrap();
-        // As after a crash, while the check of today was done already.
+        // As after a crash, although today's check was already done.
         let crashed = Started { opened: OpenReport { check_due: true, ..first.opened }, ..first };
         crashed.check.cx.stopping().cancel();
         assert!(crashed.checks_at_once().await, "it ends soon");

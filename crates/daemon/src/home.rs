@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 
 use crate::boot::BootError;
 
-/// How often the lock is tried, and the pause in between. A client that looks whether a daemon holds the lock has it for
-/// some microseconds.
+/// Number of attempts to take the lock, and the pause in between. A client that tests whether a daemon holds the lock
+/// takes it for a few microseconds.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -31,12 +31,12 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
             .create(is_writable)
             .truncate(false)
             .mode(0o600)
-            // A link planted here must not make the daemon overwrite another file.
+            // A symbolic link in this place must not make the daemon overwrite another file.
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
     };
     let opened = match open(true) {
-        // A lock needs no write, so that a home on a full, read-only or failing disk can be read.
+        // The lock can be taken without write access, so that a home on a full, read-only or failing disk can be read.
         Err(error) if is_disk_fault(&error) => open(false),
         opened => opened,
     };
@@ -54,7 +54,7 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
         Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
     }
     remove_leftover(home);
-    // Only for the error message of another daemon: the kernel holds the lock.
+    // The content is only for another daemon's error message. The lock itself is in the kernel.
     let holder = format!("pid {}\n", std::process::id());
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())) {
         tracing::debug!(%error, "could not write the process id into the lock file");
@@ -62,8 +62,8 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
     Ok(file)
 }
 
-/// Removes the address of a daemon that was killed, where another program may listen now. The file is kept under another
-/// name: its room lets this daemon announce itself on a full disk.
+/// Removes the address of a daemon that was killed, because another program may be listening there now. The file is
+/// renamed instead of deleted: this daemon can write its own address into it even if the disk is full.
 fn remove_leftover(home: &Path) {
     let home = Home::new(home);
     match std::fs::rename(home.daemon_file(), home.daemon_file_draft()) {

@@ -1,7 +1,7 @@
 //! The daemon starts the services, connects them with each other, runs their jobs and shuts them down.
 //!
-//! It does nothing itself: entrances call the services through their handles. Nothing here knows a route, a header or a
-//! status code.
+//! Requests do not pass through it: the server calls the services through their handles. Nothing here knows a route, a
+//! header or a status code.
 //!
 //! Reading order: [`boot`] → [`connect`] → [`storage`].
 

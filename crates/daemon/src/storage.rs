@@ -20,8 +20,8 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 const PROBE_BYTES: usize = 1 << 20;
 
 impl Daemon {
-    /// Waits for failed writes. After one, tests the home until it can be written. `behind` is whether the work of the
-    /// previous daemon is still to be resumed. Nothing runs while all writes succeed.
+    /// Waits for failed writes. After one, tests the home until it can be written. `behind` says whether the previous
+    /// daemon's work still has to be resumed. Nothing runs while all writes succeed.
     pub(crate) async fn watch_storage(self, behind: bool) {
         let stopped = self.cx.stopping().clone().cancelled_owned();
         tokio::select! {
@@ -48,8 +48,10 @@ impl Daemon {
             if behind {
                 match self.resume().await {
                     Ok(()) => behind = false,
-                    // The next round tries it again.
-                    Err(error) => tracing::warn!(%error, "could not resume the previous work yet"),
+                    // Try again in the next round.
+                    Err(error) => {
+                        tracing::warn!(%error, "could not resume the previous daemon's work yet");
+                    }
                 }
             }
             if is_told {

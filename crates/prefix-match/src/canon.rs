@@ -1,6 +1,6 @@
 //! The canonical bytes of a message: messages with the same meaning have the same bytes.
 //!
-//! Texts are decoded, so that escapes do not matter. `0xFF` ends them, because it never occurs in UTF-8.
+//! Strings are decoded, so that escapes do not matter. `0xFF` ends each string, because it never occurs in UTF-8.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ fn is_text(block: &BlockShape<'_>) -> bool {
     matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking")
 }
 
-/// Appends texts as one text, or nothing if they are empty.
+/// Appends strings as one string, or nothing if all are empty.
 fn text_run<'a>(out: &mut Vec<u8>, literals: impl IntoIterator<Item = &'a [u8]>, trims: bool) {
     out.push(b'T');
     let from = out.len();

@@ -1,4 +1,4 @@
-//! A message's meaning as one number.
+//! A hash of a message's meaning.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl MessageReading {
     }
 }
 
-/// Reads messages. Reuse it: it keeps its buffer.
+/// Reads messages. Reuse a reader, because it keeps its buffer.
 #[derive(Debug, Default)]
 pub struct LikenessReader {
     canonical: Vec<u8>,

@@ -133,7 +133,7 @@ fn block<'a>(at: &mut Cursor<'a>, marks: &mut Marks) -> Result<BlockShape<'a>, B
     }
 }
 
-/// The position after the next comma, if one follows.
+/// Returns the position after the next comma, if one follows.
 fn after_comma(at: &Cursor<'_>) -> usize {
     let mut ahead = at.clone();
     if ahead.takes(b',') { ahead.at } else { at.at }

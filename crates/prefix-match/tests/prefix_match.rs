@@ -11,7 +11,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The marks of all prefixes, the shortest first.
+/// Returns the marks of all prefixes, the shortest first.
 fn marks_of(setting: &[&str], messages: &[MessageReading]) -> Vec<u128> {
     let mut chain = Chain::new(setting);
     messages.iter().map(|message| chain.push(message)).collect()
@@ -246,7 +246,7 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The same message as another client would write it.
+/// Returns the same message as another client would write it.
 fn dressed(message: &Value, marked: bool) -> String {
     let blocks: Vec<String> = message["content"]
         .as_array()

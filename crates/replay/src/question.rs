@@ -36,8 +36,8 @@ pub fn question(recording: &Recording) -> Option<String> {
     Some(picked.join(" "))
 }
 
-/// Returns the text that a person wrote in a message. Tool results, and texts from programs, which begin with a tag, do
-/// not count.
+/// Returns the text that a person wrote in a message. Tool results do not count, and neither does text from programs,
+/// which begins with a tag.
 pub fn prose(recorded: &Recorded) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]

@@ -13,7 +13,7 @@ pub(crate) fn faults(messages: &str) -> Vec<String> {
     match read(messages).map(ValidPrompt::check) {
         Ok(Ok(_)) => Vec::new(),
         Ok(Err(faults)) => faults.iter().map(ToString::to_string).collect(),
-        Err(problem) => vec![format!("not messages: {problem}")],
+        Err(problem) => vec![format!("could not read the messages: {problem}")],
     }
 }
 
@@ -69,7 +69,10 @@ mod tests {
         check(&[r#"{"role":"user","content":[{"type":"text","text":"\n"}]}"#], &["empty text"]);
         check(&[HELLO, r#"{"role":"assistant","content":"hi "}"#], &["white space"]);
         check(&[r#"{"role":"assistant","content":"hi"}"#], &["is not a user message"]);
-        check(&[r#"{"role":"system","content":"x"}"#], &["not messages: message 0: role"]);
+        check(
+            &[r#"{"role":"system","content":"x"}"#],
+            &["could not read the messages: message 0: role"],
+        );
         let late = r#"{"role":"user","content":[{"type":"text","text":"y"},{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
         check(&[HELLO, USE, late], &["comes after other blocks"]);
         check(&["3"], &["not messages"]);

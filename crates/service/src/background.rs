@@ -16,7 +16,7 @@ pub async fn at_low_priority<T: Send + 'static>(
             drop(done.send(work()));
         })
         .map_err(ServiceError::internal)?;
-    answer.await.map_err(|_| ServiceError::internal("the work ended without a result"))
+    answer.await.map_err(|_| ServiceError::internal("a background thread ended without a result"))
 }
 
 /// Runs `work` that waits for a disk or computes for a while, outside the request threads.

@@ -98,7 +98,7 @@ impl ServiceError {
         Self::new(ErrorKind::Internal, cause.to_string())
     }
 
-    /// Returns the error of a file of bethink: `failed` says what could not be done, and on which file.
+    /// Returns the error for one of bethink's own files: `failed` says what could not be done, and with which file.
     pub fn of_file(failed: impl fmt::Display, error: &io::Error) -> Self {
         let refusal = Self::from(StoreError::of_file(error));
         Self { detail: format!("{failed}: {error}"), ..refusal }

@@ -103,7 +103,7 @@ pub enum Event {
     Reset {},
 }
 
-/// What distinguishes `ForgetAsked` from other events about memory.
+/// Distinguishes `ForgetAsked` from other events about memory.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ForgetEventOutcome {

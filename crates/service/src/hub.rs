@@ -105,13 +105,15 @@ impl EventHub {
         Self { boot, topics: Mutex::default(), all, stop }
     }
 
-    /// Publishes to followers of the session and of all sessions. `seq` is the newest message of the event, or zero.
+    /// Publishes to followers of the session and of all sessions. `seq` is the newest message that the event is about,
+    /// or zero.
     pub fn publish(&self, session: SessionId, seq: Seq, event: &Event) {
         self.announce(Some(session), event);
         self.publish_in_session(session, seq, event);
     }
 
-    /// Publishes only to followers of the session: an event about several sessions is announced once.
+    /// Publishes only to followers of the session. For an event about several sessions, which the caller announces
+    /// once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
         let mut topics = locked(&self.topics);
         topic(&mut topics, session)

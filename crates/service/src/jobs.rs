@@ -85,7 +85,7 @@ impl JobQueue {
         self.wake.notified().await;
     }
 
-    /// Records an append. Background jobs wait until there is none for a while.
+    /// Records an append. Background jobs wait until there has been none for a while.
     pub fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
     }

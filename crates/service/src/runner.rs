@@ -17,13 +17,14 @@ use crate::context::ServiceContext;
 use crate::error::{Result, ServiceError};
 use crate::event::Event;
 
-/// The owner of all leases: the daemon that holds the home's lock. The next daemon takes them over.
+/// The owner of all leases, which is the same for every daemon of a home. The next daemon therefore takes them over.
 const OWNER: &str = "home";
 /// How long a lease lasts without a heartbeat. A batch of an import takes milliseconds; a minute allows for a slow disk.
 const LEASE_MICROS: i64 = 60_000_000;
 /// Time between heartbeats. Much shorter than the lease, so that a late heartbeat does no harm.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often a job is started. One that never ends seems to crash the daemon, and is given up.
+/// Maximum number of times that a job is started. A job that still has not ended probably crashes the daemon, and is
+/// given up.
 const MAX_ATTEMPTS: u64 = 5;
 /// How long to wait before a job that failed because of the disk may run again.
 const AFTER_DISK_FAULT: Duration = Duration::from_secs(1);
@@ -138,7 +139,7 @@ impl JobRunner {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
             if let Err(error) = self.heartbeat(id, Progress::default()).await {
-                tracing::warn!(job = %id, %error, "gave up a job: its lease is gone");
+                tracing::warn!(job = %id, %error, "stopped a job, because its lease could not be renewed");
                 return;
             }
         }
@@ -180,7 +181,7 @@ impl JobRunner {
         Lease { owner: OWNER.to_owned(), background: true, now, until }
     }
 
-    /// Lets a job run again that failed because of the disk, when its row can be written.
+    /// Runs a job that failed because of the disk again, as soon as its row can be written.
     fn run_later(&self, job: JobId, error: &ServiceError) {
         tracing::warn!(%job, reason = %error.detail, "a job failed because of the disk; it will run again");
         self.cx.storage().suspect(error);
@@ -200,7 +201,7 @@ impl JobRunner {
             tokio::time::sleep(AFTER_DISK_FAULT).await;
             match self.try_to_end_lease(job).await {
                 Err(error) if error.is_of_the_disk() => {}
-                // Otherwise the job is gone.
+                // Either the lease was ended, or the job no longer exists.
                 _ => return,
             }
         }
@@ -217,7 +218,8 @@ impl JobRunner {
             JobOutcome::Failed(format!("gave up after {MAX_ATTEMPTS} attempts"))
         } else if let Some(handler) = self.handlers.get(job.kind.as_str()) {
             match handler.run(&job, self).await {
-                // Not a job that asks a model: each run could cost money, and the next turn enqueues it again.
+                // A job that calls a model does not run again: each run could cost money, and the next turn enqueues it
+                // anyway.
                 Err(error) if error.kind.is_of_the_disk() && !handler.waits_for_model() => {
                     return self.run_later(job.id, &error);
                 }

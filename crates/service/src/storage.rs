@@ -1,4 +1,5 @@
-//! News about whether the home can be written, between those that notice it and those that wait for it.
+//! Reports whether the home can be written, from the services that notice a failure to those that wait for the end of
+//! it.
 
 use std::io;
 
@@ -7,7 +8,8 @@ use tokio::sync::Notify;
 
 use crate::error::ServiceError;
 
-/// Errors of the disk itself, or of too many open files. Others are about a path, such as a directory in place of a file.
+/// Errors of the disk itself, or of too many open files. Other errors are about a path, such as a directory in place of
+/// a file.
 const DISK_FAULTS: [Errno; 6] =
     [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::ROFS, Errno::MFILE, Errno::NFILE];
 
@@ -40,7 +42,7 @@ impl StorageNews {
         self.healed.notify_one();
     }
 
-    /// Waits until the home can be written again. Only for one caller.
+    /// Waits until the home can be written again. Only one task may wait.
     pub async fn healed(&self) {
         self.healed.notified().await;
     }

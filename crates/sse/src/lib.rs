@@ -1,7 +1,7 @@
 //! Decodes server-sent events from bytes that arrive in any pieces.
 //!
-//! The public decoders buffer an event of any size; this one has a limit. It follows the standard's rules for `event`,
-//! `data` and `id`, and ignores `retry`.
+//! Other decoders buffer events of any size; this one has a limit. It follows the standard's rules for `event`, `data`
+//! and `id`, and ignores `retry`.
 
 /// One event that was completed by a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct SseEvent {
     pub data: String,
 }
 
-/// An event is larger than the limit.
+/// The error for an event that is larger than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event has more than {0} bytes")]
 pub struct TooLarge(pub usize);
@@ -25,7 +25,7 @@ pub struct TooLarge(pub usize);
 pub struct Decoder {
     most: usize,
     line: Vec<u8>,
-    /// A mark that the stream may begin with, and that is ignored.
+    /// The byte order mark that the first line may begin with, which is ignored; empty after that line.
     mark: &'static [u8],
     after_cr: bool,
     id: String,

@@ -61,7 +61,7 @@ fn an_endless_event_is_refused() {
     assert_eq!(decode(&[&many], 64).unwrap().len(), 100);
 }
 
-/// The standard's rules over the whole text, written another way.
+/// Decodes a whole stream by the standard's rules, in a second, independent implementation.
 fn read_whole(stream: &[u8]) -> Vec<SseEvent> {
     let text = String::from_utf8_lossy(stream).into_owned();
     let text =

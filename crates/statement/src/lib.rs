@@ -1,8 +1,8 @@
 //! The words of a text, and the similarity of two texts.
 //!
 //! Three crates compare statements, each with its own thresholds: `dream` decides whether one replaces another,
-//! `extractor` whether a lesson is known in other words, and `memdir` whether two topics are near copies. They
-//! share what is here: words, negations, numbers, names, and the similarity of two sets.
+//! `extractor` whether a memory is already known in other words, and `memdir` whether two topics are near copies.
+//! They share what is here: words, negations, numbers, names, and the similarity of two sets.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -78,7 +78,7 @@ pub const NEGATIONS: [&str; 20] = [
     "can’t",
 ];
 
-/// Whether the text has a negation in it.
+/// Whether the text contains a negation.
 pub fn denies(text: &str) -> bool {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     text.split_whitespace().any(|word| NEGATIONS.contains(&bare(word).as_str()))

@@ -15,17 +15,17 @@ pub use calibration::Calibration;
 pub use counts::TokenCounts;
 pub use kind::TokenKind;
 
-/// Tokens of a text.
+/// Returns the estimated tokens of a text.
 pub fn text_tokens(text: &str) -> u32 {
     TokenCounts::of_text(text).tokens()
 }
 
-/// Tokens of JSON structure, such as a tool definition.
+/// Returns the estimated tokens of JSON, such as a tool definition.
 pub fn json_tokens(json: &str) -> u32 {
     TokenCounts::of_json(json).tokens()
 }
 
-/// Tokens of a content block in a prompt; `text` is [`Block::text`].
+/// Returns the estimated tokens of a content block in a prompt; `text` is [`Block::text`].
 pub fn block_tokens(block: &Block, text: &str) -> u32 {
     TokenCounts::of_block(block, text).tokens()
 }

@@ -95,7 +95,7 @@ impl Scan {
     }
 }
 
-/// The class of an escape, and its length after the backslash.
+/// Returns the class of an escape, and its length after the backslash.
 fn escaped(rest: &[u8]) -> (ByteClass, usize) {
     match rest {
         [b'n' | b'r', ..] => (ByteClass::Line, 1),
@@ -106,7 +106,7 @@ fn escaped(rest: &[u8]) -> (ByteClass, usize) {
     }
 }
 
-/// The class of a UTF-16 unit in hex.
+/// Returns the class of a UTF-16 unit in hex.
 fn of_unit(hex: [u8; 4]) -> ByteClass {
     let text = std::str::from_utf8(&hex).unwrap_or_default();
     match u32::from_str_radix(text, 16) {
@@ -144,7 +144,7 @@ const fn classes() -> [ByteClass; 256] {
     table
 }
 
-/// What a byte of `class` counts as after one of the class `before`.
+/// Returns the kind that a byte of `class` counts as after a byte of the class `before`.
 fn kind_after(before: ByteClass, class: ByteClass) -> TokenKind {
     match (before, class) {
         (ByteClass::Small | ByteClass::Capital, ByteClass::Small)
