@@ -7,8 +7,8 @@ use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Role, ValidPrompt,
 /// Index in [`PARTS`] of the first part that depends on the project or user. The parts before it are always the same,
 /// so their cache may be shared.
 pub const DYNAMIC_FROM: usize = 6;
-/// Minimum size of a prompt whose newest message gets a breakpoint, in tokens. Depending on the model, providers cache
-/// prompts from 1,024 or up to 4,096 tokens on.
+/// Minimum size of a prompt whose newest message gets a breakpoint, in tokens. Providers do not cache small prompts;
+/// the minimum is 1,024 to 4,096 tokens, depending on the model.
 const MIN_CACHED_TOKENS: u64 = 4_096;
 /// Number of blocks before a breakpoint in which the provider looks for a cached prompt.
 const LOOK_BACK: usize = 20;

@@ -63,7 +63,7 @@ fn newest_answer(
     Some((parts.map(|(at, _)| at).min()?, usage))
 }
 
-/// Returns the estimated tokens of all parts of the answer with which `entries` begin.
+/// Returns the estimated tokens of all parts of the answer at the start of `entries`.
 fn said(entries: &[HistoryEntry]) -> u64 {
     let Some(first) = entries.first() else { return 0 };
     let later = entries.iter().skip(1).filter(|e| goes_on(Some(first), &e.message));

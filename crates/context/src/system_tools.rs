@@ -89,7 +89,7 @@ impl SystemAndTools {
     }
 }
 
-/// A hash that distinguishes system prompts and lists of tools.
+/// Returns a hash that distinguishes system prompts and lists of tools.
 fn hash(what: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);

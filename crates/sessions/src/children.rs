@@ -108,7 +108,7 @@ fn shortened(text: String, child: SessionId) -> String {
         return text;
     }
     let head = text.get(..text.floor_char_boundary(MAX_SUMMARY)).unwrap_or_default();
-    format!("{head}\n[cut; `bethink history --session {child}` shows all of it]")
+    format!("{head}\n[truncated; `bethink history --session {child}` shows all of it]")
 }
 
 fn reminder(child: &SessionRecord, summary: &str) -> String {

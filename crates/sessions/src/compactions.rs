@@ -33,7 +33,7 @@ pub(crate) struct CompactionRequest {
     pub(crate) seen: Option<String>,
     /// Figures from the provider's error, if it refused the prompt as too long.
     pub(crate) refused: Option<Figures>,
-    /// The model of the client whose request is compacted, if it is to write the summary.
+    /// The client's own model, if it writes the summary.
     pub(crate) client_model: Option<ClientModel>,
 }
 

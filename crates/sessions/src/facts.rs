@@ -54,7 +54,8 @@ impl SessionService {
     }
 }
 
-/// Reads messages on a blocking thread. If the caller is dropped meanwhile, the facts start over.
+/// Reads messages on a blocking thread. If the caller is dropped meanwhile, the facts are collected again from the
+/// start.
 async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
     let through = facts.through;
     if messages.last().is_none_or(|message| message.seq <= through) {

@@ -373,7 +373,7 @@ mod tests {
         for (words, loads) in [(100, true), (200, false), (50, false), (20_000, true)] {
             let level = append(ids[0], words).await;
             assert_eq!(handle().await.state.lock().await.is_some(), loads, "{words}");
-            assert_eq!(level, append(ids[1], words).await, "as of one that stays: {words}");
+            assert_eq!(level, append(ids[1], words).await, "the same level as in memory: {words}");
             let kept = home.sessions.handle(ids[1]).await.unwrap();
             home.sessions.inner.registry.trim(0);
             drop(kept);
@@ -421,7 +421,7 @@ mod tests {
             async || home.sessions.handle(id).await.unwrap().state.lock().await.is_some();
         let half = MAX_LOAD_BYTES / 2;
         let first = append(half).await;
-        assert!(is_loaded().await, "a small one is");
+        assert!(is_loaded().await, "a small session is loaded");
         home.sessions.inner.registry.trim(0);
         let second = append(half).await;
         assert_eq!(
@@ -446,7 +446,10 @@ mod tests {
         drop((loaded, handle));
         home.sessions.inner.registry.trim(0);
         let evicted = home.sessions.handle(id).await.unwrap();
-        assert!(evicted.grow(&messages).is_some(), "it is not counted again each time it grows");
+        assert!(
+            evicted.grow(&messages).is_some(),
+            "its history is not read again each time it grows"
+        );
         home.close().await;
     }
 }

@@ -31,9 +31,9 @@ pub(crate) fn causes(turn: &Turn) -> String {
                     tools.get(tool_use_id).copied().unwrap_or("unknown tool")
                 )
             }
-            (BlockKind::ToolUse { name, .. }, _) => format!("calls of `{name}`"),
-            (_, Role::User) => "messages of the user".to_owned(),
-            (_, Role::Assistant) => "answers of the model".to_owned(),
+            (BlockKind::ToolUse { name, .. }, _) => format!("calls to `{name}`"),
+            (_, Role::User) => "messages from the user".to_owned(),
+            (_, Role::Assistant) => "answers from the model".to_owned(),
         };
         add(cause, u64::from(block.tokens));
     }
@@ -44,7 +44,7 @@ pub(crate) fn causes(turn: &Turn) -> String {
         ("the system prompt", parts.system),
         ("instructions", parts.instructions),
         ("the memory index", parts.memory),
-        ("definitions of tools", parts.tools),
+        ("tool definitions", parts.tools),
     ] {
         add(part.to_owned(), tokens);
     }

@@ -84,7 +84,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
         Box::pin(async { Ok(Contribution::default()) })
     }
 
-    /// Returns a text that a compaction may use in place of messages, if this service has one.
+    /// Returns the notes that a compaction may use as its summary, if this service has any.
     fn summary<'a>(&'a self, _: &'a SessionRecord) -> Contributed<'a, Option<SessionNotes>> {
         Box::pin(async { Ok(None) })
     }

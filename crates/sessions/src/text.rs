@@ -54,8 +54,10 @@ fn text_of(message: &Message, call: Option<&str>) -> Result<String> {
     };
     let blocks: Vec<_> = message.blocks.iter().filter(|block| is_asked(&block.kind)).collect();
     if let (Some(call), true) = (call, blocks.is_empty()) {
-        let detail =
-            format!("message {} has no tool call {call:?} and no result of it", message.seq);
+        let detail = format!(
+            "message {} contains neither the tool call {call:?} nor its result",
+            message.seq
+        );
         return Err(ServiceError::invalid("call", detail));
     }
     let texts = blocks.iter().map(|block| match block.kind {

@@ -34,7 +34,7 @@ pub struct TurnRequest<'a> {
     pub may_compact: bool,
     /// Whether the model is reminded of todos and notes.
     pub reminds: bool,
-    /// The client's own model, if it is to write summaries.
+    /// The client's own model, if it writes the summaries.
     pub client_model: Option<ClientModel>,
 }
 
@@ -410,7 +410,7 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
     }
 }
 
-/// The error for a prompt that does not fit although it cannot be reduced. It names the largest parts.
+/// Returns the error for a prompt that does not fit and cannot be reduced further. It names the largest parts.
 fn overflow(report: &api::ContextReport) -> ServiceError {
     let parts = &report.parts;
     let own = parts.system

@@ -140,7 +140,7 @@ fn instruction() -> ModelRequest {
     }
 }
 
-/// Thirty rounds of filler text, then the instruction.
+/// Returns a request with thirty rounds of filler text, then the instruction.
 fn long_instruction() -> ModelRequest {
     let said = |role, text: &str| PromptMessage { role, ..PromptMessage::said(text, Seq(1), 30) };
     let words = "word ".repeat(40);

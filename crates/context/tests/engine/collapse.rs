@@ -188,7 +188,7 @@ fn what_is_collapsed_is_neither_cleared_nor_previewed() {
     assert_eq!(report.unwrap().touched, ["t3", "t4"]);
 }
 
-/// `n` rounds of about 600 tokens each: messages 4n+1 to 4n+4.
+/// Returns `n` rounds of about 600 tokens and four messages each.
 fn rounds(n: usize) -> History {
     let mut history = History::default();
     for n in 0..n {
@@ -306,7 +306,7 @@ fn thoughts(history: &History, decisions: &Decisions) -> Vec<Seq> {
     blocks.filter(|b| b.kind.is_thinking()).map(|b| b.origin.seq()).collect()
 }
 
-/// Anything a client may send: chunks, calls without results, results without calls, ids used twice.
+/// Generates anything that a client may send: chunks, calls without results, results without calls, ids used twice.
 fn chaos() -> impl Strategy<Value = Vec<Value>> {
     let one = (0..7u8, 0..12u8, 0..6u8).prop_map(|(kind, id, of)| {
         let (id, of) = (format!("t{id}"), format!("A{of}"));
@@ -380,7 +380,7 @@ proptest! {
             .map(|s| span(s.first.0, s.last.0, "These messages stand here in short."))
             .collect();
         let (chosen, freed) = choose(&history, &decisions, &staged, window, u64::MAX);
-        prop_assert_eq!(chosen.len(), staged.len(), "all that is planned can be committed");
+        prop_assert_eq!(chosen.len(), staged.len(), "every planned span can be committed");
         let edited_through = history.last_seq();
         for span in chosen {
             apply(&mut decisions, &history, &[collapsed(span.clone(), &history)]);

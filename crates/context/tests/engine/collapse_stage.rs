@@ -11,7 +11,7 @@ use bethink_transcript::Seq;
 
 use crate::histories::{answer, history, say};
 
-/// Ten rounds of about 650 tokens.
+/// Returns ten rounds of about 650 tokens.
 fn rounds() -> History {
     let mut messages = Vec::new();
     for n in 0..10 {
@@ -22,7 +22,7 @@ fn rounds() -> History {
     history(&messages)
 }
 
-/// An effective window of 10,000.
+/// Returns the thresholds of an effective window of 10,000 tokens.
 fn thresholds() -> Thresholds {
     window_thresholds(20_000, 20_000, 0.0).unwrap()
 }
@@ -63,7 +63,7 @@ fn a_commit_that_frees_little_waits_and_nothing_is_due_before_its_time() {
     assert!(due.stage.tokens_before - due.stage.tokens_after >= 1_000, "{due:?}");
     assert!(plan(&history, 8_999, &staged).is_none());
     let one = &staged[..1];
-    assert!(plan(&history, 9_000, one).is_none(), "one is not");
+    assert!(plan(&history, 9_000, one).is_none(), "one span is not worth it");
     // If the provider refuses the prompt, any span is used.
     let decisions = Decisions::default();
     let drained =
@@ -76,7 +76,7 @@ fn a_commit_that_frees_little_waits_and_nothing_is_due_before_its_time() {
 #[test]
 fn what_nobody_prepared_is_written_when_the_window_is_nearly_full() {
     let history = rounds();
-    assert!(plan(&history, 9_499, &[]).is_none(), "the background has time");
+    assert!(plan(&history, 9_499, &[]).is_none(), "the background job still has time");
     let due = plan(&history, 9_500, &[]).expect("written at once");
     assert!(!due.spans.is_empty());
     assert!(due.spans.iter().all(|it| u64::from(it.span.tokens) < it.tokens_before), "{due:?}");

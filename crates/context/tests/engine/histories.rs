@@ -22,7 +22,7 @@ pub(crate) fn answer(text: &str) -> Value {
     json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] })
 }
 
-/// A call of `tool` with id `id`, as a chunk of assistant message `of`.
+/// Returns a call to `tool` with the id `id`, as a chunk of the assistant message `of`.
 pub(crate) fn call(of: &str, id: &str, tool: &str, path: &str) -> Value {
     json!({ "role": "assistant", "assistant_message_id": of, "content": [
         { "type": "tool_use", "id": id, "name": tool, "input": { "file_path": path } }
@@ -75,7 +75,7 @@ pub(crate) fn prompt(
     ValidPrompt::check(view(history, decisions, options).messages).unwrap()
 }
 
-/// The prompt as a model reads it: one numbered line for each block, long texts cut.
+/// Returns the prompt as a model reads it: one numbered line for each block, with long texts shortened.
 pub(crate) fn read(history: &History, decisions: &Decisions) -> String {
     let prompt = prompt(history, decisions, ViewOptions::default());
     prompt.messages().iter().enumerate().map(|(i, m)| line(i, m)).collect()

@@ -28,7 +28,7 @@ fn cleared(above: usize, idle_minutes: i64) -> usize {
     read(&history, &decisions).matches("[Old tool result content cleared]").count()
 }
 
-/// The default names kinds, so it knows the tools of every agent.
+/// The default setting names kinds of tools, so it applies to the tools of every agent.
 #[test]
 fn the_tools_of_every_agent_are_cleared() {
     let tools = [

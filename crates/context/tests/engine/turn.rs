@@ -83,7 +83,7 @@ fn todo(content: &str) -> todos::Todo {
     }
 }
 
-/// Two rounds of tools; the first result is too long, and the session was idle for a long time.
+/// Returns a session with two tool rounds. The first result is too long, and the session was idle for a long time.
 fn rounds() -> SessionState {
     let mut state = state(
         history(&[
@@ -110,12 +110,12 @@ fn a_turn_that_is_dropped_changes_nothing() {
     drop(dropped);
     assert_eq!(format!("{state:?}"), before);
     let mut kept = plain(&state, now);
-    assert!(bytes(&kept.prompt).contains("mend the bell"), "the reminder is news still");
+    assert!(bytes(&kept.prompt).contains("mend the bell"), "the reminder is still new");
     assert_eq!(format!("{state:?}"), before, "until it is applied");
     kept.apply(&mut state);
     assert!(!state.todos.changed);
     let next = plain(&state, now);
-    assert_eq!(next.records, [], "all is decided");
+    assert_eq!(next.records, [], "no decision is left to make");
     assert_eq!(bytes(&next.prompt), bytes(&kept.prompt));
 }
 
@@ -136,7 +136,7 @@ fn a_turn_reports_what_it_did() {
     insta::assert_json_snapshot!(made.report);
 }
 
-/// The staged spans of a session.
+/// Returns the staged spans of a session.
 fn staged(state: &SessionState) -> Vec<StagedSpan> {
     let window = state.thresholds.effective;
     let found =
@@ -247,7 +247,7 @@ fn a_round_of_many_blocks_gets_a_second_moving_breakpoint() {
     }
 }
 
-/// Nothing of the previous prompt is at a breakpoint if much was added to its newest message.
+/// If much was added to the newest message of the previous prompt, no breakpoint is near that prompt's end.
 #[test]
 fn a_prompt_that_the_provider_does_not_find_is_not_predicted_as_cached() {
     let mut history = history(&[say(&"the tide ".repeat(4_000))]);

@@ -8,7 +8,7 @@ use crate::histories::{apply, call, history, push, result, say, seq};
 
 const MODEL: &str = "claude-x";
 
-/// The assistant message `of`, after a prompt of `prompt` tokens.
+/// Returns the assistant message `of`, which reports a prompt of `prompt` tokens.
 fn reports(of: &str, prompt: u64, output: u64) -> Value {
     json!({ "role": "assistant", "assistant_message_id": of, "model": MODEL,
         "usage": { "input_tokens": 3, "cache_read_input_tokens": prompt - 3, "output_tokens": output },
@@ -90,7 +90,7 @@ fn cleared(made_after: u64) -> Decision {
     Decision::Cleared { results: vec![result], made_after: seq(made_after) }
 }
 
-/// Rounds of a session whose provider counts `percent` of the estimate.
+/// Returns rounds of a session whose provider counts `percent` of the estimate.
 fn rounds(percent: u64, n: u64) -> Vec<Value> {
     let mut prompt = 5_000;
     let mut messages = vec![say("Hello.")];

@@ -32,7 +32,7 @@ impl SessionService {
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
 
-    /// Returns the messages from `first` to `last`, which a prompt shows as a short text.
+    /// Returns the messages from `first` to `last`, which a summary or a short text replaces.
     pub(crate) async fn expand_covered(
         &self,
         id: SessionId,

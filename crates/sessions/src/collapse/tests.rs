@@ -14,7 +14,8 @@ async fn open(directory: &tempfile::TempDir) -> SessionsHome {
     SessionsHome::open(settings).await
 }
 
-/// A session of ten rounds of about 600 tokens. The last message is the user's, so nothing is staged automatically.
+/// Creates a session of ten rounds of about 600 tokens. The last message is the user's, so nothing is staged
+/// automatically.
 async fn session(home: &SessionsHome) -> SessionId {
     let mut messages = Vec::new();
     for n in 0..10 {

@@ -1,8 +1,8 @@
 //! Files that a compaction reads from disk again: recently used files and the plan.
 //!
-//! Files in the project may be read. Outside the project, only files that the session itself has read or written may be
-//! read. Such a file must be a regular file of this user, and its path must not contain a symbolic link or a hidden
-//! directory; only Claude Code's own plans may be in a hidden directory. Any other file is only named.
+//! Files in the project may be read. Outside the project, only files that the session has read or written, files that a
+//! client set, and the plan may be read. Such a file must be a regular file of this user, and its path must not contain
+//! a symbolic link or a hidden directory, except the directory of Claude Code's plans. Any other file is only named.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -111,8 +111,8 @@ fn wanted_plan(state: &KeptState, facts: &Facts) -> Option<WantedPlan> {
 }
 
 impl WantedPlan {
-    /// Text that a client set takes precedence over the file. Text from the history does not: it may be older than the
-    /// file.
+    /// Returns the plan's text. Text that a client set takes precedence over the file; text from the history does not,
+    /// because it may be older than the file.
     fn text(self, places: &ReadablePlaces) -> RestorableText {
         let Self { path, text, approved, seq } = self;
         let on_disk = path.as_deref().filter(|_| seq.is_some() || text.is_empty());

@@ -57,7 +57,7 @@ async fn a_summary_is_asked_over_the_bytes_of_the_last_request() {
     home.close().await;
 }
 
-/// A request with parameters on which the provider's cache depends.
+/// Returns a request with parameters on which the provider's cache depends.
 fn request_with_thinking() -> api::ContextRequest {
     let parameters = json!({ "betas": ["interleaved-thinking-2025-05-14", "b2"], "temperature": 1,
         "thinking": { "type": "enabled", "budget_tokens": 4_000 } });
@@ -110,7 +110,7 @@ async fn a_fork_repeats_the_last_request_after_a_reload() {
             r#"{"temperature":1,"thinking":{"budget_tokens":4000,"type":"enabled"}}"#,
             "{how}"
         );
-        assert!(asked[0].max_tokens > 4_000, "the answer has room beside its thinking");
+        assert!(asked[0].max_tokens > 4_000, "there is room for an answer besides the thinking");
         home.close().await;
     }
 }

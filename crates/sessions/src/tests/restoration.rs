@@ -19,7 +19,7 @@ fn says(text: &str) -> Value {
     json!({ "role": "assistant", "content": text })
 }
 
-/// A call and its result.
+/// Returns a call and its result.
 fn round(id: &str, tool: &str, input: &Value, result: &str) -> [Value; 2] {
     let call = json!({ "type": "tool_use", "id": id, "name": tool, "input": input });
     let result = json!({ "type": "tool_result", "tool_use_id": id, "content": result });

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::tests::home::SessionsHome;
 
-/// A round of one call; its result is the last message.
+/// Returns a round of one call; its result is the last message.
 fn round() -> Vec<Value> {
     vec![
         json!({ "role": "user", "content": "Look at the gauge" }),
@@ -47,12 +47,15 @@ async fn a_reminder_that_could_not_be_kept_is_shown_by_the_next_prompt() {
     let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON decisions
         BEGIN SELECT RAISE(ABORT, 'the disk is on fire'); END";
     sqlx::query(refuse).execute(&mut database).await.unwrap();
-    assert!(prompt(&home, id).await.is_err(), "a prompt whose decisions are not kept");
+    assert!(
+        prompt(&home, id).await.is_err(),
+        "a prompt whose decisions cannot be stored is refused"
+    );
     sqlx::query("DROP TRIGGER refuse").execute(&mut database).await.unwrap();
     let shown = prompt(&home, id).await.unwrap();
     assert!(shown.contains("Mend the bell"), "{shown}");
     let again = prompt(&home, id).await.unwrap();
-    assert_eq!(again.matches("Mend the bell").count(), 1, "it is shown once for a round");
+    assert_eq!(again.matches("Mend the bell").count(), 1, "the list is shown once per round");
     // The whole list is shown again, also after a restart.
     let handle = home.sessions.handle(id).await.unwrap();
     let loaded = home.sessions.lock(&handle).await.unwrap();
