@@ -95,7 +95,7 @@ pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Opt
     (found.names >= ENOUGH).then_some(found)
 }
 
-/// Calls `each` with the names in texts and in the input of tool calls, but not those in results.
+/// Calls `each` with the names in text blocks and in the input of tool calls, but not those in results.
 fn for_each_spoken(message: &Message, mut each: impl FnMut(&str)) {
     for block in &message.blocks {
         let text = match &block.kind {
@@ -137,7 +137,7 @@ pub struct Pressure {
     /// Tokens at which a compaction is due.
     pub auto: u64,
     pub summary: u64,
-    /// Attempts with more room that were rejected.
+    /// Number of earlier attempts at this compaction that were rejected.
     pub refused: usize,
 }
 

@@ -54,7 +54,7 @@ pub const SUMMARY_PERCENT: u64 = 25;
 pub const FILLED_PERCENT: u64 = 80;
 /// Maximum percentage of that room for the user's words.
 pub const USER_ROOM_PERCENT: u64 = 20;
-/// Maximum percentage for the user's words of a summary whose size was requested.
+/// Maximum percentage of a summary for the user's words, if the request sets the size of the summary.
 pub const USER_PERCENT: usize = 20;
 /// Maximum size of a summary without the user's words, in tokens: models read a longer one less carefully.
 pub const SUMMARY_MAX_TOKENS: u64 = 4_000;

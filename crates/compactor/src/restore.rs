@@ -16,9 +16,9 @@ use crate::limits::CompactLimits;
 /// Content that can be restored, gathered by the daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Restorable {
-    /// The texts, those of one kind in order of importance, the most important one first.
+    /// Texts, the most important one of each kind first.
     pub texts: Vec<RestorableText>,
-    /// The files, the most recently used one first.
+    /// Files, the most recently used one first.
     pub files: Vec<RestorableFile>,
 }
 
@@ -117,7 +117,7 @@ pub fn select(
     (picked.attachments, picked.items)
 }
 
-/// Maximum numbers of tokens of one text and of all texts of a kind.
+/// Maximum numbers of tokens for one text and for all texts of a kind.
 struct KindBudget {
     each: u64,
     all: u64,
@@ -327,7 +327,7 @@ mod tests {
         assert!(note.contains("- file huge: read the parts that you need"), "{note}");
     }
 
-    /// The estimate of code is far from three bytes per token, so a limit in bytes is not one in tokens.
+    /// Code has far from three bytes per estimated token, so a limit in tokens cannot be checked in bytes.
     #[test]
     fn skills_of_any_text_stay_within_their_budget() {
         let json = r#"{"a":[1,2,{"b":"}{"}],"#.repeat(2_000);

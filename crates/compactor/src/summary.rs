@@ -58,8 +58,8 @@ fn write(request: &SummaryRequest<'_>) -> String {
     render(&pages)
 }
 
-/// Writes what the files say and what was said, in `room` bytes: the passages that say most for their size and that
-/// `known` texts do not say.
+/// Writes passages from the edited files and from statements, in `room` bytes: those that say the most for their size
+/// and that the `known` texts do not contain. Returns the two parts separately.
 fn passages(
     request: &SummaryRequest<'_>,
     shown: &HashSet<Seq>,

@@ -55,7 +55,7 @@ impl ToolInput {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// The file that the call names.
+    /// Returns the file that the call names.
     pub(crate) fn file(&self) -> Option<&str> {
         self.file_path.as_deref().or(self.path.as_deref())
     }

@@ -480,7 +480,7 @@ fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     rest.split_once(&format!("</{name}>")).map(|(content, _)| content.trim())
 }
 
-/// Returns the ID in a client's answer that it started an agent.
+/// Returns the ID of an agent from the client's answer that the agent was started.
 fn started_id(text: &str) -> Option<String> {
     const MARKS: [&str; 4] = ["agentId: ", "\"agent_id\":", "agent_id: ", "task_id: "];
     let rest = MARKS.iter().find_map(|mark| text.split_once(mark)).map(|(_, rest)| rest)?;

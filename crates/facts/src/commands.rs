@@ -89,7 +89,7 @@ pub(crate) fn ended(all: &mut Vec<CommandFact>, command: &str, is_error: bool, t
     let key = key_of(first);
     let Some(at) = all.iter().position(|known| *known.key == *key) else { return };
     if was_not_run(text) {
-        // The command was not run, so its last result still holds.
+        // The command was not run, so the run does not count.
         let known = &mut all[at];
         known.runs -= 1;
         if known.runs == 0 {

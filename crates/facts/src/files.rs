@@ -151,7 +151,7 @@ impl FileFacts {
 }
 
 impl FileFact {
-    /// The lines that edits wrote and that no later edit replaced.
+    /// Returns the lines that edits wrote and that no later edit replaced.
     pub fn written(&self) -> &[WrittenLine] {
         self.written.lines()
     }

@@ -94,7 +94,7 @@ fn named((id, denied): (&str, bool)) -> (String, bool) {
     (id.to_owned(), denied)
 }
 
-/// The calls that `request` answers last, and which of them were denied.
+/// Returns the calls whose results come last in `request`, and whether each was denied.
 fn denied(request: &ModelRequest) -> Vec<(String, bool)> {
     let messages: Vec<Value> = serde_json::from_slice(&request.messages_json()).unwrap();
     let newest = messages.iter().rev().find_map(|message| {
@@ -145,7 +145,7 @@ async fn a_summary_waits_for_no_notes() {
     let called = tokio::time::timeout(Duration::from_secs(20), model.called.notified());
     called.await.unwrap();
     let asked = model.asked();
-    assert_eq!(asked.len(), NOTES_AT_ONCE + 1, "notes beyond their places wait");
+    assert_eq!(asked.len(), NOTES_AT_ONCE + 1, "updates beyond the limit wait");
     let newest = String::from_utf8(asked[NOTES_AT_ONCE].messages_json()).unwrap();
     assert!(newest.contains("Primary Request and Intent"), "it is the summary");
     home.close().await;

@@ -73,7 +73,7 @@ impl NotesService {
         let session = self.cx.store().session(id).await?;
         if session.last_seq == Seq::ZERO {
             return Err(ServiceError::conflict("the session has no messages yet")
-                .hint("append the user's first message, then ask for notes"));
+                .hint("append the user's first message, then update the notes"));
         }
         let row = self.update(id, None).await?;
         Ok(api::NotesUpdate {

@@ -190,7 +190,7 @@ async fn a_session_that_stays_in_memory_gets_its_notes_back_too() {
         let body = String::from_utf8(body.to_vec()).unwrap();
         seen.push(body.matches("Notes of this session").count());
     }
-    assert_eq!(seen, [1, 2], "each time as they are then");
+    assert_eq!(seen, [1, 2], "each prompt adds the notes of its time");
     notes.cx.stop().await;
 }
 

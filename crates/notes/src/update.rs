@@ -164,7 +164,7 @@ impl JobHandler for NotesService {
     }
 }
 
-/// How the notes were written the last time.
+/// Returns the strategy with which the notes were last written.
 pub(crate) fn strategy_of(row: &NotesRecord) -> Strategy {
     parse_word(&row.strategy).unwrap_or_default()
 }

@@ -116,7 +116,7 @@ impl NotesBudget {
     }
 }
 
-/// The steps of shortening: a kind of section, and the percentage that it is shortened to.
+/// Returns the steps of shortening: a kind of section, and the percentage that it is shortened to.
 fn trim_order() -> impl Iterator<Item = (Option<SectionKind>, u64)> {
     TRIM_ORDER.into_iter().flat_map(|kinds| {
         let round = |share| kinds.iter().map(move |kind| (*kind, share));
@@ -150,7 +150,7 @@ fn shorten(section: &mut DraftSection, room: u64) {
     section.rows.retain(|_| gone.next() == Some(false));
 }
 
-/// Cuts lines, and adds a line that says how many.
+/// Cuts lines, and adds a line that says how many were left out.
 struct Cutter<'a> {
     /// Where the full text is.
     whole_at: &'a str,
@@ -264,7 +264,11 @@ mod tests {
         assert!(tokens(&draft, SectionKind::Errors) > 1_900);
         assert!(tokens(&draft, SectionKind::Worklog) < tokens(&draft, SectionKind::Task));
         let log = &draft.sections[9].rows;
-        assert_eq!(log.last().map(|row| row.weight), Some(59), "the heaviest stay");
+        assert_eq!(
+            log.last().map(|row| row.weight),
+            Some(59),
+            "the rows with the highest weight stay"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::written::{WrittenNotes, WrittenRow};
 
 /// Writes notes. [`crate::update`] merges the notes of every strategy with the file.
 pub trait NotesWriter: Send + Sync {
-    /// The strategy's name, stored with its notes.
+    /// Returns the strategy's name, which is stored with its notes.
     fn strategy(&self) -> &'static str;
     fn write(&self, request: &NotesRequest<'_>) -> Result<NotesDraft, WriterError>;
 }

@@ -97,7 +97,8 @@ impl Template {
         Ok(Self::of(document, level))
     }
 
-    /// Only the first section of each kind gets the kind; the daemon leaves the others to the person.
+    /// Makes a template from a document. Only the first section of each kind gets the kind; the daemon leaves the
+    /// others to the person.
     fn of(document: Document, level: usize) -> Self {
         let mut taken = Vec::new();
         let sections = document.parts.into_iter().map(|part| {

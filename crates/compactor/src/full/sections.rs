@@ -13,7 +13,7 @@ const INDENT: usize = 3;
 /// Sections in the order of a summary. Text before the first heading is dropped.
 pub(super) type FoundSections = Vec<(Section, String)>;
 
-/// Finds sections leniently: a heading within fenced code is code, unless a section would be missing.
+/// Finds sections leniently: a heading within fenced code is code, unless a section would otherwise be missing.
 pub(super) fn find(text: &str) -> FoundSections {
     let lines = outdented(text);
     let strict = collect(&lines, &closed_fences(&lines));

@@ -59,7 +59,8 @@ impl FullSummarizer<'_> {
         render(&pages)
     }
 
-    /// Returns the bytes for the user's words: what the model's text leaves, at least half.
+    /// Returns the room for the user's words, in bytes: what the model's text leaves, but at least half of `room`, and
+    /// at most what the request allows.
     fn user_room(&self, request: &SummaryRequest<'_>, room: usize) -> usize {
         (room / 2).max(room.saturating_sub(self.text.weight())).min(request.user_bytes)
     }

@@ -19,7 +19,7 @@ impl RestorableText {
         Self::new(RestoredKind::Plan, "plan mode", heading.to_owned(), String::new())
     }
 
-    /// The plan, by its name or path; `approved` is the user's answer, if known.
+    /// Makes the text of a plan with this name or path; `approved` is the user's answer, if known.
     pub fn plan(name: &str, text: String, approved: Option<bool>) -> Self {
         let answer = match approved {
             Some(true) => ", approved by the user",
@@ -35,7 +35,7 @@ impl RestorableText {
         Self { again: Some(again), ..Self::new(RestoredKind::Plan, name, heading, text) }
     }
 
-    /// A background agent. `note` says how to reach it.
+    /// Makes the text about a background agent. `note` says how to reach it.
     pub fn agent(agent: &Agent, note: &str) -> Self {
         let Agent { id, status, result, read, .. } = agent;
         let name = if agent.name.is_empty() { id } else { &agent.name };
@@ -59,13 +59,13 @@ impl RestorableText {
         Self::new(RestoredKind::Instructions, name, heading, text.clone())
     }
 
-    /// What a client announced, such as the tools that can be searched for.
+    /// Repeats what a client announced, such as the tools that can be searched for.
     pub fn announced(name: &str, text: &str) -> Self {
         let heading = format!("Announced earlier in this session ({name}):");
         Self::new(RestoredKind::Instructions, name, heading, text.to_owned())
     }
 
-    /// A tool that was loaded during the session; its definition may be unknown.
+    /// Makes the text about a tool that was loaded during the session. The definition may be empty if it is unknown.
     pub fn tool(name: &str, definition: &str) -> Self {
         let heading = format!("Tool {name}, loaded earlier in this session, is available:");
         let again = format!("was loaded earlier; search for `select:{name}` if it is missing");

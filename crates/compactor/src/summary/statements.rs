@@ -18,7 +18,7 @@ use super::user_words::is_own;
 /// Maximum size of a quoted passage, in bytes.
 const PASSAGE_BYTES: usize = 420;
 
-/// Values of passages by who said them.
+/// Values of passages, depending on who said them.
 const CONCLUSION: f32 = 1.0;
 const ON_THE_WAY: f32 = 0.55;
 const REPORT: f32 = 0.6;
@@ -116,7 +116,7 @@ fn group(facts: &Facts, said: &RecordedStatement, head: String, worth: f32) -> P
     PassageGroup { head, seq: said.seq, is_edited: false, passages: passages.collect() }
 }
 
-/// Returns the value of a passage by what it does: states, announces, asks, introduces.
+/// Returns the value of a passage, depending on whether it states, announces, asks or introduces something.
 fn value(passage: Passage<'_>) -> f32 {
     if passage.is_code {
         return 0.45;

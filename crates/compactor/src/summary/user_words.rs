@@ -62,7 +62,7 @@ fn list(said: &[&RecordedStatement], limit: usize) -> (String, HashSet<Seq>) {
     (page.finish(), shown)
 }
 
-/// `[12] keep the lease (asked: renew it?)`.
+/// Formats a statement: `[12] keep the lease (asked: renew it?)`.
 fn row(message: &RecordedStatement) -> String {
     format!("{} {}{}", mark(message.seq), message.text, question(message))
 }

@@ -11,7 +11,7 @@ fn names(from: usize, to: usize) -> String {
     (from..to).map(|n| format!("handler_number_{n} ")).collect()
 }
 
-/// More names than a summary has room for, each used twice, long before the cut.
+/// Returns a session with more names than a summary has room for, each used twice, long before the cut.
 fn crowded() -> Vec<Value> {
     let mut messages = vec![say("Go through the handlers.")];
     for n in 0..70 {

@@ -29,7 +29,7 @@ fn one_giant_turn_keeps_its_calls_and_the_beginning_of_their_results() {
     messages
         .extend((0..12).map(|n| result(&format!("t{n}"), &format!("BEGIN{n} {}", long(9_000)))));
     let outcome = try_compact(&messages, &Ask::default()).unwrap();
-    assert_eq!(outcome.boundary.kept_from.0, 2, "the round under way stays");
+    assert_eq!(outcome.boundary.kept_from.0, 2, "the unfinished round stays");
     assert_eq!(outcome.boundary.clipped.len(), 12);
     assert!(outcome.boundary.clipped[7].text.starts_with("BEGIN7 word0"));
     assert!(outcome.boundary.clipped[7].text.contains("--message 10 --bytes "));

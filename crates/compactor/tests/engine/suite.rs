@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::story::story;
 use crate::support::{Ask, answer, call, facts_of, history, result, say, try_compact};
 
-/// An answer with this text under each heading.
+/// Returns a model's answer with this text under each heading.
 pub(crate) fn model_text(body: impl Fn(Section) -> String) -> FullText {
     let section = |s: &Section| format!("{}\n{}\n", s.heading(), body(*s));
     let nine: String = Section::ALL.iter().map(section).collect();

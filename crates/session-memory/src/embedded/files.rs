@@ -9,7 +9,7 @@ use crate::draft::NotesRow;
 /// Maximum number of files that get a row; a longer listing would not be useful.
 const FILES: usize = 60;
 const SYMBOLS: usize = 10;
-/// Number of lines quoted from a file that was edited, and the maximum size of each, in bytes.
+/// Number of lines quoted from an edited file, and the maximum size of each, in bytes.
 const LINES: usize = 3;
 const LINE_BYTES: usize = 100;
 
@@ -39,7 +39,7 @@ fn row(page: &NotesContext<'_>, file: &FileFact) -> String {
     text
 }
 
-/// Returns the lines that say most of what the session's edits wrote, in the order of the file.
+/// Returns the most informative lines that the session's edits wrote, in the order of the file.
 fn telling(file: &FileFact) -> Vec<String> {
     let path = &*file.path;
     let mut lines: Vec<_> = file.written().iter().enumerate().collect();

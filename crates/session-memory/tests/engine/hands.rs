@@ -40,7 +40,7 @@ fn hands() -> impl Strategy<Value = Vec<Hand>> {
     prop::collection::vec(one, 0..12)
 }
 
-/// The edited file, and the person's lines in it. Headings are not changed here.
+/// Returns the edited file, and the person's lines in it. Headings are not changed here.
 fn edited(text: &str, hands: &[Hand]) -> (String, Vec<String>) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut own = Vec::new();
@@ -66,7 +66,7 @@ fn edited(text: &str, hands: &[Hand]) -> (String, Vec<String>) {
     (lines.join("\n"), own)
 }
 
-/// The rows in a text, by section and key.
+/// Returns the rows in a file, by section and key.
 fn rows_in(text: &str) -> Vec<String> {
     let words = text.lines().filter_map(|line| line.strip_prefix("- row ")?.split(' ').next());
     words.map(str::to_owned).collect()
@@ -120,7 +120,7 @@ proptest! {
     fn any_text_is_survived(file in any::<String>(), rows in drafts()) {
         let merged = merge(made(&rows), &WrittenNotes::default(), Some(&file));
         let again = merge(made(&rows), &merged.written, Some(&merged.text));
-        prop_assert_eq!(&again.text, &merged.text, "a second look changes nothing");
+        prop_assert_eq!(&again.text, &merged.text, "another merge changes nothing");
         for word in file.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
             prop_assert!(merged.text.contains(word), "{word:?} lost");
         }

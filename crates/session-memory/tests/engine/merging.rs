@@ -9,7 +9,7 @@ const STATE: usize = 1;
 const FILES: usize = 3;
 const LOG: usize = 9;
 
-/// First the daemon writes, then a person edits, then the daemon writes again.
+/// Checks a section after the daemon wrote, a person edited, and the daemon wrote again.
 fn check(
     first: &[(usize, &str, &str)],
     edit: impl Fn(&str) -> String,
@@ -124,7 +124,11 @@ fn a_section_of_a_persons_own_stays_between_its_neighbours() {
     let own = again.find("# Own\nx\n").expect("the section");
     assert!(own < again.find("# Learnings").unwrap() && own > again.find("# Codebase").unwrap());
     assert!(again.contains("## Mine ##\n```sh\n# not a heading\n```"), "{again}");
-    assert_eq!(merge(draft(&rows), &written.written, Some(&again)).text, again, "and so on");
+    assert_eq!(
+        merge(draft(&rows), &written.written, Some(&again)).text,
+        again,
+        "another merge changes nothing"
+    );
 }
 
 #[test]
@@ -134,7 +138,7 @@ fn line_ends_stay_as_the_file_has_them() {
     let windows = written.text.replace('\n', "\r\n");
     let again = merge(draft(&rows), &written.written, Some(&windows));
     assert_eq!(again.text, windows);
-    assert_eq!(again.written.removed, [], "no line looks changed");
+    assert_eq!(again.written.removed, [], "no line counts as changed");
 }
 
 #[test]

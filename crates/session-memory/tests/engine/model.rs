@@ -23,7 +23,7 @@ fn by_model(before: &str, edited: &str, last: &WrittenNotes) -> Result<NotesDraf
     })
 }
 
-/// The notes, and the notes after a model changed them with `edit`.
+/// Returns the notes, and the notes after a model changed them with `edit`.
 fn updated(rows: &[(usize, &str, &str)], edit: impl Fn(&str) -> String) -> (Updated, Updated) {
     let standing = merge(draft(rows), &WrittenNotes::default(), None);
     let draft = by_model(&standing.text, &edit(&standing.text), &standing.written).unwrap();

@@ -9,7 +9,7 @@ use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
 use serde_json::{Value, json};
 
-/// A draft of the default template's sections: (section, key, text).
+/// Makes a draft of the default template's sections from rows of (section, key, text).
 pub(crate) fn draft(rows: &[(usize, &str, &str)]) -> NotesDraft {
     let template = Template::default();
     let sections = template.sections.iter().enumerate().map(|(at, section)| {
@@ -36,7 +36,7 @@ pub(crate) fn facts(messages: &[Value]) -> Facts {
     facts
 }
 
-/// The embedded notes of these messages.
+/// Returns the embedded notes of these messages.
 pub(crate) fn notes(messages: &[Value]) -> String {
     let (facts, template) = (facts(messages), Template::default());
     let request =
@@ -53,7 +53,7 @@ pub(crate) fn assistant(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }
 
-/// A call with its result.
+/// Returns a call and its result.
 pub(crate) fn call(id: &str, name: &str, input: &Value, result: &str, failed: bool) -> [Value; 2] {
     [
         json!({"role": "assistant", "content": [
