@@ -148,9 +148,9 @@ mod tests {
     async fn a_check_runs_once_a_day_however_often_something_is_appended() {
         let home = TempDir::new().unwrap();
         let started = Started::at(home.path(), NOW).await;
-        assert!(!started.checks_at(NOW + 9 * EVERY).await, "nothing is planned yet");
+        assert!(!started.checks_at(NOW + 9 * EVERY).await, "no check is planned yet");
         started.clock.0.store(NOW, Ordering::Relaxed);
-        assert!(!started.checks_at_once().await, "a new database");
+        assert!(!started.checks_at_once().await, "a new database needs no check");
         assert!(!started.checks_at(NOW + EVERY - 1).await);
         assert!(started.checks_at(NOW + EVERY).await);
         assert_eq!(started.check.store.checked_at(), Some(UnixMicros(NOW + EVERY)));
@@ -164,10 +164,10 @@ mod tests {
         let home = TempDir::new().unwrap();
         Started::at(home.path(), NOW).await.stop().await;
         let second = Started::at(home.path(), NOW + 1).await;
-        assert!(second.checks_at_once().await, "none is known");
+        assert!(second.checks_at_once().await, "no earlier check is known");
         second.stop().await;
         let third = Started::at(home.path(), NOW + EVERY).await;
-        assert!(!third.checks_at_once().await, "less than a day ago");
+        assert!(!third.checks_at_once().await, "the last check was less than a day ago");
         assert!(third.checks_at(NOW + EVERY + 1).await);
         third.stop().await;
     }
@@ -180,8 +180,8 @@ mod tests {
         // As after a crash, although today's check was already done.
         let crashed = Started { opened: OpenReport { check_due: true, ..first.opened }, ..first };
         crashed.check.cx.stopping().cancel();
-        assert!(crashed.checks_at_once().await, "it ends soon");
-        assert_eq!(crashed.check.store.checked_at(), None, "but it is not done");
+        assert!(crashed.checks_at_once().await, "the interrupted check ends");
+        assert_eq!(crashed.check.store.checked_at(), None, "but it is not recorded as done");
         crashed.stop().await;
         let second = Started::at(home.path(), NOW + 1).await;
         assert!(!second.opened.check_due, "the stop was clean");

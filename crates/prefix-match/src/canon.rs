@@ -15,7 +15,8 @@ const END: u8 = 0xFF;
 const FORM: [&[u8]; 2] = [b"type", b"citations"];
 
 /// Appends the content's canonical bytes. Thinking is left out: many clients drop it, and none may change it, because
-/// the provider checks its signature. Adjacent texts count as one; if `trims`, white space around them is ignored.
+/// the provider checks its signature. Adjacent text blocks count as one; if `trims`, white space around them is
+/// ignored.
 pub(crate) fn content(
     out: &mut Vec<u8>,
     content: &ContentShape<'_>,

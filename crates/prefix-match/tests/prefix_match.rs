@@ -83,7 +83,7 @@ fn form_is_no_edit() {
 #[test]
 fn an_answer_comes_back_in_another_form() {
     for (a, b) in [
-        // Clients drop thinking and join texts.
+        // Clients drop thinking and join text blocks.
         (
             r#"[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"yes"}]"#,
             r#""yes""#,
@@ -123,7 +123,7 @@ fn what_is_said_is_not_form() {
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"}]"#,
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok","is_error":true}]"#,
         ),
-        // A text after a result is not part of it.
+        // A text block after a result is not part of the result.
         (
             r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"},{"type":"text","text":"x"}]"#,
             r#"[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"ok"},{"type":"text","text":"x"}]}]"#,
@@ -232,7 +232,7 @@ fn the_setting_counts_until_somebody_answers() {
     assert_ne!(ChainScope::of(&["a", "bc"]), ChainScope::of(&["ab", "c"]));
 }
 
-/// Random messages over a small vocabulary, so that some are equal.
+/// Generates random messages over a small vocabulary, so that some are equal.
 fn message() -> impl Strategy<Value = Value> {
     let text = prop::sample::select(vec!["a", "b", "é\n\"", "", " a "]);
     let block = (0..4, text).prop_map(|(kind, text)| match kind {

@@ -26,7 +26,8 @@ pub async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
 }
 
-/// Linux has priorities per thread; elsewhere this would slow the whole daemon.
+/// Lowers the priority of this thread. Only Linux has priorities per thread; elsewhere this would slow the whole
+/// daemon.
 #[cfg(target_os = "linux")]
 fn lower_thread_priority() {
     const NICE: i32 = 10;

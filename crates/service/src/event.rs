@@ -168,7 +168,7 @@ impl Event {
         let mut tagged = serde_json::to_value(self).unwrap_or_default();
         match tagged.get_mut("data").map(Value::take) {
             Some(Value::Object(data)) => data,
-            // Every variant is an object of plain values.
+            // Not reached: the data of every variant is a JSON object.
             _ => Map::new(),
         }
     }

@@ -49,7 +49,7 @@ pub fn normal(text: &str) -> String {
     out.trim_matches(quote).to_owned()
 }
 
-/// Words that are ignored when texts are compared.
+/// Words that are ignored when statements are compared.
 const FILLERS: [&str; 34] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "is",
     "it", "its", "my", "of", "on", "or", "our", "that", "the", "their", "this", "to", "user",

@@ -40,7 +40,7 @@ pub(crate) fn text(text: &str, counts: &mut TokenCounts) {
     scan.settle(counts);
 }
 
-/// JSON as a model sees it, with escapes decoded.
+/// Counts JSON as a model sees it, with escapes decoded.
 pub(crate) fn json(json: &str, counts: &mut TokenCounts) {
     let mut scan = Scan::new();
     let mut rest = json.as_bytes();
