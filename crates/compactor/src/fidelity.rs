@@ -61,8 +61,8 @@ pub const HORIZON: u64 = 40;
 /// Minimum number of names for a meaningful score.
 const ENOUGH: u64 = 5;
 
-/// Measures the compaction in force: of the names used after it that occurred before it, the share that could be read in
-/// the first prompt after it. Returns `None` if too few names were used since.
+/// Measures the compaction in force: the share of the names used after it that could be read in the first prompt after
+/// it. Only names that occurred before it count. Returns `None` if too few such names were used since.
 pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Fidelity> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();

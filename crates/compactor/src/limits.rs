@@ -52,7 +52,7 @@ pub const SUMMARY_PERCENT: u64 = 25;
 /// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
 /// due at once.
 pub const FILLED_PERCENT: u64 = 80;
-/// Maximum percentage of that room for the user's words.
+/// Maximum percentage of the room under `auto` for the user's words.
 pub const USER_ROOM_PERCENT: u64 = 20;
 /// Maximum percentage of a summary for the user's words, if the request sets the size of the summary.
 pub const USER_PERCENT: usize = 20;

@@ -93,8 +93,8 @@ fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<CacheMark> {
     moving.into_iter().chain(summary).collect()
 }
 
-/// Marks the newest user message. If the provider does not look back from there to the previous prompt's breakpoint, which
-/// was at the user message before, marks that one, too.
+/// Marks the newest user message. The previous prompt's breakpoint was at the user message before it. If that is too far
+/// back for the provider to look, marks that message, too.
 fn moving_marks(prompt: &ValidPrompt) -> Vec<CacheMark> {
     if prompt.tokens() < MIN_CACHED_TOKENS {
         return Vec::new();

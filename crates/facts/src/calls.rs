@@ -27,7 +27,7 @@ pub(crate) struct ToolInput {
         alias = "file_text"
     )]
     pub(crate) new_string: Option<String>,
-    /// A patch of several files; something else in the calls of other tools.
+    /// A patch of several files. In calls to other tools, this member may be something else.
     #[serde(alias = "input")]
     pub(crate) patch: Option<serde_json::Value>,
     #[serde(default, deserialize_with = "edits_or_none")]
@@ -173,7 +173,7 @@ pub(crate) fn error_details(text: &str, first: &str) -> String {
     let lines = text.lines().take(LINES).map(str::trim);
     for line in lines.filter(|line| is_error_line(line) || has_place(line)) {
         let line = beginning(line, DETAIL_BYTES);
-        // `FAIL` and the first line, which is shown anyway.
+        // Skip a bare `FAIL`, and the first line, which is shown anyway.
         if line.len() < 8 || first.starts_with(line) || details.contains(&line) {
             continue;
         }

@@ -181,7 +181,7 @@ impl JobRunner {
         Lease { owner: OWNER.to_owned(), background: true, now, until }
     }
 
-    /// Runs a job that failed because of the disk again, as soon as its row can be written.
+    /// Runs a job again that failed because of the disk, as soon as its row can be written.
     fn run_later(&self, job: JobId, error: &ServiceError) {
         tracing::warn!(%job, reason = %error.detail, "a job failed because of the disk; it will run again");
         self.cx.storage().suspect(error);

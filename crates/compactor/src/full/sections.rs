@@ -97,7 +97,7 @@ fn heading(line: &str) -> Option<(Section, &str)> {
     let rest = rest.trim_start_matches(['*', '_']).trim_start();
     let (rest, has_colon) = rest.strip_prefix(':').map_or((rest, false), |rest| (rest, true));
     let tail = rest.trim_start_matches(['*', '_']).trim().trim_end_matches('#').trim_end();
-    // "Current work was …" is a sentence.
+    // "Current work was …" is a sentence, not a heading.
     let heads = tail.is_empty() || (is_marked && (has_colon || tail.starts_with('(')));
     heads.then_some((section, tail))
 }

@@ -12,7 +12,7 @@ const REPEATED: f32 = 0.08;
 const NEW: f32 = 0.15;
 /// Number of candidates that are compared in each step: those with the highest value at first.
 const CANDIDATES: usize = 3_000;
-/// Fixed cost of a passage, in bytes: a reader has to place each one.
+/// Fixed cost of a passage, in bytes: a reader has to work out where each one belongs.
 const PASSAGE_COST: f32 = 30.0;
 /// How strongly the repetition of a word among the candidates raises its weight: a repeated word is probably a topic.
 const TOPIC: f32 = 1.0;

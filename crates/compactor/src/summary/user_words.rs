@@ -44,7 +44,7 @@ fn list(said: &[&RecordedStatement], limit: usize) -> (String, HashSet<Seq>) {
             page.line(&whole);
             shown.insert(message.seq);
         } else if age == 0 {
-            // The next turn is about it, so both its ends are shown.
+            // The next turn is about this message, so its beginning and its end are both shown.
             let mark = format!("{} ", mark(message.seq));
             let room = page.left().saturating_sub(mark.len() + CUT_NOTE_BYTES + note);
             page.line(&format!("{mark}{}", without_middle(&message.text, room)));

@@ -64,7 +64,7 @@ async fn a_prompt_that_could_not_wait_comes_first() {
     home.sessions.stage(id).await.unwrap();
     let handle = home.sessions.handle(id).await.unwrap();
     let rows = home.sessions.lock(&handle).await.unwrap().spans.clone();
-    // The worker stages it while a prompt commits its own span over the same messages.
+    // The worker stages a span while a prompt commits its own span over the same messages.
     let own = CollapseRecord {
         id: CollapseId(Uuid::now_v7()),
         first_seq: rows[0].first_seq.next(),
