@@ -54,18 +54,18 @@ impl TopicState {
         &self.text[self.body.clone()]
     }
 
-    /// Whether this daemon wrote the topic and nobody has changed it since, so that a dream may rewrite it.
+    /// Returns whether this daemon wrote the topic and nobody has changed it since, so that a dream may rewrite it.
     pub(crate) fn is_own(&self) -> bool {
         let by_us = self.header.source.as_ref().is_some_and(|source| source.strategy != "person");
         by_us && self.untouched
     }
 
-    /// Returns the day of its source.
+    /// Returns the day of the topic's source.
     pub(crate) fn learned(&self) -> Option<Date> {
         day(&self.header.source.as_ref()?.time)
     }
 
-    /// Returns the whole file with another body.
+    /// Returns the whole file with its body replaced.
     pub(crate) fn with_body(&self, body: &str) -> String {
         [&self.text[..self.body.start], body].concat()
     }
@@ -91,7 +91,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 impl DreamBench {
-    /// Opens a directory. Files of the other scope are left out, so that no step can change them.
+    /// Opens a directory. Files from the other scope (private or team) are left out, so that no step can change them.
     pub(crate) fn open(directory: &DreamDirectory) -> Self {
         let ours = |topic: &&DreamTopic| !is_foreign(directory.scope, &topic.name);
         let topics: Vec<&DreamTopic> = directory.topics.iter().filter(ours).collect();
@@ -191,7 +191,7 @@ impl DreamBench {
     }
 }
 
-/// Whether the name is that of a team file, seen from the private directory.
+/// Returns whether a file with this name belongs to the other scope.
 fn is_foreign(scope: Scope, name: &Name) -> bool {
     let folder = name.as_str().split_once('/').map(|(folder, _)| folder);
     scope == Scope::Private

@@ -1,7 +1,7 @@
 //! The third phase: merges duplicates, adds dates to relative days, and marks statements that later ones replace.
 //!
 //! A person's file is not changed, with two exceptions in which nothing is lost: a line that is repeated under the same
-//! heading is removed, and so is a topic if another one has all of its sentences.
+//! heading is removed, and so is a topic if another topic has all of its sentences.
 
 mod contradict;
 mod dates;

@@ -1,4 +1,4 @@
-//! The input of a dream: the files of one directory as text, and what sessions taught since.
+//! The input of a dream: the files of one directory as text, and what was learned from sessions since.
 
 use bethink_memdir::{Name, Scope};
 use bethink_transcript::UnixMicros;
@@ -9,7 +9,7 @@ pub struct DreamDirectory {
     pub scope: Scope,
     /// `None` if there is no index.
     pub index: Option<String>,
-    /// A person restored this index, so it is left as it is.
+    /// Whether a person restored this index. Then it is left as it is.
     pub index_put_back: bool,
     pub topics: Vec<DreamTopic>,
     /// Existing topics that cannot be read because they are too large or not UTF-8. Index links to them are not dead.
@@ -28,7 +28,7 @@ pub struct DreamTopic {
     pub put_back: bool,
 }
 
-/// A topic that a session taught, with the whole text for its file, including the source.
+/// A topic that was learned from a session, with the whole text for its file, including the source.
 #[derive(Clone, Debug)]
 pub struct TaughtTopic {
     pub name: Name,

@@ -1,4 +1,4 @@
-//! The second phase: adds topics that sessions taught and that do not exist.
+//! The second phase: adds topics that were learned from sessions and do not exist yet.
 
 use bethink_memdir::{Name, header};
 
@@ -23,7 +23,7 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
             &name,
             one.text.clone(),
             "a new topic",
-            "it was learned in a session, and no other topic contains it",
+            "it was learned from a session, and no other topic contains it",
         );
     }
 }

@@ -3,10 +3,10 @@
 //! This crate has the four phases, the rules for what may be changed, and the checks of a model's edits. It is pure: it
 //! takes files as text and the time as an argument, and returns a plan. A file that a person wrote or changed is only
 //! changed if nothing is lost, and private and team directories never mix. The daemon decides when to dream, takes the
-//! lock, and applies the plan; `bethink-memdir` handles headers and the index.
+//! lock, and applies the plan; `bethink-memdir` handles front matter and the index.
 //!
 //! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
-//! `text` and `links` below them; then, for a strategy that asks a model: [`model`].
+//! `text` and `links` below them; then, for a dream with a model: [`model`].
 
 mod bench;
 mod consolidate;
@@ -27,7 +27,7 @@ use bench::DreamBench;
 pub use directory::{DreamDirectory, DreamTopic, TaughtTopic};
 pub use plan::{DreamPlan, Phase, PlannedChange, diff};
 
-/// Makes the plan for a directory. After the plan was applied, a new plan is empty.
+/// Makes the plan for a directory. Once the plan has been applied, the next plan is empty.
 pub fn plan(directory: &DreamDirectory, taught: &[TaughtTopic], now: UnixMicros) -> DreamPlan {
     let mut bench = consolidated(directory, taught);
     prune::prune(&mut bench, now);

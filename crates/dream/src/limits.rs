@@ -1,13 +1,14 @@
 //! Limits of a dream, with their reasons.
 
-/// Minimum share of common words of duplicate topics. With fewer, sentences begin to differ in words that matter.
+/// Minimum share of words that two topics must have in common to count as duplicates. Below it, sentences begin to
+/// differ in words that matter.
 pub const SAME_WORDS: f64 = 0.8;
 
-/// Minimum number of sentences of a person's topic that is removed because another topic has all of them: a short topic
-/// with one common sentence is not a copy.
+/// Minimum number of sentences that a person's topic must have to be removed because another topic has all of them: a
+/// topic with a single common sentence is not a copy.
 pub const SAME_SENTENCES: usize = 2;
 
-/// Minimum number of words of a line that counts as a duplicate: `Done` may occur twice.
+/// Minimum number of words in a line that counts as a duplicate. Shorter lines, such as `Done`, may occur twice.
 pub const LINE_WORDS: usize = 5;
 
 /// Maximum length of an index line, in characters. Longer ones are reported (specification, section 7).
@@ -29,20 +30,20 @@ pub const MODEL_REWORDS_PERCENT: usize = 30;
 /// Number of sentences that a model may always reword: in a small directory, a few are already a large share.
 pub const MODEL_REWORDS: usize = 6;
 
-/// Minimum share of a sentence's words that another sentence must have to be a rewording of it, in percent.
+/// Minimum share of a sentence's words that another sentence must contain to count as a rewording of it, in percent.
 pub const MERGED_WORDS_PERCENT: usize = 70;
 
-/// Maximum number of bytes that a model may add in a dream: it should consolidate, not write.
+/// Maximum number of bytes that a model may add in a dream: it should consolidate, not write new text.
 pub const MODEL_ADDS_BYTES: usize = 64 * 1024;
 
 /// Maximum number of characters of a text that a note or an error quotes.
 pub const QUOTED_CHARS: usize = 100;
 
-/// A word or sentence in more topics than this is too common to suggest that two topics are alike.
+/// A word or sentence that occurs in more topics than this is too common to suggest that two topics are alike.
 pub const MANY_ALIKE: usize = 64;
 
 /// Maximum size of the files that a model sees in a dream, in bytes: about 40,000 tokens.
 pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
 
-/// Maximum size of one of these files, in bytes. A larger one would take the place of twenty.
+/// Maximum size of one of these files, in bytes. A larger file would take the room of many ordinary ones.
 pub const MODEL_FILE_BYTES: usize = 16 * 1024;

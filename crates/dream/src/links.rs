@@ -7,7 +7,7 @@ use bethink_memdir::name::{MOST_BYTES, MOST_PARTS};
 
 use crate::bench::DreamBench;
 
-/// Maximum size of a name that is looked for, in bytes.
+/// Maximum length of a name that is searched for, in bytes.
 const NAME_BYTES: usize = MOST_PARTS * (MOST_BYTES + 1);
 
 /// Returns topics that are linked or whose file is named. Links in the index do not count, because it is updated.
@@ -28,7 +28,7 @@ pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
 
 /// Returns names in `[[…]]` or before `.md`, with and without their folders.
 fn targets(text: &str) -> BTreeSet<&str> {
-    // No part of the text is read twice: a search from each beginning would be quadratic.
+    // No part of the text is read twice: a search from each `[[` would take quadratic time.
     let wiki = text.split("[[").skip(1).filter_map(|rest| {
         let end = rest.find(['|', '#', ']', '\n'])?;
         Some(&rest[..end])

@@ -43,7 +43,7 @@ pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<DirectoryF
     files
 }
 
-/// Returns the embedded plan with those edits of a model that lose nothing.
+/// Returns the embedded plan together with those of the model's edits that lose nothing.
 pub fn rewritten(
     directory: &DreamDirectory,
     taught: &[TaughtTopic],

@@ -8,10 +8,10 @@ pub(crate) fn orient(bench: &mut DreamBench) {
     let own = bench.pages().values().filter(|page| page.is_own()).count();
     let people = topics - own;
     bench.note(format!(
-        "{topics} topics, {bytes} bytes: {own} written by bethink, {people} by people"
+        "topics: {topics} ({own} written by bethink, {people} by people), {bytes} bytes"
     ));
     let index = match bench.index() {
-        Some(text) => format!("index of {} lines, {} bytes", text.lines().count(), text.len()),
+        Some(text) => format!("lines in the index: {}, {} bytes", text.lines().count(), text.len()),
         None => "no index".to_owned(),
     };
     bench.note(index);
@@ -19,7 +19,7 @@ pub(crate) fn orient(bench: &mut DreamBench) {
         let names: Vec<String> =
             bench.unread.iter().take(5).map(bethink_memdir::Name::file).collect();
         bench.note(format!(
-            "{} files cannot be read and are left alone: {}",
+            "files that cannot be read and are left alone ({}): {}",
             bench.unread.len(),
             names.join(", ")
         ));

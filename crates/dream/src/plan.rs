@@ -4,10 +4,10 @@ pub use bethink_api::{DreamDropped, DreamNote, DreamPhase as Phase, DreamStep};
 use bethink_memdir::{DirectoryFile, Hash, Scope};
 use similar::TextDiff;
 
-/// Number of lines around a change that a diff shows, as in `diff -u`.
+/// Number of lines that a diff shows around a change, as in `diff -u`.
 const CONTEXT_LINES: usize = 3;
 
-/// The combined change that all steps make to a file.
+/// The change that all steps together make to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedChange {
     pub file: DirectoryFile,
@@ -16,7 +16,7 @@ pub struct PlannedChange {
 }
 
 impl PlannedChange {
-    /// Returns the hash that the file must have for the change to be made.
+    /// Returns the hash that the file must have before the change is made.
     pub fn expected(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }

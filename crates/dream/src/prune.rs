@@ -89,8 +89,8 @@ fn update_entries(bench: &mut DreamBench) {
         );
     }
     let (added, all) = (lines_only_in(&new, &old).count(), new.lines().count());
-    let why = "drop entries of deleted topics, and add missing topics";
-    bench.write_index(new, &format!("{added} of {all} lines are new"), why);
+    let why = "entries of deleted topics are dropped, and missing topics are added";
+    bench.write_index(new, &format!("new lines: {added} of {all}"), why);
 }
 
 fn rebuilt(bench: &DreamBench, old: &str, kept: &[&Name]) -> String {
@@ -106,7 +106,7 @@ fn linked_by(text: &str) -> BTreeSet<Name> {
     lines.iter().flat_map(|line| &line.links).filter_map(|link| link.topic().cloned()).collect()
 }
 
-/// Whether the link was dead before this dream.
+/// Returns whether the link was already dead before this dream.
 fn is_dead(bench: &DreamBench, name: &Name) -> bool {
     let team = name.as_str().split('/').next() == Some(bethink_memdir::name::TEAM);
     let there = bench.found.contains_key(name)
@@ -178,7 +178,8 @@ fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     found
 }
 
-/// Returns the line up to the end of its link, and the description; the whole line if that is not shorter.
+/// Returns the line up to the end of its link, followed by the description; or the whole line if that would not be
+/// shorter.
 fn short_entry(entry: &str, description: &str) -> String {
     let lines = index::lines(entry);
     let Some(link) = lines.first().and_then(|line| line.links.first()) else {

@@ -41,7 +41,7 @@ struct BlockReader {
 enum OpenBlock {
     /// A code block, until the same fence.
     Code(String),
-    /// A list item, with the indentation of its bullet, in columns.
+    /// A list item. The number is the indentation of its bullet, in columns.
     Item(usize),
     Text,
     Table,
@@ -95,7 +95,7 @@ impl BlockReader {
     }
 }
 
-/// Whether a blank line separates the newest block from this line.
+/// Returns whether a blank line separates the newest block from this line.
 fn parted(blocks: &[LineBlock], at: usize) -> bool {
     blocks.last().is_none_or(|block| block.range.end != at)
 }
@@ -144,7 +144,7 @@ pub(crate) fn sentences(body: &str) -> Vec<ProseSentence> {
     found
 }
 
-/// Returns the sentences as a set, to check whether a text contains all of another one.
+/// Returns the sentences as a set, to check whether one text contains all sentences of another.
 pub(crate) fn said(body: &str) -> BTreeSet<String> {
     sentences(body).into_iter().map(|sentence| sentence.normal).collect()
 }
@@ -186,7 +186,7 @@ fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns the positions of marks that end a sentence: at the end of the line, or before another sentence.
+/// Returns the positions of punctuation marks that end a sentence: at the end of the line, or before another sentence.
 fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
     let begins = |rest: &str| {
         let next = rest.trim_start().chars().next();
@@ -201,7 +201,7 @@ fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Whether the position is between two backticks of its line.
+/// Returns whether the position is between two backticks of its line.
 pub(crate) fn is_code(line: &str, at: usize) -> bool {
     line[..at].matches('`').count() % 2 == 1
 }

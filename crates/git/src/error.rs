@@ -1,9 +1,9 @@
-//! Git errors, in classes that a person or a retry can act on.
+//! Git errors, classified by what a person or a retry can do about them.
 
 use std::io;
 use std::time::Duration;
 
-/// Maximum number of characters of git's messages that are kept.
+/// Maximum length of the part of git's messages that is kept, in characters.
 const MOST_SAID: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
@@ -24,14 +24,14 @@ pub enum GitError {
     },
 }
 
-/// Why git failed, as far as its messages show.
+/// The reason why git failed, as far as its messages show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitTrouble {
     #[error(
         "the remote asks for a password, which bethink cannot enter: set up a key or a credential helper"
     )]
     Password,
-    #[error("the remote's host key is unknown: connect once by hand")]
+    #[error("the remote's host key is unknown: connect to it once with ssh")]
     HostKey,
     #[error("remote not found, or access denied")]
     NotFound,
@@ -80,7 +80,7 @@ fn quoted(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(" ({said})") }
 }
 
-/// Patterns of git's messages, which are in English because git runs with `LC_ALL=C`. The first match counts: causes
+/// Patterns in git's messages, which are in English because git runs with `LC_ALL=C`. The first match counts: causes
 /// are listed before their consequences.
 const SAID: [(GitTrouble, &str); 13] = [
     (

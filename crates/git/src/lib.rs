@@ -1,10 +1,10 @@
 //! Runs the `git` binary so that a hostile repository cannot execute anything and a silent remote cannot block.
 //!
-//! This crate starts git ([`run`]), interprets its failures ([`error`]), and has the few operations that a shared
+//! This crate starts git ([`run`]), interprets its failures ([`error`]), and provides the few operations that a shared
 //! directory needs. Git never reads or writes the files that people see: it reads objects and receives content, so a
 //! repository's checkout, filters, attributes and symlinks have no effect. Settings come from the person's
-//! configuration and from this crate, never from the repository: a [`Repo`] is opened through a directory of ours,
-//! which only uses the repository's objects and refs. Overriding each setting that can run a program would not be
+//! configuration and from this crate, never from the repository: a [`Repo`] is opened through a directory of bethink's
+//! own, which only uses the repository's objects and refs. Overriding each setting that can run a program would not be
 //! enough, because new releases of git add such settings.
 //!
 //! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`].

@@ -26,7 +26,7 @@ pub struct CommittedChange {
 }
 
 impl TreeEntry {
-    /// Whether the entry is a regular file.
+    /// Returns whether the entry is a regular file.
     pub fn is_file(&self) -> bool {
         matches!(self.mode.as_str(), "100644" | "100755")
     }
@@ -42,7 +42,7 @@ impl Repo {
         Ok(records.filter_map(entry).collect())
     }
 
-    /// Returns the content of blobs, in the given order; `None` for those larger than `most` bytes.
+    /// Returns the contents of blobs, in the given order; `None` for a blob larger than `most` bytes.
     pub async fn blobs(&self, oids: &[Oid], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let doing = "read files of a commit";
         let sizes = self.sizes(oids).await?;
@@ -70,8 +70,8 @@ impl Repo {
             .ok_or_else(|| GitError::unknown_format(doing))
     }
 
-    /// Returns every path and blob in the commits that `known` does not have, including those that a later commit
-    /// removed. At most `most` commits are read.
+    /// Returns every path and blob in the commits that are not in the history of `known`, including those that a later
+    /// commit removed. Returns `None` if there are more than `most` such commits.
     pub async fn brought(
         &self,
         tip: &Oid,
@@ -112,7 +112,7 @@ impl Repo {
         commits.collect::<Result<_, _>>().map_err(|_| GitError::unknown_format(doing))
     }
 
-    /// Whether `old` is an ancestor of `new`.
+    /// Returns whether `old` is an ancestor of `new`.
     pub async fn is_ancestor(&self, old: &Oid, new: &Oid) -> Result<bool, GitError> {
         let doing = "compare commits";
         let call = self.call(doing, ["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);

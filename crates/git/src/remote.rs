@@ -51,13 +51,13 @@ impl Remote {
         &self.0
     }
 
-    /// Whether the remote is on this machine. If it is, the other end of the transport runs here too.
+    /// Returns whether the remote is on this machine. If it is, the other end of the transport runs here too.
     fn is_local(&self) -> bool {
         self.0.starts_with('/') || self.0.starts_with("file://")
     }
 }
 
-/// Whether it is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
+/// Returns whether it is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
 fn is_host_and_path(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
@@ -121,8 +121,8 @@ impl Repo {
 /// The program that git runs at the other end of a fetch.
 const UPLOAD: &str = "upload-pack";
 
-/// Returns the arguments of a call to a remote. At the other end, if it is on this machine, the hooks and settings of
-/// the remote repository must not be used.
+/// Returns the arguments of a call to a remote. If the remote is on this machine, the hooks and settings of its
+/// repository must not be used.
 fn arguments(options: &[&str], remote: &Remote, program: &str, refs: &str) -> Vec<String> {
     let mut args: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     if remote.is_local() {
@@ -143,7 +143,7 @@ impl Git {
         Ok(said.lines().find_map(|line| branch_of(line.split('\t').next()?)))
     }
 
-    /// Sets the time limit of remotes, and makes the person's ssh run in batch mode with a timeout.
+    /// Sets the time limit for remotes, and runs the person's ssh in batch mode with a timeout.
     async fn over_network<'a>(&self, mut call: GitCall<'a>) -> Result<GitCall<'a>, GitError> {
         let asked =
             GitCall::nowhere("read a setting", ["config", "--get", "core.sshCommand"], self);

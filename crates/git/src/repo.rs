@@ -12,7 +12,7 @@ use crate::run::{Git, GitCall};
 
 /// The branch of a new repository.
 pub const BRANCH: &str = "main";
-/// Maximum size of a HEAD file that is read, in bytes. A branch name has at most 250.
+/// Maximum size of a HEAD file that is read, in bytes. A branch name has at most 250 bytes.
 const MOST_HEAD: u64 = 1_024;
 
 /// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks and attributes.
@@ -21,13 +21,13 @@ pub struct Repo {
     pub(crate) git: Git,
     /// The `.git` directory.
     pub(crate) own: PathBuf,
-    /// The directory of ours that git uses as the repository.
+    /// The directory of bethink's own that git uses as the repository.
     view: PathBuf,
     branch: String,
 }
 
 impl Repo {
-    /// Whether the directory itself is a working tree, not only a directory above it.
+    /// Returns whether the directory itself is the root of a working tree, not just a directory inside one.
     pub fn is_in(dir: &Path) -> bool {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
@@ -43,8 +43,8 @@ impl Repo {
         git.succeed(call).await.map(drop)
     }
 
-    /// Opens the repository of `dir` through `view`, a directory of ours that is created if missing. Several
-    /// processes may use one view at the same time.
+    /// Opens the repository of `dir` through `view`, a directory of bethink's own that is created if missing. Several
+    /// processes may use the same view at the same time.
     pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
         let doing = "open the repository";
         let own = dir.join(".git");
@@ -96,7 +96,7 @@ impl Repo {
         call
     }
 
-    /// Returns the value of a setting in the repository, which is not applied.
+    /// Returns the value of a setting in the repository's own configuration. The setting is not applied.
     pub async fn own_setting(&self, name: &str) -> Result<Option<String>, GitError> {
         let mut call =
             self.call("read a setting of the repository", ["config", "--no-includes", "--file"]);
@@ -144,8 +144,8 @@ pub(crate) fn branch_of(head: &str) -> Option<String> {
     (fine && !branch.starts_with(['-', '/', '.'])).then(|| branch.to_owned())
 }
 
-/// Creates or corrects the view. Parts that are correct are not written, because a git process may be using them. Only
-/// settings for the format of objects and refs are taken from the repository.
+/// Creates or corrects the view. Files that are already correct are not written again, because a git process may be
+/// using them. Only the settings for the format of objects and refs are taken from the repository.
 fn look_through(own: &Path, view: &Path, branch: &str) -> io::Result<()> {
     fs::create_dir_all(view)?;
     let own_config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();

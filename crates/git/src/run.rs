@@ -25,14 +25,15 @@ pub struct GitLimits {
 }
 
 impl Default for GitLimits {
-    /// A team's memory has a few megabytes. A remote that needs longer than a minute will not respond.
+    /// Returns limits for a team's memory of a few megabytes. A remote that takes longer than a minute is not going to
+    /// respond.
     fn default() -> Self {
         let (local, remote) = (Duration::from_secs(30), Duration::from_secs(60));
         Self { local, remote, output: 64 << 20 }
     }
 }
 
-/// Maximum number of bytes of messages that are kept. The rest is read and dropped, so that git never blocks.
+/// Maximum size of git's messages that are kept, in bytes. The rest is read and dropped, so that git never blocks.
 const MOST_MESSAGES: usize = 64 << 10;
 
 /// Environment variables that are passed on, for the person's keys, helpers, proxies and settings. All others are
@@ -56,7 +57,7 @@ pub struct Git {
 }
 
 pub(crate) struct GitCall<'a> {
-    /// What the call does, to complete "could not …".
+    /// What the call does, in words that complete "could not …".
     pub(crate) doing: &'static str,
     pub(crate) dir: Option<&'a Path>,
     pub(crate) args: Vec<OsString>,
@@ -86,7 +87,8 @@ impl GitOutput {
 }
 
 impl Git {
-    /// `environment` is that of this process. Variables that git needs are passed on.
+    /// Makes a handle to git. `environment` is the environment of this process; the variables that git needs are passed
+    /// on.
     pub fn new(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         limits: GitLimits,
@@ -148,7 +150,7 @@ impl Git {
         command.envs([
             ("LC_ALL", "C"),
             ("GIT_TERMINAL_PROMPT", "0"),
-            // Set it to be empty. If it were absent, git would ask another program.
+            // This is set to an empty value. If it were absent, git would ask another program.
             ("GIT_ASKPASS", ""),
             ("SSH_ASKPASS", ""),
             ("SSH_ASKPASS_REQUIRE", "never"),
@@ -175,7 +177,7 @@ impl<'a> GitCall<'a> {
         Self { doing, dir: None, args, env: Vec::new(), input: Vec::new(), limit: git.limits.local }
     }
 
-    /// Makes a call outside any repository, wherever our working directory is.
+    /// Makes a call outside any repository, whatever the current working directory is.
     pub(crate) fn nowhere<S: Into<OsString>>(
         doing: &'static str,
         args: impl IntoIterator<Item = S>,
@@ -214,7 +216,7 @@ impl GitGroup {
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // Git may exit before it has read everything. Its own message is more useful than this error.
+                // Git may exit before it has read all its input. Its own message is more useful than this write error.
                 let _ = stdin.write_all(&input).await;
             }
         };
@@ -222,7 +224,7 @@ impl GitGroup {
             tokio::join!(feed, read(stdout, limit), read(stderr, MOST_MESSAGES));
         let (said, messages) = (said.map_err(failed)?, messages.map_err(failed)?);
         let status = self.child.wait().await.map_err(failed)?;
-        // The leader has exited and been waited for, so its process id may be reused.
+        // The group's leader has exited and been reaped, so its process id may be reused.
         self.leader = None;
         if said.1 {
             return Err(GitError::TooMuch { doing, limit });
@@ -239,7 +241,7 @@ impl Drop for GitGroup {
     }
 }
 
-/// Reads up to a limit. Returns whether there was more, which is read and dropped.
+/// Reads up to a limit. Also returns whether there was more; the rest is read and dropped.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
     let mut out = Vec::new();

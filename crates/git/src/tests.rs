@@ -1,4 +1,4 @@
-//! Against the real git: two people with a bare repository, hostile repositories, silent remotes.
+//! Tests against the real git: two people with a bare repository, hostile repositories, silent remotes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use crate::{
     TreeChange,
 };
 
-/// A directory with one bare repository and room for people.
+/// A directory with one bare repository, and a working directory for each person.
 struct Place {
     dir: tempfile::TempDir,
 }
@@ -48,7 +48,7 @@ impl Place {
         Repo::open(&self.git(), &self.path(who), &self.path(&format!("{who}-view"))).unwrap()
     }
 
-    /// As a person would, with nothing of ours.
+    /// Runs git as a person would, without our settings.
     fn by_hand(&self, dir: &Path, args: &[&str]) -> String {
         let output = Command::new("git")
             .args(["-c", "user.name=hand", "-c", "user.email=hand@h"])
@@ -157,7 +157,7 @@ async fn a_branch_moves_only_from_where_it_was_believed_to_be() {
     assert_eq!(place.by_hand(&place.path("ada"), &["status", "--porcelain"]), "");
 }
 
-/// Every setting and file of a repository by which git can be made to run a program.
+/// Plants every setting and file of a repository that can make git run a program.
 fn trap(place: &Place, dir: &Path, git_dir: &Path) -> PathBuf {
     let canary = place.path("canary");
     let program = place.path("trap.sh");
@@ -279,7 +279,7 @@ async fn a_hostile_repository_runs_nothing() {
     ada.push(&place.remote(), &base).await.unwrap();
     let canary = trap(&place, &place.path("ada"), &place.path("ada/.git"));
     trap(&place, &shared, &shared);
-    // Opened again, as after a start, with the traps in place.
+    // Open it again, as after a restart, with the traps in place.
     let ada = place.open("ada");
     place.git().default_branch(&place.remote()).await.unwrap();
     let tip = ada.fetch(&place.remote()).await.unwrap().unwrap();
@@ -295,7 +295,7 @@ async fn a_hostile_repository_runs_nothing() {
     ada.reset_index(&next).await.unwrap();
     assert_eq!(ada.push(&place.remote(), &next).await.unwrap(), PushOutcome::Done);
     assert!(!canary.exists(), "{}", fs::read_to_string(&canary).unwrap());
-    // The traps are real: by hand they do run.
+    // The traps are real: when git runs without our settings, they run.
     let _ = Command::new("git").args(["status"]).current_dir(place.path("ada")).output().unwrap();
     assert!(canary.exists(), "the test proves nothing");
 }
@@ -317,12 +317,12 @@ async fn a_remote_that_says_nothing_ends_in_time_with_all_its_helpers() {
         assert!(matches!(error, GitError::TooSlow { .. }), "{error}");
         assert!(began.elapsed() < Duration::from_secs(5));
     }
-    // The helper of http is a process of its own; when it is gone, its connection ends.
+    // The HTTP helper is a separate process; when it exits, its connection ends.
     let (_first, _) = listener.accept().await.unwrap();
     let (mut helper, _) = listener.accept().await.unwrap();
     let mut said = Vec::new();
     let ended = tokio::time::timeout(Duration::from_secs(5), helper.read_to_end(&mut said)).await;
-    assert!(ended.is_ok(), "a helper lives on");
+    assert!(ended.is_ok(), "a helper is still running");
 }
 
 #[tokio::test]

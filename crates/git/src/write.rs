@@ -20,7 +20,7 @@ pub struct Person {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeChange {
     Write(Vec<u8>),
-    /// Takes the file's blob from another commit.
+    /// Uses the file's blob from another commit.
     Take {
         oid: Oid,
         mode: String,
@@ -40,7 +40,7 @@ pub struct Commit {
 }
 
 impl Repo {
-    /// Returns the author's identity: from the repository's or the person's settings, or a default.
+    /// Returns the author's identity from the settings of the repository or the person, or a default.
     pub async fn person(&self) -> Result<Person, GitError> {
         let name = self.setting("user.name").await?.unwrap_or_else(|| NOBODY.0.to_owned());
         let email = self.setting("user.email").await?.unwrap_or_else(|| NOBODY.1.to_owned());
@@ -50,7 +50,7 @@ impl Repo {
         Ok(Person { name: plain(&name), email: plain(&email) })
     }
 
-    /// Returns a setting of the repository, or else of the person.
+    /// Returns a setting of the repository, or else of the person's git configuration.
     async fn setting(&self, name: &str) -> Result<Option<String>, GitError> {
         if let Some(own) = self.own_setting(name).await? {
             return Ok(Some(own));
@@ -59,7 +59,7 @@ impl Repo {
         Ok(self.git.run(call).await?.value())
     }
 
-    /// Writes a commit's objects. Moves no branch.
+    /// Writes a commit's objects. Does not move any branch.
     pub async fn commit(&self, commit: &Commit) -> Result<Oid, GitError> {
         let doing = "make a commit";
         let mut call = self.call(doing, ["fast-import", "--quiet", "--force", "--date-format=raw"]);

@@ -47,7 +47,7 @@ fn paths(front: &str) -> Option<Vec<String>> {
     Some(items)
 }
 
-/// Whether a value is empty, a comment or a block indicator, so that the values are in the lines below.
+/// Returns whether a value is empty, a comment or a block indicator, so that the values are in the lines below.
 fn is_block_mark(value: &str) -> bool {
     value.is_empty() || value.starts_with('#') || matches!(value, "|" | ">" | "|-" | ">-")
 }
@@ -64,7 +64,7 @@ fn listed<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Vec<Str
     commas(inner.strip_suffix(']').unwrap_or(inner))
 }
 
-/// Whether a `]` closes the list, and not a `[` in a pattern.
+/// Returns whether a `]` closes the list, and not a `[` in a pattern.
 fn closed(inner: &str) -> bool {
     let mut open = 0_i64;
     inner.chars().any(|c| {

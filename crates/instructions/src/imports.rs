@@ -43,7 +43,7 @@ impl ImportMark {
         readings.into_iter()
     }
 
-    /// Whether it looks like a path of a text file, so that a missing file is reported.
+    /// Returns whether it looks like a path of a text file, so that a missing file is reported.
     pub(crate) fn is_meant(&self) -> bool {
         let last = self.readings().last().unwrap_or_default();
         let name = last.rsplit('/').next().unwrap_or_default();
@@ -53,7 +53,7 @@ impl ImportMark {
     }
 }
 
-/// Whether the extension is one of files that people import, unlike that of `@jane.doe`.
+/// Returns whether the extension is one of files that people import, unlike that of `@jane.doe`.
 fn is_text(ending: &str) -> bool {
     const TEXT: [&str; 16] = [
         "md", "mdx", "mdc", "markdown", "txt", "text", "rst", "adoc", "org", "json", "jsonc",

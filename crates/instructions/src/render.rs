@@ -28,7 +28,7 @@ pub fn attachment(file: &LoadedInstruction) -> String {
     )
 }
 
-/// Whether an attachment shows the file's current text, regardless of the reason given in it.
+/// Returns whether an attachment shows the file's current text, regardless of the reason given in it.
 pub fn says(attachment: &str, file: &LoadedInstruction) -> bool {
     attachment.contains(&block(file))
 }

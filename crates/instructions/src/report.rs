@@ -151,12 +151,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether a person may approve the file.
+    /// Returns whether a person may approve the file.
     pub fn may_approve(&self) -> bool {
         matches!(self, Reason::Outside { .. } | Reason::Secret { .. } | Reason::Foreign)
     }
 
-    /// Whether nothing is wrong: the file was loaded elsewhere, may be loaded later, or is for other programs.
+    /// Returns whether nothing is wrong: the file was loaded elsewhere, may be loaded later, or is for other programs.
     pub fn is_harmless(&self) -> bool {
         use Reason::{
             AboveRoot, AlreadyLoaded, ClaudeMdCounts, Cycle, Empty, OtherTool, SameText, Waiting,

@@ -47,12 +47,13 @@ fn is_secret(name: &str) -> bool {
         || ENDINGS.contains(&ending)
 }
 
-/// Whether a path is in a virtual file system: reading such a file may have side effects or reveal data of processes.
+/// Returns whether a path is in a virtual file system: reading such a file may have side effects or reveal data of
+/// processes.
 pub(crate) fn is_of_the_system(real: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|root| real.starts_with(root))
 }
 
-/// Whether a path is in a directory of third-party code, which was not written for this project.
+/// Returns whether a path is in a directory of third-party code, which was not written for this project.
 pub(crate) fn is_foreign(below_root: &Path) -> bool {
     const FOREIGN: [&str; 5] =
         ["node_modules", ".git", ".venv", "site-packages", "bower_components"];

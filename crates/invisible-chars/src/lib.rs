@@ -3,7 +3,8 @@
 //! Persian, Hindi, Hebrew, Thai and emoji need some of them; they are accepted only where such scripts use them.
 //! Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
 //!
-//! This is the only table of such characters. It decides what a team's memory rejects and what is kept from models.
+//! This is the only table of such characters. It decides what a team's memory rejects and what is removed from the text
+//! that models get.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use std::fmt;
 pub enum InvisibleKind {
     /// Changes the order of the text that follows.
     Bidi,
-    /// Sets the direction of its neighbours.
+    /// Sets the direction of its neighbors.
     Mark,
     ZeroWidth,
     /// Invisible letters: whole sentences can be written in them.
@@ -30,9 +31,9 @@ pub enum InvisibleKind {
 pub struct Sighting {
     /// Offset in the text, in bytes.
     pub at: usize,
-    /// Counts from 1. Callers that check a file's name set it to 0.
+    /// The line, counted from 1. Callers that check a file's name set it to 0.
     pub line: usize,
-    /// In characters; counts from 1.
+    /// The column, in characters, counted from 1.
     pub column: usize,
     pub code: char,
     pub kind: InvisibleKind,
@@ -52,7 +53,7 @@ pub fn find(text: &str) -> Vec<Sighting> {
     out
 }
 
-/// `from` is the line's offset in the text, in bytes.
+/// Finds the characters in one line. `from` is the line's offset in the text, in bytes.
 fn in_line(number: usize, from: usize, line: &str) -> Vec<Sighting> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let chars: Vec<char> = line.chars().collect();
@@ -93,7 +94,8 @@ fn is_format(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
 }
 
-/// `is_right_to_left`: whether the line has right-to-left letters.
+/// Returns whether the character is legitimate where it is. `is_right_to_left` says whether the line has right-to-left
+/// letters.
 fn is_legitimate(chars: &[char], at: usize, kind: InvisibleKind, is_right_to_left: bool) -> bool {
     let before = at.checked_sub(1).map(|at| chars[at]);
     let after = chars.get(at + 1).copied();
@@ -118,17 +120,18 @@ fn is_legitimate(chars: &[char], at: usize, kind: InvisibleKind, is_right_to_lef
     }
 }
 
-/// Whether a character is inside a Latin word, where a direction mark is not legitimate.
+/// Returns whether a character is inside a Latin word, where a direction mark is not legitimate.
 fn is_in_latin(chars: &[char], at: usize) -> bool {
     let latin = |c: Option<&char>| c.is_some_and(char::is_ascii_alphanumeric);
     latin(at.checked_sub(1).and_then(|at| chars.get(at))) && latin(chars.get(at + 1))
 }
 
-/// Maximum number of tags of a flag: six letters or digits, and an end tag. No more are looked at, because a text may
-/// consist of tags.
+/// Maximum number of tags in a flag: six letters or digits, and an end tag. The search stops there, because a text may
+/// consist of nothing but tags.
 const FLAG_TAGS: usize = 7;
 
-/// Whether a tag is part of a flag such as Scotland's: a black flag, two to six letters or digits, and an end tag.
+/// Returns whether a tag is part of a flag such as Scotland's: a black flag, two to six letters or digits, and an end
+/// tag.
 fn is_in_flag(chars: &[char], at: usize) -> bool {
     let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
     let near = at.saturating_sub(FLAG_TAGS);
@@ -141,7 +144,7 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     *end == '\u{e007f}' && (2..FLAG_TAGS).contains(&letters.len()) && letters.iter().all(spells)
 }
 
-/// Whether the selector is defined for the character before it.
+/// Returns whether the selector is defined for the character before it.
 fn selects(before: char, selector: char) -> bool {
     match selector {
         '\u{fe0e}' | '\u{fe0f}' => {
@@ -157,7 +160,7 @@ fn is_space(c: char) -> bool {
     c == ' ' || c.is_ascii_punctuation()
 }
 
-/// Pictures, arrows and signs, of which an emoji can consist.
+/// Returns whether the character is a picture, arrow or sign that can be part of an emoji.
 fn is_symbol(c: char) -> bool {
     matches!(c,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2100}'..='\u{2bff}'
@@ -173,7 +176,8 @@ fn is_ideograph(c: char) -> bool {
         | '\u{3000}'..='\u{303f}')
 }
 
-/// Scripts whose letters join or stack: Arabic, Syriac, N'Ko, Mongolian, and those of India and its neighbours.
+/// Returns whether the script's letters join or stack: Arabic, Syriac, N'Ko, Mongolian, and the scripts of India and
+/// its neighbors.
 fn is_joining(c: char) -> bool {
     matches!(c,
         '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
@@ -182,7 +186,7 @@ fn is_joining(c: char) -> bool {
         | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}')
 }
 
-/// Scripts that put no space between words: Thai, Lao, Tibetan, Myanmar, Khmer.
+/// Returns whether the script puts no spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
 }
@@ -193,7 +197,7 @@ fn is_right_to_left(c: char) -> bool {
 }
 
 impl Sighting {
-    /// The character's name.
+    /// Returns the character's name.
     pub fn name(&self) -> &'static str {
         match self.code {
             '\u{200b}' => "a zero width space",

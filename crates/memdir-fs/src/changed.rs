@@ -16,13 +16,13 @@ pub struct FileSeen {
 }
 
 impl FileSeen {
-    /// Whether the file may have changed since it was read.
+    /// Returns whether the file may have changed since it was read.
     pub fn is_stale(&self, now: &Stat) -> bool {
         self.stamp != now.stamp || self.was_hasty()
     }
 
-    /// Whether the stamp cannot show a change: the file was read within a tick of its last save, and a second save in
-    /// that tick has the same stamp. The same is true of a stamp in the future.
+    /// Returns whether the stamp cannot show a change: the file was read within a tick of its last save, and a second
+    /// save in that tick has the same stamp. The same is true of a stamp in the future.
     fn was_hasty(&self) -> bool {
         let tick = i128::try_from(TICK.as_nanos()).unwrap_or(0);
         self.stamp.mtime.max(self.stamp.ctime) + tick > i128::from(self.at.0) * 1_000

@@ -79,7 +79,7 @@ impl WatchedRoot {
         Some(DirectoryFile::parse(text).map_or(DirtyPath::Everything, DirtyPath::File))
     }
 
-    /// Whether the path is, or was, a folder. Not all events report that.
+    /// Returns whether the path is, or was, a folder. Not all events report that.
     fn is_folder(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => true,

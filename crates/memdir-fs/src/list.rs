@@ -222,7 +222,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether an entry is a folder. Not every file system includes the type in a listing.
+/// Returns whether an entry is a folder. Not every file system includes the type in a listing.
 fn is_folder(entry: &DirEntry) -> bool {
     match entry.file_type() {
         Ok(kind) if kind != FileType::unknown() => kind.is_dir(),

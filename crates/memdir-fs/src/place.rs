@@ -144,7 +144,7 @@ impl MemoryRoot {
         Ok(Place { shown: place.shown, folders, dir, name })
     }
 
-    /// Whether a path within a private directory is the team's directory or in it.
+    /// Returns whether a path within a private directory is the team's directory or in it.
     pub(crate) fn is_the_teams(&self, parts: &[String]) -> bool {
         self.scope == Scope::Private && parts.first().is_some_and(|first| fold(first) == TEAM)
     }

@@ -104,7 +104,7 @@ impl MemoryRoot {
         self.scope
     }
 
-    /// Whether the path still leads to the open directory.
+    /// Returns whether the path still leads to the open directory.
     pub fn is_current(&self) -> bool {
         let meta = match self.follow {
             Follow::No => std::fs::symlink_metadata(&self.path),

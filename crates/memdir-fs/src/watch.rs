@@ -74,7 +74,7 @@ impl Watch {
         self.shared.wake.notify_one();
     }
 
-    /// Whether the directory is listed every few seconds, because the system has no watches left.
+    /// Returns whether the directory is listed every few seconds, because the system has no watches left.
     pub fn is_polled(&self, path: &Path) -> bool {
         self.shared.lock().roots.iter().any(|root| root.path == path && root.polled)
     }

@@ -6,11 +6,12 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::view::SecretView;
 
-/// Minimum length of a base64 run that can contain a key, in characters: 15 decoded bytes.
+/// Minimum length of a base64 run that can contain a key, in characters. They decode to 15 bytes.
 const LEAST_BASE64: usize = 20;
-/// Minimum length of a hexadecimal run, in characters: 16 decoded bytes.
+/// Minimum length of a hexadecimal run, in characters. They decode to 16 bytes.
 const LEAST_HEX: usize = 32;
-/// Minimum share of printable bytes in a decoded run that is text. In ciphertext and images, it is about 0.37.
+/// Minimum share of printable bytes for a decoded run to count as text. In ciphertext and images, the share is about
+/// 0.37.
 const LEAST_PRINTABLE: f64 = 0.8;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -19,7 +20,7 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// Returns the position of each run that decodes to text, and the text.
+/// Returns the position of each run that decodes to text, and the decoded text.
 pub(crate) fn runs(view: &SecretView<'_>) -> Vec<(usize, Vec<u8>)> {
     let bytes = view.bytes.as_ref();
     let mut out = Vec::new();
@@ -43,7 +44,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// Returns maximal runs of bytes that pass a test.
+/// Returns the longest runs of bytes that pass a test.
 fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -56,8 +57,8 @@ fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usiz
     })
 }
 
-/// Decodes base64 in each of the four alignments: a joined line can begin with a word that is not part of the run. A
-/// wrong alignment decodes to noise.
+/// Decodes base64 in each of the four alignments, because a joined line can begin with a word that is not part of the
+/// run. A wrong alignment decodes to noise.
 fn base64(run: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let url = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
     (0..4).filter_map(move |shift| {
@@ -74,7 +75,7 @@ fn hex(run: &[u8]) -> Option<Vec<u8>> {
     bytes.filter(|bytes| is_text(bytes))
 }
 
-/// Returns the byte of the first two digits.
+/// Returns the byte that the first two digits encode.
 fn hex_pair(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits.get(..2)?).ok()?, 16).ok()
 }

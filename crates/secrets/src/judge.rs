@@ -1,8 +1,8 @@
 //! Rejects values that look like secrets but are not: placeholders, references, names, labelled hashes.
 //!
-//! A rule's expression finds a value; a judge decides whether it is a secret. Judges of keys with a distinctive form
-//! accept most values, because the form already shows what they are. The judge of `password = …` rejects many values,
-//! because people write about passwords far more often than they write them down.
+//! A rule's expression finds a value; a judge decides whether it is a secret. The judges of keys with a distinctive
+//! form accept most values, because the form already shows what the values are. The judge of `password = …` rejects
+//! many values, because people write about passwords far more often than they write them down.
 
 mod shape;
 
@@ -62,8 +62,8 @@ impl<'a> SecretCandidate<'a> {
 }
 
 impl Judge {
-    /// Whether a match can have a secret in it, before its value is known. It is a cheap check, because ordinary texts have
-    /// many matches.
+    /// Returns whether a match can contain a secret, before its value is known. The check is cheap, because ordinary
+    /// text has many matches.
     pub(crate) fn is_possible(self, whole: &[u8]) -> bool {
         match self {
             Self::Assigned => whole.iter().any(u8::is_ascii_digit),
@@ -76,7 +76,7 @@ fn token(value: &str) -> bool {
     entropy(value) >= LEAST_TOKEN && !stands_in(value) && !is_words(value)
 }
 
-/// Judges a value without a distinctive form that was found by its context.
+/// Judges a value that has no distinctive form and was found by its context.
 fn random(value: &str) -> bool {
     let spoken = !value.bytes().any(|byte| byte.is_ascii_digit()) && is_humps(value);
     token(value) && entropy(value) >= LEAST_RANDOM && !spoken && !is_identifier(value)
@@ -93,8 +93,8 @@ fn in_address(candidate: &SecretCandidate<'_>) -> bool {
         && !value.bytes().all(|byte| byte == value.as_bytes()[0])
 }
 
-/// Judges a value that is assigned to a name such as `password` or `token`. The cheapest checks are first, because
-/// ordinary texts have many such places.
+/// Judges a value that is assigned to a name such as `password` or `token`. The cheapest checks come first, because
+/// ordinary text has many such assignments.
 fn assigned(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.trim_end_matches(['.', ':', '!', '?', ')', '*']);
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
@@ -117,12 +117,12 @@ fn assigned(candidate: &SecretCandidate<'_>) -> bool {
         && !is_time_or_version(value)
 }
 
-/// Whether the value is code: `token: read_token(path)`.
+/// Returns whether the value is code: `token: read_token(path)`.
 fn is_call(candidate: &SecretCandidate<'_>) -> bool {
     candidate.after.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'))
 }
 
-/// Whether the name is that of a property of a secret: `token_count`, `password_hash`.
+/// Returns whether a name stands for a property of a secret: `token_count`, `password_hash`.
 fn is_about(head: &str) -> bool {
     let name = head.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let name = name.trim_end_matches(" is").to_ascii_lowercase();

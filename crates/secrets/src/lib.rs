@@ -1,6 +1,6 @@
 //! Finds text that must not be shared: keys and passwords, and invisible characters.
 //!
-//! This crate is pure, and a finding never contains the value. A rule names the kind of key, so that a person knows
+//! This crate does no I/O, and a finding never contains the value. A rule names the kind of key, so that a person knows
 //! what to remove. [`gate`] checks any text before it enters or leaves a team's memory. The daemon decides what to do.
 //!
 //! Reading order: [`gate`] → [`scan`](mod@scan) → `table` (`rules.toml`) → `rules` → `judge` → `view` → `decode`.

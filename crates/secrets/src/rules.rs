@@ -1,5 +1,5 @@
-//! Matches the rules of the table. Each rule has words without which it cannot match, so one pass over a text finds the
-//! few expressions to run. Checksums in keys are ignored: a key with a typo still reveals most of the key.
+//! Matches the rules of the table. Each rule has words without which it cannot match, so one pass over the text finds
+//! the few expressions to run. Checksums in keys are ignored: a key with a typo still reveals most of the key.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -11,7 +11,7 @@ use crate::judge::SecretCandidate;
 use crate::table::{RuleShape, SecretRule, TABLE};
 use crate::view::SecretView;
 
-/// Maximum size of a compiled expression, in bytes. The largest of ours takes a fraction.
+/// Maximum size of a compiled expression, in bytes. The largest of our expressions takes a fraction of it.
 const MOST_COMPILED: usize = 4 << 20;
 
 pub(crate) struct RuleHit {
@@ -35,7 +35,7 @@ pub(crate) fn hits(view: &SecretView<'_>) -> Vec<RuleHit> {
     awake.flat_map(|(_, compiled)| compiled.hits(view)).collect()
 }
 
-/// Whether there are six characters between two dots. Otherwise, rules without words cannot match.
+/// Returns whether two dots have six characters between them. If none do, rules without words cannot match.
 fn has_dotted_part(bytes: &[u8]) -> bool {
     bytes.windows(8).any(|part| part[0] == b'.' && part[7] == b'.')
 }
@@ -65,13 +65,13 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
         .kind(Some(AhoCorasickKind::DFA))
         .build(words);
     let always = rules.iter().map(|compiled| compiled.rule.keywords.is_empty()).collect();
-    // This cannot fail: a test builds it too.
+    // Building it cannot fail: a test builds the same words.
     Scanner { rules, words: machine.ok(), owner, always }
 });
 
 struct CompiledRule {
     rule: &'static SecretRule,
-    /// The expression, compiled when one of its words is found first.
+    /// The expression, compiled when one of the rule's words is found for the first time.
     regex: OnceLock<Option<Regex>>,
 }
 
@@ -98,7 +98,8 @@ impl CompiledRule {
         out
     }
 
-    /// Returns the value in a match if it is a secret. Groups take much longer to find than the match.
+    /// Returns the value in a match if it is a secret. Groups are only searched here, because finding them takes much
+    /// longer than finding the match.
     fn value(
         &self,
         regex: &Regex,
@@ -112,7 +113,8 @@ impl CompiledRule {
     }
 }
 
-/// Whether no letter or digit is adjacent. A joined line does not count: its first word follows directly.
+/// Returns whether no letter or digit is adjacent to the match. The first word of a joined line does not count,
+/// although it follows directly.
 fn stands_alone(view: &SecretView<'_>, range: &Range<usize>) -> bool {
     let word = |at: Option<usize>| {
         at.and_then(|at| view.bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric)

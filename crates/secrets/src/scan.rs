@@ -1,6 +1,6 @@
-//! Finds keys and passwords in a name and a text, even if they are disguised.
+//! Finds keys and passwords in a topic's name and text, even if they are disguised.
 //!
-//! A text is scanned as it is, and again without invisible characters and with wrapped lines joined. Then each run that
+//! Text is scanned as it is, and again without invisible characters and with wrapped lines joined. Then each run that
 //! decodes to text is scanned in the same way.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use crate::decode;
 use crate::rules;
 use crate::view::{Seam, SecretView};
 
-/// How often decoded text is decoded again, such as a Kubernetes secret in an encoded value.
+/// How often decoded text is decoded again, for example for a Kubernetes secret in an encoded value.
 const MOST_NESTED: usize = 2;
 
 /// The text to scan: a topic's name, and its file with the front matter.
@@ -38,7 +38,7 @@ pub enum Hiding {
 /// A secret that was found, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretFinding {
-    /// The line, from 1; 0 is the name.
+    /// The line, counted from 1; 0 is the name.
     pub line: usize,
     /// The rule's stable name, such as `github-token`.
     pub rule: &'static str,
@@ -84,8 +84,8 @@ impl FindingSet {
         }
     }
 
-    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. One that is found
-    /// in several ways is reported for the simplest way.
+    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. A secret that is
+    /// found in several ways is reported with the simplest one.
     fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();

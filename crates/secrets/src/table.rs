@@ -17,7 +17,7 @@ pub(crate) struct RuleTable {
     pub(crate) rules: Vec<SecretRule>,
 }
 
-/// Lists of words. The file explains them.
+/// Lists of words. `rules.toml` explains them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WordLists {

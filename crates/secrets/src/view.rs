@@ -1,4 +1,4 @@
-//! A view of a text: as it is, or folded, which is without invisible characters and with wrapped lines joined.
+//! A view of a text: either as it is, or folded, that is, without invisible characters and with wrapped lines joined.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use bethink_invisible_chars::kind as unseen;
 pub(crate) enum Seam {
     /// An invisible character, or a full-width form replaced by the usual one.
     Removed,
-    /// A line ending, with the margin and the quotes around it.
+    /// A line ending, together with the margin and the quotes around it.
     Line,
 }
 
@@ -64,7 +64,7 @@ impl<'a> SecretView<'a> {
         Some(if removed { Seam::Removed } else { Seam::Line })
     }
 
-    /// Whether the range contains no seam. Then the unfolded view has the same match.
+    /// Returns whether the range contains no seam, so that the unfolded view has the same match.
     pub(crate) fn seen_elsewhere(&self, range: &Range<usize>) -> bool {
         self.folded && self.seam(range.clone()).is_none()
     }
@@ -73,7 +73,7 @@ impl<'a> SecretView<'a> {
         self.within(range).any(|seam| seam == Seam::Line)
     }
 
-    /// Whether a word may begin or end here, because a line was joined.
+    /// Returns whether a word may begin or end here, because a line was joined.
     pub(crate) fn is_line_seam(&self, at: usize) -> bool {
         let from = self.seams.partition_point(|(seam, _)| *seam < at);
         let here = self.seams[from..].iter().take_while(|(seam, _)| *seam == at);
@@ -138,7 +138,7 @@ impl Fold {
     }
 }
 
-/// Removes indentation and the marks of quotations, comments and list items.
+/// Removes indentation and the markers of quotations, comments and list items.
 fn margin(line: &str) -> &str {
     let mut rest = line.trim_start();
     for mark in [">", "//", "#", "* ", "- ", "|"] {
@@ -149,7 +149,7 @@ fn margin(line: &str) -> &str {
     rest
 }
 
-/// Replaces full-width letters, digits and signs by the usual ones.
+/// Replaces full-width letters, digits and symbols with the usual ones.
 fn narrow(c: char) -> char {
     match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),

@@ -16,7 +16,7 @@ use crate::service::TeamService;
 const WITHHELD: &str = "refs/bethink/withheld";
 
 enum SkippedStep {
-    /// The file has changed meanwhile and must be read again.
+    /// The file has changed in the meantime and must be read again.
     Moved,
     Blocked(api::TeamBlocked),
     /// An error that concerns all files.
@@ -155,7 +155,7 @@ impl TeamService {
                 }
             }
             FileChange::Apart { theirs, ours, aside } => {
-                // Save our version under its new name before their version replaces it.
+                // Save our version under its new name before the remote's version replaces it.
                 self.put_here(round, &aside, Some(&ours)).await?;
                 self.put_here(round, &file, Some(&theirs)).await?;
                 report.conflicts.push(api::TeamConflict {
@@ -209,7 +209,7 @@ impl TeamService {
         let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, expected, author };
         match self.memories.write_memory(round.project, write).await {
             Ok(_) => Ok(()),
-            // Only a conflict with another write has both versions.
+            // The outcome has both versions only if another write conflicted.
             Err(error) if error.versions.is_some() => Err(SkippedStep::Moved),
             Err(error) => Err(match error.kind {
                 ErrorKind::ShuttingDown | ErrorKind::StorageDamaged | ErrorKind::Internal => {

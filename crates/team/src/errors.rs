@@ -8,13 +8,15 @@ use bethink_service::{ErrorKind, ServiceError};
 pub(crate) fn git_error(error: GitError) -> ServiceError {
     let detail = error.to_string();
     let (kind, hint) = match error {
-        GitError::NoGit => (ErrorKind::Conflict, "`bethink team init --dir` shares a plain folder"),
+        GitError::NoGit => {
+            (ErrorKind::Conflict, "without git, `bethink team init --dir` can share a plain folder")
+        }
         GitError::TooSlow { .. } => {
             (ErrorKind::Unreachable, "nothing was lost; run `bethink team sync` again later")
         }
         GitError::Failed { why, .. } => trouble(why),
         GitError::TooMuch { .. } => {
-            (ErrorKind::TooLarge, "check that the repository contains only memory")
+            (ErrorKind::TooLarge, "check that the repository contains only memory files")
         }
         GitError::Io { ref source, .. } => return ServiceError::of_file(&error, source),
     };
@@ -25,7 +27,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
     use ErrorKind::{Conflict, StorageFull, Unreachable};
     match why {
         GitTrouble::Password => {
-            (Unreachable, "test the access by hand: `git ls-remote` with the same address")
+            (Unreachable, "to test the access, run `git ls-remote` with the same address")
         }
         GitTrouble::HostKey => {
             (Unreachable, "connect to the host once with `ssh`, and check its key")
@@ -36,14 +38,15 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
             "nothing was lost; run `bethink team sync` again when the network is back",
         ),
         GitTrouble::Refused => (Conflict, "check the remote's rules for pushes; nothing was lost"),
-        GitTrouble::Ownership => {
-            (Conflict, "run `git config --global --add safe.directory PATH` if you trust it")
-        }
+        GitTrouble::Ownership => (
+            Conflict,
+            "if you trust the repository, run `git config --global --add safe.directory PATH`",
+        ),
         GitTrouble::Locked => {
-            (Conflict, "if git is not running, remove the lock file that it names")
+            (Conflict, "if git is not running, remove the lock file that is named above")
         }
         GitTrouble::Corrupt => {
-            (Conflict, "clone the remote again next to it, and copy your files there")
+            (Conflict, "clone the remote again into another directory, and copy your files there")
         }
         GitTrouble::NoRepository => (Conflict, "run `bethink team init` to create one"),
         GitTrouble::Full => (StorageFull, "free some space; nothing was changed"),

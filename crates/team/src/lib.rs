@@ -2,8 +2,8 @@
 //!
 //! A sync fetches, compares, writes files here, commits, checks the commit, and pushes it. Git only reads commits and
 //! stores content. `bethink-memories` reads and writes the files, by compare-and-swap and with versions; it also
-//! handles proposals. Incoming text is checked before it is written here, outgoing text before it is pushed, and
-//! history is never rewritten. `bethink-git` runs git.
+//! handles proposals. Incoming text is checked before it is written here, and outgoing text before it is pushed.
+//! History is never rewritten. `bethink-git` runs git.
 //!
 //! `git pull` in the directory is not used: it would run a repository's hooks and filters, follow its links, put
 //! conflict markers into prompts, and check out a secret before it is scanned.

@@ -20,7 +20,7 @@ pub(crate) struct TeamTree {
     pub(crate) files: Side,
     pub(crate) blobs: BTreeMap<DirectoryFile, Oid>,
     pub(crate) others: BTreeMap<String, TreeEntry>,
-    /// Files that are named like a memory but cannot be one, and why.
+    /// Files that are named like a memory but cannot be one, and the reason.
     pub(crate) withheld: BTreeMap<DirectoryFile, &'static str>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct TeamTree {
 pub(crate) struct TeamFiles {
     pub(crate) files: Side,
     pub(crate) hashes: BTreeMap<DirectoryFile, Hash>,
-    /// Files that could not be read, and why. They are not synced.
+    /// Files that could not be read, and the reason. They are not synced.
     pub(crate) unread: BTreeMap<DirectoryFile, String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
         if let Ok(file) = DirectoryFile::parse(&entry.path)
             && file.path() == entry.path
         {
-            // Of two names that are the same on some file systems, only the first is used.
+            // If two names are the same on some file systems, only the first is used.
             let Some(why) =
                 unusable(&entry, folded.insert(bethink_memdir::name::fold(&entry.path)))
             else {
@@ -72,8 +72,8 @@ impl TeamTree {
 fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
     match () {
         () if !entry.is_file() => Some("it is a link, not a file"),
-        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory may be"),
-        () if !first => Some("another file has the same name on some systems"),
+        () if entry.size > MAX_MEMORY_BYTES => Some("it exceeds the maximum size of a memory"),
+        () if !first => Some("on some systems, another file has the same name"),
         () => None,
     }
 }
@@ -121,7 +121,7 @@ impl TeamService {
             base.files.remove(&file);
             base.blobs.remove(&file);
             let Some(oid) = kept.blob.and_then(|blob| blob.parse::<Oid>().ok()) else { continue };
-            // A missing blob was part of a rewritten history. Then the file has no common base.
+            // If a blob is missing, it was part of a history that was rewritten. Then the file has no common base.
             let blob = repo.blobs(std::slice::from_ref(&oid), MAX_MEMORY_BYTES).await;
             if let Some(Some(bytes)) = blob.ok().and_then(|mut blobs| blobs.pop()) {
                 base.files.insert(file.clone(), bytes.into());

@@ -58,14 +58,14 @@ impl TeamService {
         self.team_sync(request).await
     }
 
-    /// Sets another directory for the project's team memory, permanently.
+    /// Stores another directory for the project's team memory.
     async fn move_team(&self, project_dir: &str, dir: &str) -> Result<Arc<MemoryProject>> {
         let path = Path::new(dir);
         if !path.is_absolute()
             || dir.contains('\0')
             || path.components().any(|part| part.as_os_str() == "..")
         {
-            let detail = format!("{dir:?} is not an absolute path without \"..\"");
+            let detail = format!("{dir:?} must be an absolute path without \"..\"");
             return Err(
                 ServiceError::invalid("dir", detail).hint("use the full path of the folder")
             );
@@ -121,7 +121,7 @@ impl TeamService {
         Repo::open(&self.team_git(), dir, &view).map_err(git_error)
     }
 
-    /// Returns the directory in our home through which git opens the project's repository.
+    /// Returns the directory in the daemon's home through which git opens the project's repository.
     fn team_view(&self, project: &MemoryProject) -> PathBuf {
         PathBuf::from(&self.cx.settings().home).join("team").join(&project.key)
     }
@@ -133,7 +133,8 @@ impl TeamService {
     }
 }
 
-/// Checks an address. Rejects a secret in it, because the address is stored in a file that may be copied and shown.
+/// Checks an address. Rejects one that contains a secret, because the address is stored in a file that may be copied
+/// and shown.
 fn checked(remote: &str) -> Result<Remote> {
     if let Err(error) = bethink_secrets::gate("", remote) {
         let detail = format!("could not store the remote URL: {error}");

@@ -1,7 +1,7 @@
 //! Decides what to do with each file when both sides have changed a directory. Has no side effects.
 //!
 //! Nothing is lost: if both sides changed a file, both versions are kept, and an edit wins over a deletion. The
-//! remote's version keeps the name, so that all sides end with the same files.
+//! remote's version keeps the name, so that all sides end up with the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn decide(
     }
 }
 
-/// Plans a file that both sides changed in different ways.
+/// Plans the step for a file that both sides changed in different ways.
 fn both(
     file: &DirectoryFile,
     base: Option<&Arc<[u8]>>,
@@ -87,7 +87,7 @@ fn both(
     FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
 }
 
-/// Returns the file for our version of a topic that both sides changed.
+/// Returns the new file name for our version of a topic that both sides changed.
 fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let DirectoryFile::Topic(name) = file else { return file.clone() };
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)

@@ -56,7 +56,7 @@ impl TeamService {
             }
         }
         authors.resize(names.len(), None);
-        // A name that several versions have does not tell whose they are.
+        // If several versions have this author, it is unclear which one belongs to the user.
         let is_mine = |change: &CommittedChange| Some(&change.author) == me.as_ref();
         let mine = authors.iter().flatten().filter(|change| is_mine(change)).count();
         let version = |(name, change): (&Name, &Option<CommittedChange>)| api::ConflictVersion {
@@ -147,7 +147,7 @@ impl TeamService {
     }
 }
 
-/// Returns the version that a person means by `mine`, `theirs` or its name.
+/// Returns the version that `keep` selects: `mine`, `theirs` or a version's name.
 fn chosen<'a>(topic: &Name, versions: &'a [ReadVersion], keep: &str) -> Result<&'a ReadVersion> {
     let names: Vec<String> = versions.iter().map(|version| version.name.to_string()).collect();
     let unclear = |why: &str| {
@@ -160,11 +160,11 @@ fn chosen<'a>(topic: &Name, versions: &'a [ReadVersion], keep: &str) -> Result<&
         versions.iter().partition(|version| version.mine);
     match keep {
         "mine" | "theirs" if mine.len() != 1 => {
-            Err(unclear("git does not know which one is yours"))
+            Err(unclear("it is unclear which version is yours"))
         }
         "mine" => Ok(mine[0]),
         "theirs" if theirs.len() == 1 => Ok(theirs[0]),
-        "theirs" => Err(unclear("there are several of theirs")),
+        "theirs" => Err(unclear("there are several versions by others")),
         name => {
             let name = name.strip_suffix(".md").unwrap_or(name);
             let named = versions.iter().find(|version| version.name.as_str() == name);
@@ -173,7 +173,7 @@ fn chosen<'a>(topic: &Name, versions: &'a [ReadVersion], keep: &str) -> Result<&
     }
 }
 
-/// Returns who made a change.
+/// Returns the name of the person who made a change.
 pub(crate) fn person(change: &CommittedChange) -> String {
     match change.author.as_str() {
         "" | NOBODY => "someone without a git user name".to_owned(),

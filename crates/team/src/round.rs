@@ -18,7 +18,7 @@ pub(crate) struct BranchTips {
     pub(crate) seen: Option<Oid>,
     /// The common base commit.
     pub(crate) base: Option<Oid>,
-    /// Whether a rewritten history was accepted, which does not include the old local history.
+    /// Whether the user accepted a rewritten history, which does not include the old local history.
     pub(crate) rewritten: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct SyncRound<'a> {
     pub(crate) base: TeamTree,
     pub(crate) theirs: TeamTree,
     pub(crate) here: TeamFiles,
-    /// Other people's files to remove for everybody, if they must not be shared.
+    /// Other people's files that must not be shared and that the user wants to remove for everybody.
     pub(crate) drop: &'a BTreeSet<DirectoryFile>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum ShareOutcome {
     Done(Option<Oid>),
     /// Someone else pushed in the meantime.
     Behind,
-    /// The local side is up to date, but a person must act before the push.
+    /// The local side is up to date, but a person must fix something before the push.
     Held,
 }
 
@@ -52,7 +52,7 @@ impl TeamService {
         }
     }
 
-    /// Whether a person's own commits would publish a secret, even one that a later commit removed.
+    /// Returns whether a person's own commits would publish a secret. A secret that a later commit removed counts, too.
     async fn history_leaks(
         &self,
         round: &SyncRound<'_>,

@@ -70,7 +70,7 @@ impl TeamService {
             if here.files.get(file) == Some(bytes) {
                 continue;
             }
-            // A version that was not pulled is not a change here.
+            // A remote version that was not pulled is not a local change.
             match unfit(file, Some(bytes)) {
                 Some(reasons) => {
                     let by = changed_by(&repo, head.as_ref(), file).await;

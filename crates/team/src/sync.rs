@@ -17,9 +17,9 @@ use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
 use crate::service::TeamService;
 use crate::share::ShareOutcome;
 
-/// Maximum number of rounds if others keep pushing first. Each one costs a fetch.
+/// Maximum number of rounds if others keep pushing first. Each round costs a fetch.
 const MOST_ROUNDS: usize = 8;
-/// Temporary files of running writes.
+/// Pattern of the temporary files of writes in progress.
 const DRAFTS: &str = ".bethink-*";
 /// The remote's tip that was last merged with the local side.
 pub(crate) const SEEN: &str = "refs/bethink/seen";
@@ -126,14 +126,14 @@ impl TeamService {
         if shared && tips.seen.as_ref() != Some(&tip) {
             repo.set_ref(SEEN, &tip, tips.seen.as_ref()).await.map_err(git_error)?;
         }
-        // The index is only for a person's `git status`; sharing does not depend on it.
+        // The git index only matters for a person's `git status`; sharing does not depend on it.
         if let Err(error) = repo.reset_index(&tip).await {
             tracing::warn!(%error, "could not write the index of the team directory");
         }
         Ok(())
     }
 
-    /// Reports conflicts that earlier syncs left to a person.
+    /// Reports conflicts that earlier syncs left for a person to resolve.
     async fn older_conflicts(
         &self,
         project: &MemoryProject,
@@ -206,7 +206,7 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     )
 }
 
-/// Fails if all files are gone: a directory that was emptied or replaced must not empty everyone else's.
+/// Fails if all files are gone: emptying or replacing this directory must not empty everyone else's.
 fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let common = round.base.files.len();
     if common < 2 || !round.here.files.is_empty() {

@@ -127,7 +127,7 @@ mod tests {
                 phase: DreamPhase::Consolidate,
                 file: "one.md".into(),
                 what: "takes over two.md".into(),
-                why: "both say the same".into(),
+                why: "both say the same thing".into(),
             }],
             notes: vec![DreamNote {
                 phase: DreamPhase::Orient,

@@ -40,7 +40,7 @@ struct DatedClaim {
 /// An older claim, and the newer one that replaces it.
 type ClaimPair<'a> = (&'a DatedClaim, &'a DatedClaim);
 
-/// Returns the claims in the daemon's own topics. Of other topics' claims, the date is unknown.
+/// Returns the claims in the daemon's own topics. In other topics, the date of a claim is unknown.
 fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
     if !page.is_own() {
         return Vec::new();
@@ -65,8 +65,8 @@ fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
     found
 }
 
-/// Maximum number of claims about one subject, the newest, that others are compared with. More are a list, and comparing all
-/// with all would be quadratic.
+/// Maximum number of claims about one subject that others are compared with: the newest ones. If there are more, they
+/// are a list, and comparing each with each would take quadratic time.
 const MAX_NEWER: usize = 64;
 
 /// Maps older claims to the newest claim that replaces each.

@@ -34,7 +34,7 @@ fn with_dates(page: &TopicState) -> Option<String> {
     }
     body.push_str(&old[read..]);
     let text = page.with_body(&body);
-    // A description is as new as the newest statement.
+    // The description counts as said on the day of the newest statement.
     let description = whole_day(page).zip(page.header.description.as_deref());
     let text = match description.and_then(|(said, words)| dated(words, said)) {
         Some(words) => with_header(text, HeaderChange::Description(&words)),
@@ -76,7 +76,7 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// Words of rules, which mean no particular day: "always check yesterday's log".
+/// Words that occur in rules. Rules mean no particular day: "always check yesterday's log".
 const HABIT: &str = "always never every each usually often daily weekly monthly whenever when if default defaults jeden \
     immer siempre toujours";
 
@@ -121,8 +121,8 @@ const COMING: &str =
 /// Words that indicate the past.
 const PAST: &str = "was were did had";
 
-/// Whether the words before a weekday are about the past (`Some(true)`) or the future (`Some(false)`). `None` if
-/// neither is certain, as in "we deploy on Friday", which may be a habit.
+/// Returns whether the words before a weekday are about the past (`Some(true)`) or the future (`Some(false)`). Returns
+/// `None` if neither is certain, as in "we deploy on Friday", which may be a habit.
 fn tense(text: &str, line: &std::ops::Range<usize>, before: &[StatementWord]) -> Option<bool> {
     let ends = |pair: &[StatementWord]| {
         text[pair[0].range.end..pair[1].range.start].contains(['.', '!', ';'])
@@ -161,7 +161,7 @@ fn possessive(text: &str, end: usize) -> usize {
     ["'s", "’s"].iter().find(|s| rest.starts_with(**s)).map_or(end, |s| end + s.len())
 }
 
-/// Whether the words are not part of a name or path, not in quotation marks, and not followed by a date.
+/// Returns whether the words are not part of a name or path, not in quotation marks, and not followed by a date.
 fn stands_free(text: &str, start: usize, end: usize, line: &std::ops::Range<usize>) -> bool {
     let before = text[line.start..start].chars().next_back().unwrap_or(' ');
     let rest = &text[end..line.end];
@@ -186,12 +186,12 @@ fn starts_with_year(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A Wednesday.
+    /// Checks a text that was said on a Wednesday.
     fn check(text: &str, expect: &str) {
         let said = jiff::civil::date(2026, 6, 3);
         let once = dated(text, said);
         assert_eq!(once.as_deref().unwrap_or(text), expect);
-        assert_eq!(dated(expect, said), None, "told once");
+        assert_eq!(dated(expect, said), None, "the date is added once");
     }
 
     #[test]

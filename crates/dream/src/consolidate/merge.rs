@@ -1,4 +1,5 @@
-//! Merges topics that say the same: one is removed, and its additional text and its source are added to the other.
+//! Merges topics that say the same thing: one is removed, and its additional text and its source are added to the
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -63,8 +64,8 @@ impl Leaf {
         }
     }
 
-    /// Whether `kept` says everything in this topic. A person's topic must have several sentences: a single common
-    /// sentence does not make it a copy.
+    /// Returns whether `kept` says everything in this topic. A person's topic must have several sentences: a single
+    /// common sentence does not make it a copy.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
         let (mine, theirs) = (&self.content, &kept.content);
         let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);
@@ -77,7 +78,7 @@ enum MergeVerdict<'a> {
         kept: &'a Name,
         goes: &'a Name,
     },
-    /// They say nearly the same, but at least one is a person's.
+    /// They say nearly the same thing, but a person wrote at least one of them.
     Similar,
     Apart,
 }
@@ -107,7 +108,8 @@ fn judge<'a>(
     MergeVerdict::Merge { kept: kept.0, goes: goes.0 }
 }
 
-/// Whether to keep `one` rather than `other`: a person's topic, else the older one, else the larger one.
+/// Returns whether to keep `one` rather than `other`: a person's topic, or else the older topic, or else the larger
+/// one.
 fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     let key = |(name, leaf): (&Name, &Leaf)| {
         (leaf.own, leaf.learned, usize::MAX - leaf.bytes, name.clone())
@@ -115,9 +117,9 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Returns the pairs worth comparing, sorted: those that share a sentence, as copies do, and those in which one of the
-/// rarest words of each is in the other. If no word is rare, for example in thousands of topics on one subject, some
-/// pairs that are not copies are missed.
+/// Returns the pairs worth comparing, sorted: those that share a sentence, as copies do, and those in which each topic
+/// contains one of the other's rarest words. If no word is rare, for example in thousands of topics on one subject,
+/// some pairs that are not copies are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.content.words);
@@ -175,9 +177,9 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     if into.is_own() {
         let text = joined(&into, &from);
         let what = format!("added the content of {}", goes.file());
-        bench.write(kept, text, &what, "both say the same");
+        bench.write(kept, text, &what, "both say the same thing");
     }
-    let why = format!("{} says all of it", kept.file());
+    let why = format!("{} contains all of it", kept.file());
     bench.remove(goes, &format!("merged into {}", kept.file()), &why);
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {

@@ -20,7 +20,7 @@ pub(super) fn repair_headers(bench: &mut DreamBench) {
     }
 }
 
-/// Whether every line is one that [`header::write`] writes, so that a rewrite loses nothing.
+/// Returns whether every line is one that [`header::write`] writes, so that a rewrite loses nothing.
 fn understood(front: &str) -> bool {
     const KEYS: &str = "name description type modified source session messages strategy time";
     front.lines().map(str::trim).all(|line| {

@@ -26,7 +26,7 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
         let why = "the same line is above, under the same heading";
         bench.write(&name, text, &what, why);
         for line in lines {
-            let why = "the identical text is above";
+            let why = "the same text is above";
             bench.dropped(name.file(), line.trim(), why);
         }
     }

@@ -7,7 +7,7 @@ use bethink_statement::{NEGATIONS, is_number, singular};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// The words in order, without fillers and negations.
+    /// The words of the claim in order, without fillers and negations.
     pub(super) words: Vec<String>,
     pub(super) negated: bool,
     /// The thing that was replaced: `npm` in "switched from npm to pnpm".
@@ -17,7 +17,7 @@ pub(super) struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Replacement {
     old: Vec<String>,
-    /// Whether the change is not limited to some part of the work.
+    /// Whether the change applies to the whole work and not only to a part of it.
     whole: bool,
 }
 
@@ -29,10 +29,10 @@ const CONDITIONS: &str = "if unless when whenever except but only until while wh
 /// After one of these words, a number is the claimed value, not the subject.
 const STATES: &str =
     "is are = listen run use expire start end take has have set cost keep last allow equal";
-/// Words before a number that identifies a thing: another number is another thing, not another value.
+/// Words before a number that identifies a thing: a different number means a different thing, not a new value.
 const COUNTED: &str = "plan step phase issue ticket pr iteration iter test case error exit status http line \
     page section rule level figure part chapter milestone #";
-/// Attributes that have only one value at a time.
+/// Attributes that can have only one value at a time.
 const ONE_AT_A_TIME: &str = "owner lead maintainer manager deadline port version limit timeout branch database \
     host url address timezone editor shell formatter linter default domain region";
 const USES: [&str; 4] = ["use", "prefer", "run", "like"];
@@ -73,7 +73,7 @@ impl Claim {
         keys
     }
 
-    /// Whether this later claim replaces `older`.
+    /// Returns whether this later claim replaces `older`.
     pub(super) fn supersedes(&self, older: &Claim) -> bool {
         self.denies(older)
             || self.changes_number(older)
@@ -81,12 +81,12 @@ impl Claim {
             || self.replaces(older)
     }
 
-    /// Whether it denies the older claim: "We no longer use npm" after "We use npm".
+    /// Returns whether this claim denies the older one: "We no longer use npm" after "We use npm".
     fn denies(&self, older: &Claim) -> bool {
         self.negated != older.negated && self.words == older.words
     }
 
-    /// Whether it changes the older claim's number: "The API listens on port 5000" after "… 4000".
+    /// Returns whether this claim changes the older one's number: "The API listens on port 5000" after "… 4000".
     fn changes_number(&self, older: &Claim) -> bool {
         if self.negated
             || older.negated
@@ -111,7 +111,8 @@ impl Claim {
         differ == 1
     }
 
-    /// Whether it changes the older claim's value and not only adds detail: "The branch is main" after "… is trunk".
+    /// Returns whether this claim changes the older one's value and does not just add detail: "The branch is main"
+    /// after "… is trunk".
     fn changes_value(&self, older: &Claim) -> bool {
         if self.negated || older.negated {
             return false;
@@ -123,7 +124,8 @@ impl Claim {
         new.0 == old.0 && !within(new.1, old.1) && !within(old.1, new.1)
     }
 
-    /// Whether it replaces the older claim's thing: "We switched from npm to pnpm" after "We use npm".
+    /// Returns whether this claim replaces the thing that the older one names: "We switched from npm to pnpm" after "We
+    /// use npm".
     fn replaces(&self, older: &Claim) -> bool {
         let Some(change) = &self.replaced else { return false };
         let Some((verb, used)) = older.words.split_first() else { return false };
@@ -134,7 +136,7 @@ impl Claim {
         !older.negated && (change.whole || rest.iter().all(|word| self.words.contains(word)))
     }
 
-    /// Returns subject and value, if the subject has only one value at a time.
+    /// Returns the subject and its value, if the subject can have only one value at a time.
     fn one_at_a_time(&self) -> Option<(&[String], &[String])> {
         let at = self.words.iter().position(|word| matches!(word.as_str(), "is" | "="))?;
         let (subject, value) = (&self.words[..at], &self.words[at + 1..]);
@@ -185,7 +187,8 @@ fn replaced(all: &[String]) -> Option<Replacement> {
     change(&all[at + 2..], at, 0)
 }
 
-/// `before` and `after` count the words around the change. If there are many, it only applies to a part of the work.
+/// Makes the replacement of `old`. `before` and `after` are the numbers of words around the change; if there are many,
+/// the change only applies to a part of the work.
 fn change(old: &[String], before: usize, after: usize) -> Option<Replacement> {
     const FEW: usize = 3;
     let old: Vec<String> = old.iter().filter(|word| !is_in(FILLERS, word)).cloned().collect();

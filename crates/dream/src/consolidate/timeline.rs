@@ -1,4 +1,4 @@
-//! Finds out when each part of a topic was said, from its header and from lines that the daemon added.
+//! Finds out when each part of a topic was said, from its front matter and from lines that the daemon added.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use crate::bench::{TopicState, day};
 use crate::limits::SAME_WORDS;
 use crate::text::{blocks, sentences};
 
-/// Beginning of a line that names the source of merged text. If the line ends with a colon, the text follows; otherwise
-/// nothing was added.
+/// Beginning of a line that names the source of merged text. If the line ends with a colon, the added text follows;
+/// otherwise no text was added.
 pub(crate) const LEARNED: &str = "Also learned in session";
-/// The same in topics of earlier versions.
+/// The same beginning in topics that earlier versions wrote.
 const LEARNED_BEFORE: &str = "Also learnt in session";
 /// Beginning of a sentence that an extraction adds, with the date of the quotation above.
 const SAID: &str = "The user said so on ";
@@ -32,7 +32,7 @@ const OURS: [&str; 10] = [
     "Learnt",
 ];
 
-/// Whether the daemon added the sentence.
+/// Returns whether the daemon added the sentence.
 pub(crate) fn is_ours(sentence: &str) -> bool {
     let bare = sentence.trim_start_matches(['*', '_', '>', ' ']);
     OURS.iter().any(|mark| bare.starts_with(mark))
@@ -52,7 +52,7 @@ pub(crate) struct TextContent {
 }
 
 impl TextContent {
-    /// `description` counts for words and names, but not as a sentence.
+    /// Collects the content. `description` contributes its words and names, but is not a sentence.
     pub(crate) fn of(description: &str, body: &str) -> Self {
         let own_sentences = own_sentences(body);
         let all = format!("{description}.\n\n{}", own_sentences.join("\n"));
@@ -100,7 +100,7 @@ fn merged_day(line: &str) -> Option<Date> {
 mod tests {
     use super::*;
 
-    /// Both texts of an extraction that adds a statement to a topic: the current one, and the one of earlier versions.
+    /// Tests both sentences that an extraction appends to a topic: the current one, and the one of earlier versions.
     #[test]
     fn sentences_that_an_extraction_adds_are_not_the_users() {
         for added in [

@@ -9,7 +9,7 @@ use crate::limits::{MODEL_ADDS_BYTES, MODEL_FILE_BYTES, MODEL_SHOWN_BYTES};
 /// The system part. It is the same for every dream, so that the provider can cache it.
 pub const INSTRUCTION: &str = include_str!("instruction.md").trim_ascii_end();
 
-/// The question for a model, and which files it shows.
+/// The question for a model, and the files that it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DreamQuestion {
     pub text: String,
@@ -56,7 +56,7 @@ fn guarded(text: &str) -> String {
     text.replace("</memory", "<\\/memory").replace("<memory", "<\\memory")
 }
 
-/// Lists the other files by name and description, so that a model does not create them again.
+/// Lists the other files by name and description, so that the model does not create them again.
 fn others(copy: &BTreeMap<DirectoryFile, String>, shown: &[DirectoryFile]) -> String {
     const ROWS: usize = 200;
     let row = |(file, text): (&DirectoryFile, &String)| {

@@ -158,7 +158,7 @@ fn merged(
     }
 }
 
-/// Returns the sentences of a topic that `holds` does not find. Sentences that the daemon added do not count.
+/// Returns the sentences of a topic for which `holds` returns false. Sentences that the daemon added do not count.
 fn lost(page: &TopicState, holds: impl Fn(&str) -> bool) -> Vec<String> {
     own_sentences(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
 }
@@ -173,7 +173,7 @@ struct SaidSentences {
     sentences: Vec<Sense>,
 }
 
-/// The parts of a sentence that another wording must preserve.
+/// The parts of a sentence that a rewording must preserve.
 struct Sense {
     words: BTreeSet<String>,
     names: BTreeSet<String>,
@@ -222,7 +222,7 @@ impl SaidSentences {
         }
     }
 
-    /// Whether some topic has the sentence: word for word, or `in_other_words` with the same names and numbers.
+    /// Returns whether some topic has the sentence: word for word, or `in_other_words` with the same names and numbers.
     fn holds(&self, sentence: &str, in_other_words: bool) -> bool {
         let exact = normal(&sentence.replace(crate::consolidate::STRUCK, ""));
         if self.normal.contains(&exact) {
@@ -233,8 +233,8 @@ impl SaidSentences {
     }
 }
 
-/// Checks the accepted edits again without the refused ones, on which they may depend: a merge on the edit of its
-/// target, a moved sentence on the edit that added it elsewhere.
+/// Checks the accepted edits again without the refused ones, because they may depend on these: a merge depends on the
+/// edit of its target, and a moved sentence on the edit that added it elsewhere.
 fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<RefusedEdit>) {
     if refused.is_empty() {
         return;
@@ -270,7 +270,7 @@ fn as_edited(edits: &[TopicEdit]) -> EditedCopy {
     EditedCopy { files: files.collect(), ..EditedCopy::default() }
 }
 
-/// Returns which limit all edits together exceed: reworded sentences, or added bytes.
+/// Returns the limit that all edits together exceed, if any: reworded sentences, or added bytes.
 fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
     let written: usize = edits.iter().map(|edit| growth(bench, edit)).sum();
     if written > MODEL_ADDS_BYTES {

@@ -1,4 +1,4 @@
-//! What a dream leaves alone.
+//! Tests what a dream leaves alone.
 
 use bethink_dream::{DreamDirectory, DreamTopic};
 use bethink_memdir::{DirectoryFile, Name};
@@ -26,7 +26,7 @@ fn a_persons_prose_stays_letter_by_letter() {
     }
 }
 
-/// A file that the daemon wrote is a person's from the first edit on.
+/// A file that the daemon wrote counts as a person's file after the person's first edit.
 #[test]
 fn what_a_person_touched_is_a_persons() {
     let older = own("npm", "s1", "2026-06-01", "We use npm for installs, since yesterday.");
@@ -38,7 +38,7 @@ fn what_a_person_touched_is_a_persons() {
     assert!(plan.changes.iter().all(|change| change.file == DirectoryFile::Index));
 }
 
-/// Which a person said in a command, and knows better than any rule.
+/// A memory that a person added with a command is not changed by rules.
 #[test]
 fn what_a_person_had_remembered_is_a_persons() {
     let mut topic = own("freeze", "s1", "2026-06-03", "The freeze starts tomorrow.");
@@ -55,15 +55,15 @@ fn a_persons_copies_are_merged_only_where_nothing_is_lost() {
     let (_, after) = dreamt(&with(None, vec![hand("whole", whole), hand("part", part)]));
     assert_eq!(names(&after), ["whole"]);
     assert_eq!(text(&after, "whole"), whole);
-    // One more sentence, and it stays.
+    // With one more sentence, the topic is kept.
     let more = format!("{part}\nIt has a red light.\n");
     let (_, after) = dreamt(&with(None, vec![hand("whole", whole), hand("part", &more)]));
     assert_eq!(names(&after), ["whole", "part"]);
-    // A stub is no copy.
+    // A topic of one sentence does not count as a copy.
     let (_, after) =
         dreamt(&with(None, vec![hand("whole", whole), hand("stub", "The staging box is slow.")]));
     assert_eq!(names(&after), ["whole", "stub"]);
-    // What others link to stays.
+    // A topic that others link to is kept.
     let topics =
         vec![hand("whole", whole), hand("part", part), hand("links", "See [[part]] first.")];
     assert_eq!(names(&dreamt(&with(None, topics)).1), ["whole", "part", "links"]);
@@ -72,7 +72,7 @@ fn a_persons_copies_are_merged_only_where_nothing_is_lost() {
     assert_eq!(names(&dreamt(&with(None, topics)).1), ["whole", "part", "links"]);
 }
 
-/// A persons file is told what it resembles, and not rewritten.
+/// If a person's file resembles another one, a note says so, and the file is not rewritten.
 #[test]
 fn a_persons_file_that_resembles_another_is_told() {
     let one = hand("one", "Use pnpm for installs in the frontend folder.\n");
@@ -82,7 +82,7 @@ fn a_persons_file_that_resembles_another_is_told() {
     assert!(plan.notes.iter().any(|note| note.text.contains("merge them by hand")));
 }
 
-/// A statement that stands twice in private topics is merged; the same one in a team's topic is none of its business.
+/// A statement that occurs twice in private topics is merged; the same statement in a team's topic has no effect.
 #[test]
 fn private_and_team_never_meet() {
     let said = "Use pnpm for installs in the frontend folder.";
@@ -95,10 +95,14 @@ fn private_and_team_never_meet() {
     let touched = |file: &str| file.starts_with("team/");
     assert!(!beside.changes.iter().any(|change| touched(&change.file.path())));
     assert!(!beside.steps.iter().any(|step| touched(&step.file)));
-    assert_eq!(beside.changes.len(), alone.changes.len(), "and nothing else changes for it");
+    assert_eq!(
+        beside.changes.len(),
+        alone.changes.len(),
+        "the team's topic causes no other change"
+    );
 }
 
-/// Where a checkout or a move took the topics away, the index is all that is left of them.
+/// If a checkout or a move removed the topics, the index is all that is left of them.
 #[test]
 fn an_index_of_which_most_leads_nowhere_is_left() {
     let index: String =
@@ -117,7 +121,7 @@ fn what_cannot_be_read_is_there_all_the_same() {
     assert!(plan.is_empty(), "{}", bethink_dream::diff(&plan));
 }
 
-/// A person's long lines are shortened only where the prompt does not get the whole index anyway.
+/// A person's long lines are shortened only if the index is too long for the prompt.
 #[test]
 fn long_lines_of_a_person_go_where_the_index_is_cut() {
     let topics = |count: usize| -> Vec<DreamTopic> {
@@ -134,11 +138,11 @@ fn long_lines_of_a_person_go_where_the_index_is_cut() {
     let (plan, after) = dreamt(&with(Some(&index(120)), topics(120)));
     let after = after.index.unwrap();
     assert!(after.len() <= 25_000 && after.contains(" — about "), "{}", after.len());
-    assert!(after.contains("many words"), "no more than needed");
+    assert!(after.contains("many words"), "only as many lines as necessary are shortened");
     assert!(plan.dropped.iter().any(|dropped| dropped.text.contains("many words")));
 }
 
-/// Who takes a dream back does not want it again tomorrow.
+/// When a person undoes a dream, the next dream does not repeat it.
 #[test]
 fn what_a_person_put_back_stays() {
     let whole =
@@ -155,7 +159,7 @@ fn what_a_person_put_back_stays() {
     assert_eq!(dream(&with(Some(index), topics.to_vec())).changes.len(), 4);
 }
 
-/// A file that was written on several days and does not tell which part on which.
+/// The file was written on several days, and does not say which part was written when.
 #[test]
 fn days_in_words_stay_where_the_day_is_not_known() {
     let mut topic = own("freeze", "s1", "2026-06-03", "The freeze starts tomorrow, says Ann.");
@@ -165,7 +169,7 @@ fn days_in_words_stay_where_the_day_is_not_known() {
     assert_eq!(text(&after, "freeze"), topic.text);
 }
 
-/// What a person is told of as feedback and what is a fact of the project are asked for differently.
+/// Feedback and facts about the project are recalled by different questions, so they are not merged.
 #[test]
 fn topics_of_two_types_stay_apart() {
     let said = "Use pnpm for installs in the frontend folder.";

@@ -1,4 +1,4 @@
-//! The engine from outside: directories in, plans out.
+//! Tests the engine through its public interface: directories in, plans out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod careful;

@@ -1,4 +1,4 @@
-//! What a model may make of a copy.
+//! Tests which edits of a copy a model may make.
 
 use bethink_dream::DreamDirectory;
 use bethink_dream::model::{EditedCopy, Rewriting, copy, rewritten};
@@ -19,7 +19,7 @@ fn rewrite(directory: &DreamDirectory, files: &[(&str, &str)]) -> (Rewriting, Dr
     (done, after)
 }
 
-/// The edit is left out for this reason, and nothing else happens to any topic.
+/// Checks that the edit is refused for this reason, and that nothing else changes.
 fn check_refused(directory: &DreamDirectory, files: &[(&str, &str)], why: &str) {
     let (done, after) = rewrite(directory, files);
     let reasons: Vec<String> = done.refused.iter().map(ToString::to_string).collect();
@@ -72,7 +72,7 @@ fn nothing_goes_without_being_merged() {
 
 #[test]
 fn a_merge_falls_with_the_edit_that_it_needs() {
-    // The target would take the sentence over, and loses one of its own.
+    // The target takes over the sentence, but loses one of its own.
     let target = "Never deploy to production on a Friday.";
     check_refused(
         &two(),
@@ -157,7 +157,7 @@ fn a_model_rewords_a_share_and_not_the_whole() {
     }
 }
 
-/// A model begins with what the embedded plan leaves; without an edit of its own, that is the plan.
+/// A model begins with the result of the embedded plan. If it makes no edits, the embedded plan is the result.
 #[test]
 fn a_copy_is_what_the_embedded_plan_leaves() {
     let said = "Use pnpm for installs in the frontend folder.";

@@ -1,4 +1,4 @@
-//! What each phase does.
+//! Tests what each phase does.
 
 use bethink_dream::{Phase, diff, plan};
 
@@ -38,7 +38,7 @@ fn two_topics_that_say_the_same_become_the_older_one() {
         "{text}"
     );
     assert_eq!(after.index.as_deref(), Some("- [a](pnpm.md) — a\n"));
-    // Who is stopped on the way has it twice.
+    // If the dream is interrupted halfway, the text exists twice.
     let order: Vec<String> = plan.changes.iter().map(|change| change.file.path()).collect();
     assert_eq!(order, ["pnpm.md", "pnpm-installs.md", "MEMORY.md"]);
 }
@@ -99,7 +99,7 @@ fn of_one_day_nobody_knows_what_was_said_later() {
     assert!(!all(&dreamt(&with(None, vec![one, other])).1).contains("~~"));
 }
 
-/// Also by a statement that would take its place again.
+/// Nor is it marked again by another statement that would replace it.
 #[test]
 fn what_is_marked_is_marked_once() {
     let older = own("npm", "s1", "2026-06-01", "We use npm.");
@@ -146,7 +146,7 @@ fn broken_front_matter_of_ours_is_written_anew() {
     assert!(bethink_memdir::header::read(text(&after, "deploy")).header.faults.is_empty());
     assert!(text(&after, "deploy").contains("session: s1"));
     assert!(plan.steps.iter().any(|step| step.what == "rewrote the front matter"));
-    // Not where a line would be lost.
+    // Front matter is not rewritten if a line would be lost.
     topic.text = topic.text.replace("---\nname", "---\nmood: good\nname");
     let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
     assert_eq!(text(&after, "deploy"), topic.text);
@@ -190,7 +190,7 @@ fn an_empty_topic_goes_after_a_day() {
     assert_eq!(names(&after), ["nothing", "fog"]);
 }
 
-/// More than are compared each with each.
+/// There are more copies than can be compared pairwise.
 #[test]
 fn very_many_copies_become_one() {
     let said = "Use pnpm for installs in the frontend folder.";

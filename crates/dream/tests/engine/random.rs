@@ -1,4 +1,4 @@
-//! Directories by chance: a second dream has nothing to do, and nothing that was said is lost.
+//! Tests with random directories: a second dream has nothing to do, and no statement is lost.
 
 use bethink_dream::model::{EditedCopy, rewritten};
 use bethink_dream::{DreamDirectory, DreamTopic};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::support::*;
 
-/// What people say: the same in other words, its opposite, another thing much like it, plain prose.
+/// Statements: the same one in other words, its opposite, a similar one about something else, plain prose.
 const SAID: [&str; 20] = [
     "Use pnpm for installs in the frontend folder.",
     "For installs in the frontend folder use pnpm.",
@@ -99,8 +99,8 @@ proptest! {
         prop_assert!(directory.index.is_none() || after.contains("Prose stays."));
     }
 
-    /// Nothing of a person's is rewritten: a file stands as it was, lacks lines that it has twice, or stands
-    /// word for word in another one.
+    /// A person's files are not rewritten: a file is unchanged, or lacks lines that it had twice, or is contained word
+    /// for word in another file.
     #[test]
     fn a_person_is_left_in_peace(directory in directory()) {
         let (_, after) = dreamt(&directory);
@@ -120,7 +120,7 @@ proptest! {
         dreamt(&with(index.as_deref(), topics));
     }
 
-    /// Whatever a model makes of the copy, what a person wrote stands word for word.
+    /// Whatever a model does with the copy, what a person wrote is kept word for word.
     #[test]
     fn no_model_loses_a_persons_words(
         directory in directory(),

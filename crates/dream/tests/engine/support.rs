@@ -1,4 +1,4 @@
-//! Small directories, and what became of them.
+//! Helpers that make small directories and dream in them.
 
 use bethink_dream::{DreamDirectory, DreamPlan, DreamTopic, TaughtTopic, plan};
 use bethink_memdir::header::{self, Header};
@@ -27,7 +27,7 @@ pub(crate) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
-/// A person's file.
+/// Returns a file that a person wrote.
 pub(crate) fn hand(name: &str, text: &str) -> DreamTopic {
     let modified = UnixMicros(NOW - 3 * DAY);
     DreamTopic {
@@ -39,7 +39,7 @@ pub(crate) fn hand(name: &str, text: &str) -> DreamTopic {
     }
 }
 
-/// As an extraction writes it.
+/// Returns a topic as an extraction writes it.
 pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> DreamTopic {
     let time = format!("{day}T10:00:00Z");
     let source = Source {
@@ -75,7 +75,7 @@ pub(crate) fn taught(topic: &DreamTopic) -> TaughtTopic {
     TaughtTopic { name: topic.name.clone(), text: topic.text.clone() }
 }
 
-/// The directory after the plan; what a step was made for must be what stands there.
+/// Returns the directory after the plan was applied. Each change must find the content that it was made for.
 pub(crate) fn apply(directory: &DreamDirectory, plan: &DreamPlan) -> DreamDirectory {
     let mut after = directory.clone();
     for change in &plan.changes {
@@ -92,19 +92,19 @@ pub(crate) fn apply(directory: &DreamDirectory, plan: &DreamPlan) -> DreamDirect
             (None, Some(text)) => {
                 after.topics.push(DreamTopic { untouched: true, ..hand(name.as_str(), text) });
             }
-            (None, None) => panic!("nothing became nothing"),
+            (None, None) => panic!("a change from no file to no file"),
         }
     }
     after
 }
 
-/// Every text of a directory, one after the other.
+/// Returns every text of a directory, joined.
 pub(crate) fn all(directory: &DreamDirectory) -> String {
     let texts = directory.topics.iter().map(|topic| topic.text.as_str());
     texts.chain(directory.index.as_deref()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The text of a topic.
+/// Returns the text of a topic.
 pub(crate) fn text<'a>(directory: &'a DreamDirectory, name: &str) -> &'a str {
     let found = directory.topics.iter().find(|topic| topic.name.as_str() == name);
     found.map_or_else(|| panic!("no {name} in {:?}", names(directory)), |topic| topic.text.as_str())
@@ -114,7 +114,7 @@ pub(crate) fn names(directory: &DreamDirectory) -> Vec<&str> {
     directory.topics.iter().map(|topic| topic.name.as_str()).collect()
 }
 
-/// After the dream, which leaves nothing for a second one.
+/// Returns the plan of a dream and the directory after it. A second dream must find nothing to do.
 pub(crate) fn dreamt(directory: &DreamDirectory) -> (DreamPlan, DreamDirectory) {
     let plan = dream(directory);
     let after = apply(directory, &plan);

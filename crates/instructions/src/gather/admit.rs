@@ -65,7 +65,7 @@ impl Gather<'_> {
     }
 }
 
-/// Whether the error means that there is no file. This includes a parent that is a file, and an invalid name.
+/// Returns whether the error means that there is no file. This includes a parent that is a file, and an invalid name.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)

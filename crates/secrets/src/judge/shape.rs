@@ -1,4 +1,4 @@
-//! The shape of a value.
+//! Tests of a value's shape: placeholders, words, identifiers, paths, times.
 
 use crate::table::TABLE;
 
@@ -11,7 +11,7 @@ pub(super) fn entropy(value: &str) -> f64 {
     -shares.map(|share| share * share.log2()).sum::<f64>()
 }
 
-/// Whether a value is a placeholder, with or without the form of a key.
+/// Returns whether a value is a placeholder, with or without the form of a key.
 pub(super) fn stands_in(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     TABLE.words.placeholders.iter().any(|part| lower.contains(part))
@@ -32,7 +32,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Whether a value consists of words in one case and separators: `sk-proj-some-long-title`.
+/// Returns whether a value consists of words in one case and separators: `sk-proj-some-long-title`.
 pub(super) fn is_words(value: &str) -> bool {
     let letters = || value.bytes().filter(u8::is_ascii_alphabetic);
     let one_case = letters().all(|byte| byte.is_ascii_lowercase())
@@ -47,12 +47,12 @@ pub(super) fn refers(value: &str) -> bool {
         || value.contains("{{")
 }
 
-/// Whether a value consists of words as in identifiers, with separators.
+/// Returns whether a value consists of words with separators, like an identifier.
 pub(super) fn is_identifier(value: &str) -> bool {
     value.contains(['_', '-', '.', '/', ':']) && is_humps(value)
 }
 
-/// Whether every piece between separators and case changes is a word, a short number, or both.
+/// Returns whether every piece between separators and case changes is a word, a short number, or both.
 pub(super) fn is_humps(value: &str) -> bool {
     let mut humps: Vec<String> = Vec::new();
     let mut before = ' ';
@@ -88,7 +88,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
         && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether each part between slashes is a word or a file name.
+/// Returns whether each part between slashes is a word or a file name.
 pub(super) fn is_path(value: &str) -> bool {
     value.contains('/')
         && value.split('/').all(|part| part.is_empty() || is_identifier(part) || is_word(part))
@@ -98,7 +98,7 @@ pub(super) fn is_known_term(value: &str) -> bool {
     TABLE.words.terms.contains(&value.to_ascii_lowercase())
 }
 
-/// Whether a value is a time, duration or version: `2026-11-22T07:18:56Z`, `30m`, `1.2.3-rc.1`.
+/// Returns whether a value is a time, duration or version: `2026-11-22T07:18:56Z`, `30m`, `1.2.3-rc.1`.
 pub(super) fn is_time_or_version(value: &str) -> bool {
     let rest = value.trim_start_matches('v');
     let figures =

@@ -1,6 +1,6 @@
-//! Keys of many kinds, and honest memories, from a seed: nothing here is anybody's.
+//! Generates keys of many kinds, and harmless memories, from a seed. No key here is a real one.
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: small, and gives the same numbers on every platform.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -35,7 +35,8 @@ const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const HEX: &str = "0123456789abcdef";
 const DIGITS: &str = "0123456789";
 
-/// A form: literal text, and `{A16}` for sixteen of the alphabet that a letter names.
+/// The rules and the forms of their keys: literal text, and `{A16}` for sixteen characters of the alphabet that the
+/// letter names.
 pub(super) const KINDS: &[(&str, &str)] = &[
     ("aws-access-key", "AKIA{U16}"),
     ("aws-access-key", "ASIA{U16}"),
@@ -158,7 +159,7 @@ const WHAT: &[&str] = &[
     "`make lint && make test`",
 ];
 
-/// One sentence of the kind that people keep, with the figures that look like keys and are none.
+/// Returns a sentence of the kind that people keep, with values that look like keys but are not.
 fn sentence(random: &mut Random) -> String {
     let commit = random.of(HEX, 40);
     let uuid = key("{H8}-{H4}-{H4}-{H4}-{H12}", random);
@@ -196,7 +197,7 @@ fn sentence(random: &mut Random) -> String {
     }
 }
 
-/// A topic's name and file.
+/// Returns a topic's name and file.
 pub(super) fn memory(random: &mut Random) -> (String, String) {
     let name = format!("{}-{}", random.one(ABOUT).replace(' ', "-"), random.below(10_000));
     let mut text =
@@ -223,7 +224,7 @@ const WRITTEN: &[&str] = &[
     "naïve café, Straße, 中文，日本語、한국어",
 ];
 
-/// Honest text in scripts that need characters that are not seen.
+/// Returns harmless text in scripts that need invisible characters.
 pub(super) fn written(random: &mut Random) -> String {
     let lines = (0..1 + random.below(8)).map(|_| random.one(WRITTEN));
     lines.collect::<Vec<_>>().join(random.one(&["\n", " ", "\n\n- "]))

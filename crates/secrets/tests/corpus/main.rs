@@ -1,4 +1,4 @@
-//! Every kind of key in every hiding place is found, and honest text passes.
+//! Tests that every kind of key is found in every hiding place, and that harmless text passes.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -13,7 +13,7 @@ use generate::{KINDS, Random, key, memory, written};
 const EACH: usize = 20;
 const PLACES: usize = 8;
 
-/// A topic that holds a key in one of the places.
+/// Returns a topic that contains a key in the given hiding place.
 fn hide(key: &str, place: usize, random: &mut Random) -> (String, String) {
     let body = "---\nname: ci\ndescription: how we deploy\n---\n\nDeploys go through CI.\n";
     let insert = |at: usize, what: &str| format!("{}{what}{}", &key[..at], &key[at..]);
@@ -33,7 +33,7 @@ fn hide(key: &str, place: usize, random: &mut Random) -> (String, String) {
             insert(inside, random.one(&["\n", "\n    ", "\\\n", "\r\n> "]))
         ),
         6 => {
-            // As `base64` prints it: lines of 76.
+            // As `base64` prints it: in lines of 76 characters.
             let encoded =
                 STANDARD.encode(format!("a longer file with settings\nfirst = 1\n{key}\n"));
             let lines: Vec<&str> = encoded
@@ -63,7 +63,7 @@ fn every_kind_is_found_in_every_place() {
             if !found.iter().any(|finding| finding.rule == *rule) {
                 missed.push(format!("{rule} in place {place}: {name} {text:?}: {found:?}"));
             }
-            assert!(!format!("{found:?}").contains(&key), "a finding holds its value");
+            assert!(!format!("{found:?}").contains(&key), "a finding contains its value");
         }
     }
     assert!(KINDS.len() >= 30);

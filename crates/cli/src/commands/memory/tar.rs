@@ -77,7 +77,7 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-/// Whether the checksum of a header is right.
+/// Returns whether the checksum of a header is right.
 fn is_whole(head: &[u8]) -> bool {
     let sum: usize = head
         .iter()
