@@ -27,7 +27,7 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     }
     let look = done(terminal.run(&["dream", "--dry-run"]));
     for told in [
-        "orient       3 topics",
+        "orient       topics: 3",
         "consolidate  part.md: merged into whole.md",
         "--- a/part.md",
         "+++ /dev/null",

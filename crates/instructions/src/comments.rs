@@ -1,9 +1,9 @@
-//! Removes HTML comments on lines of their own: they are notes between people and not part of the prompt.
+//! Removes HTML comments that are on separate lines: they are notes between people and not part of the prompt.
 
 use crate::lines::{LineContext, LineReader};
 
 /// Removes block comments. An unclosed comment is kept, because removing it would remove the rest of the file. Also
-/// returns whether there is one.
+/// returns whether the text has an unclosed comment.
 pub(crate) fn strip(text: &str) -> (String, bool) {
     let (mut out, mut lines) = (String::with_capacity(text.len()), LineReader::default());
     let (mut rest, mut unclosed) = (text, false);
@@ -34,12 +34,12 @@ fn opens(line: &str) -> bool {
 
 fn close(text: &str) -> Option<usize> {
     let begin = text.find("<!--")? + 4;
-    // `<!-->` is a whole comment.
+    // `<!-->` is a complete comment.
     let from = begin.checked_sub(2)?;
     Some(from + text.get(from..)?.find("-->")? + 3)
 }
 
-/// Returns the rest of the line on which a comment ended, or nothing if it is blank.
+/// Returns the rest of the line on which a comment ended, or an empty string if the rest is blank.
 fn leftover(rest: &str) -> &str {
     let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
     let (line, after) = rest.split_at(end);

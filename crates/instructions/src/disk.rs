@@ -1,4 +1,4 @@
-//! The file system operations that this crate needs. Tests use a map.
+//! The file system operations that this crate needs. Tests implement them with a map.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Reads the part of front matter that instructions use: the `paths` of a rule.
 //!
-//! It is read line by line, not as YAML: people write `paths: **/*.ts`, which is an alias in YAML.
+//! Front matter is read line by line, not as YAML: people write `paths: **/*.ts`, which YAML would read as an alias.
 
 use crate::limits::MOST_FRONT_BYTES;
 
@@ -30,7 +30,7 @@ pub(crate) fn split(text: &str) -> Front<'_> {
     whole
 }
 
-/// Returns the value of `paths`: a list in either form of YAML, or text with commas.
+/// Returns the value of `paths`: a YAML list in either form, or a comma-separated string.
 fn paths(front: &str) -> Option<Vec<String>> {
     let mut lines = front.lines();
     let value = lines.by_ref().find_map(|line| {
@@ -64,7 +64,7 @@ fn listed<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Vec<Str
     commas(inner.strip_suffix(']').unwrap_or(inner))
 }
 
-/// Returns whether a `]` closes the list, and not a `[` in a pattern.
+/// Returns whether a `]` closes the list itself and not a `[` in a pattern.
 fn closed(inner: &str) -> bool {
     let mut open = 0_i64;
     inner.chars().any(|c| {

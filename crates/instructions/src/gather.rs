@@ -65,14 +65,14 @@ struct FileCandidate {
     why: SkipReason,
     /// The directory that a rule's patterns are relative to.
     base: PathBuf,
-    /// Whether the person or the administrator, not the project, names the file. Then it needs no approval.
+    /// Whether the file was named by the person or the administrator and not by the project. Then it needs no approval.
     own: bool,
-    /// The importing file, as loaded, and the real paths of all importing files.
+    /// The path under which the importing file was loaded. `trail` has the real paths of all importing files.
     imported_by: Option<PathBuf>,
     trail: Vec<PathBuf>,
 }
 
-/// A rule that has been read and waits for a matching file.
+/// A rule that has been read and waits until a matching file is touched.
 struct WaitingRule {
     candidate: FileCandidate,
     look: FileLook,
@@ -102,7 +102,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Loads a file, if it exists and is allowed. Returns whether it is loaded, here or elsewhere, or waiting.
+    /// Loads a file if it exists and is allowed. Returns whether the file is loaded, now or earlier, or waiting.
     fn offer(&mut self, candidate: FileCandidate) -> bool {
         let look = match self.admit(&candidate) {
             Ok(Some(look)) => look,
@@ -131,7 +131,7 @@ impl<'a> Gather<'a> {
         text::read(bytes).ok_or(Reason::NotText)
     }
 
-    /// Loads a text that was read. A rule with patterns waits instead.
+    /// Loads text that was read. A rule with patterns waits instead.
     fn take(
         &mut self,
         candidate: FileCandidate,
@@ -153,7 +153,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Loads a text, unless the same text is already loaded, then its imports.
+    /// Loads text, unless the same text is already loaded, and then its imports.
     fn keep(
         &mut self,
         candidate: &FileCandidate,
@@ -194,12 +194,12 @@ impl<'a> Gather<'a> {
                 content: text.content,
             });
         }
-        // The same relative imports mean other files in another directory.
+        // The same relative imports mean different files in a different directory.
         self.imports_of(candidate, &real, &content);
         true
     }
 
-    /// Returns the reason if a text that was read must not be loaded.
+    /// Returns the reason if text that was read must not be loaded.
     fn why_not(&self, hash: Hash, text: &InstructionText, bytes: u64) -> Option<Reason> {
         if text.content.is_empty() {
             return Some(Reason::Empty);

@@ -31,7 +31,7 @@ pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
 }
 
 impl ImportMark {
-    /// Returns possible paths: as written, then without punctuation at the end.
+    /// Returns the possible paths: first as written, then without punctuation at the end.
     pub(crate) fn readings(&self) -> impl Iterator<Item = &str> {
         let bare = self
             .path
@@ -43,7 +43,7 @@ impl ImportMark {
         readings.into_iter()
     }
 
-    /// Returns whether it looks like a path of a text file, so that a missing file is reported.
+    /// Returns whether the mark looks like the path of a text file, so that a missing file is reported.
     pub(crate) fn is_meant(&self) -> bool {
         let last = self.readings().last().unwrap_or_default();
         let name = last.rsplit('/').next().unwrap_or_default();
@@ -53,7 +53,7 @@ impl ImportMark {
     }
 }
 
-/// Returns whether the extension is one of files that people import, unlike that of `@jane.doe`.
+/// Returns whether people import files with this extension, unlike the one of `@jane.doe`.
 fn is_text(ending: &str) -> bool {
     const TEXT: [&str; 16] = [
         "md", "mdx", "mdc", "markdown", "txt", "text", "rst", "adoc", "org", "json", "jsonc",
@@ -81,12 +81,12 @@ fn paragraphs(text: &str) -> Vec<&str> {
     found
 }
 
-/// Replaces each code span by one without an import.
+/// Replaces each code span with one that contains no import.
 fn without_spans(paragraph: &str) -> String {
     let runs = backticks(paragraph);
     let mut out = String::with_capacity(paragraph.len());
     let (mut at, mut i) = (0, 0);
-    // Index the runs by length, so that a run without a partner does not cause a search of the whole text.
+    // Index the runs by length, so that an unmatched run does not cause a search of the whole text.
     let mut places: std::collections::HashMap<usize, Vec<usize>> = std::collections::HashMap::new();
     for (index, (_, length)) in runs.iter().enumerate() {
         places.entry(*length).or_default().push(index);
@@ -119,7 +119,7 @@ fn backticks(text: &str) -> Vec<(usize, usize)> {
     runs
 }
 
-/// Returns the text after each `@` that begins a word. `\ ` is a space in a path.
+/// Returns the text after each `@` that begins a word. `\ ` stands for a space in a path.
 fn marks(prose: &str) -> impl Iterator<Item = String> {
     prose.match_indices('@').filter_map(|(at, _)| {
         let before = prose.get(..at)?.chars().next_back();

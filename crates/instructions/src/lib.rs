@@ -1,8 +1,9 @@
-//! Instruction files: which ones are loaded for a working directory, in what order, and why others are not.
+//! Decides which instruction files are loaded for a working directory, in what order, and why others are not.
 //!
-//! This crate loads the chain (managed, user, project from its root down, local), imports, and rules that wait for a
-//! file; it cleans the texts and formats them for a model. It is pure: the caller passes a disk. The daemon decides
-//! when to load again, and knows the touched paths, the approvals, and the place of the text in a prompt.
+//! This crate loads the chain (managed, user, project from its root down, local), imports, and rules that apply when a
+//! matching file is touched; it cleans the files' text and formats it for a model. It does no I/O of its own: the
+//! caller passes a disk. The daemon decides when to load again, and knows the touched paths, the approvals, and the
+//! place of the text in a prompt.
 //!
 //! Whether a file may be loaded depends on its real path and name, and is decided before it is read. A file that cannot
 //! be loaded is skipped with a reason; the others are loaded.

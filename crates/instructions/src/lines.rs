@@ -44,7 +44,7 @@ impl LineReader {
         !self.after_prose && !self.in_list && indent(text) >= 4
     }
 
-    /// Notes whether the line is part of a list: indented text after a list item belongs to the item.
+    /// Records whether the line is part of a list: indented text after a list item belongs to the item.
     fn follow_list(&mut self, text: &str) {
         if after_marker(text.trim_start()).is_some() {
             self.in_list = true;
@@ -74,7 +74,7 @@ fn fence(text: &str) -> Option<(u8, usize)> {
         rest = inner.trim_start();
     }
     let (mark, length) = run(rest)?;
-    // With another backtick after it, a fence of backticks would be a code span.
+    // If another backtick follows, the backticks are a code span and not a fence.
     let info = rest.get(length..).unwrap_or_default();
     (mark != b'`' || !info.contains('`')).then_some((mark, length))
 }
@@ -106,7 +106,7 @@ fn after_marker(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// `c` code, `p` prose, `.` blank.
+    /// Checks the kind of each line: `c` for code, `p` for prose, `.` for blank.
     fn check(text: &str, expect: &str) {
         let mut lines = LineReader::default();
         let places: String = text

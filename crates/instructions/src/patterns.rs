@@ -1,4 +1,4 @@
-//! Matches the `paths` of a rule: globs as in `.gitignore`. The last one that matches decides.
+//! Matches the `paths` of a rule: globs as in `.gitignore`. The last glob that matches decides.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::limits::{MOST_PATTERN_BYTES, MOST_PATTERNS};
 #[derive(Clone, Debug)]
 pub(crate) struct Patterns {
     globs: Vec<Pattern>,
-    /// Invalid patterns, and why.
+    /// Invalid patterns, and the reasons.
     pub(crate) faults: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 struct Pattern {
     text: String,
-    /// Whether it is written with `!`.
+    /// Whether the pattern begins with `!`.
     excludes: bool,
     /// Matches the path itself, and paths below a directory of that name.
     paths: GlobSet,

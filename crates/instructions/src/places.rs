@@ -1,4 +1,4 @@
-//! The directories in which instruction files are searched.
+//! The directories in which bethink looks for instruction files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::limits::MOST_LEVELS;
 /// The administrator's file for all users of a machine (specification, section 8).
 pub const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
 
-/// The directories of a lookup. All paths are absolute.
+/// The directories for a lookup. All paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionPlaces {
     pub managed: PathBuf,

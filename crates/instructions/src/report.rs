@@ -8,10 +8,10 @@ use bethink_api::SkipKind;
 
 use crate::limits::{MOST_BYTES, MOST_DEPTH, MOST_FILE_BYTES, MOST_FILES, MOST_IMPORTS};
 
-/// Maximum number of a rule's patterns that a reason lists.
+/// Maximum number of a rule's patterns that are listed in a reason.
 const NAMED: usize = 3;
 
-/// All instructions for a working directory.
+/// All instructions that apply in a working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstructionSet {
     /// The chain, the most general first: later files take precedence. It does not depend on touched files.
@@ -26,7 +26,7 @@ pub struct InstructionSet {
 /// A file as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedInstruction {
-    /// The path under which the file was found. `real` is without symlinks.
+    /// The path under which the file was found. `real` is the path without symlinks.
     pub path: PathBuf,
     pub real: PathBuf,
     pub kind: InstructionKind,
@@ -45,15 +45,15 @@ pub struct LoadedInstruction {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It is part of the chain.
+    /// The file is part of the chain.
     Always,
     Imported,
-    /// It is a rule, and a touched file matched.
+    /// The file is a rule, and a touched file matched.
     Matched {
         touched: PathBuf,
         pattern: String,
     },
-    /// It is in a directory between the working directory and a touched file.
+    /// The file is in a directory between the working directory and a touched file.
     Below {
         touched: PathBuf,
     },
@@ -88,7 +88,7 @@ pub struct SkippedFile {
 }
 
 impl SkippedFile {
-    /// Returns the reason, to be shown next to the path.
+    /// Returns the reason in words, for display next to the path.
     pub fn why(&self) -> String {
         match &self.reason {
             Reason::AlreadyLoaded { path } if *path == self.path => {
@@ -99,7 +99,7 @@ impl SkippedFile {
     }
 }
 
-/// Why a file was not loaded.
+/// The reason why a file was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     #[error("loads when a file that matches {} is touched", some(.patterns))]

@@ -5,7 +5,7 @@ use std::path::Path;
 /// Directories that contain keys and tokens.
 const DIRECTORIES: [&str; 7] =
     [".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", "keyrings"];
-/// Files in which tools keep logins, with their directories.
+/// Files in which tools keep credentials, with their directories.
 const LOGINS: [(&str, &str); 3] =
     [(".config", "gh"), (".config", "gcloud"), (".docker", "config.json")];
 /// Whole file names.

@@ -33,7 +33,7 @@ impl MemoryRoot {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Checks files that were displaced at least `grace` ago. Unchanged ones are removed. Content that was written
+    /// Checks the files that were displaced at least `grace` ago. Unchanged files are removed. Content that was written
     /// since is returned: the caller must store it, release it, and settle again.
     pub fn settle(&self, grace: Duration) -> Vec<RescuedFile> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +45,7 @@ impl MemoryRoot {
         due.into_iter().filter_map(|aside| self.look(aside)).collect()
     }
 
-    /// Marks these as stored elsewhere, so that they may be removed unless someone writes into them again.
+    /// Marks these files as stored elsewhere, so that they may be removed unless someone writes to them again.
     pub fn release(&self, kept: &[RescuedFile]) {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         for aside in asides.iter_mut() {
@@ -56,7 +56,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Collects files that interrupted writes left. They must be stored and released as those of [`Self::settle`].
+    /// Collects files that interrupted writes left. They must be stored and released like those of [`Self::settle`].
     /// Recently changed files are skipped, because another daemon may be using them.
     pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<RescuedFile> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
@@ -85,7 +85,7 @@ impl MemoryRoot {
         asides.iter().any(|aside| aside.name == name && aside.folders == folders)
     }
 
-    /// Returns content that the caller does not have, or else removes the file and returns `None`.
+    /// Returns the file's content if the caller does not have it. Otherwise removes the file and returns `None`.
     fn look(&self, aside: Aside) -> Option<RescuedFile> {
         let looked = self.looked(&aside).inspect_err(|error| {
             tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");
@@ -108,7 +108,7 @@ impl MemoryRoot {
         }
         let Some(mut file) = open(&place, &place.name)? else { return Ok(None) };
         place.dir.remove_file(&place.name).map_err(|error| place.io("remove", error))?;
-        // Read again through the descriptor: now that the file has no name, nobody else can open it.
+        // Read the file again through the descriptor: now that it has no name, nobody else can open it.
         let last = drain(&place, &mut file)?;
         Ok((last.hash != found.hash).then_some(last))
     }

@@ -8,7 +8,7 @@ use crate::file::{DirectoryFile, Stamp, Stat};
 use crate::limits::TICK;
 use crate::list::DirectoryListing;
 
-/// A file as it was when it was last read.
+/// The state of a file when it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSeen {
     pub stamp: Stamp,
@@ -22,7 +22,7 @@ impl FileSeen {
     }
 
     /// Returns whether the stamp cannot show a change: the file was read within a tick of its last save, and a second
-    /// save in that tick has the same stamp. The same is true of a stamp in the future.
+    /// save in that tick would have the same stamp. The same is true of a stamp in the future.
     fn was_hasty(&self) -> bool {
         let tick = i128::try_from(TICK.as_nanos()).unwrap_or(0);
         self.stamp.mtime.max(self.stamp.ctime) + tick > i128::from(self.at.0) * 1_000
@@ -35,7 +35,7 @@ pub struct DirectoryChanges {
     pub gone: Vec<DirectoryFile>,
 }
 
-/// Compares a listing with the files as last read.
+/// Compares a listing with the state of the files when they were last read.
 pub fn changed(
     seen: &BTreeMap<DirectoryFile, FileSeen>,
     listing: &DirectoryListing,
@@ -73,7 +73,7 @@ mod tests {
         let same = stat(SAVED, 5);
         assert!(!seen(2_000_001).is_stale(&same));
         assert!(seen(1_999_999).is_stale(&same), "a second save in the same tick looks the same");
-        assert!(seen(-60_000_000).is_stale(&same), "a save that lies ahead");
+        assert!(seen(-60_000_000).is_stale(&same), "a save in the future");
         assert!(seen(9_000_000).is_stale(&stat(SAVED + 1, 5)));
         assert!(seen(9_000_000).is_stale(&stat(SAVED, 6)));
     }

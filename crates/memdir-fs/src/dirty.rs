@@ -54,11 +54,12 @@ impl WatchedRoot {
         }
     }
 
-    /// Returns what must be checked because of an event on a path, if the path concerns this directory.
+    /// Returns what must be checked after an event on a path, if the path concerns this directory.
     pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<DirtyPath> {
         let within = path.strip_prefix(&self.path).ok()?;
         if within.as_os_str().is_empty() {
-            // Changed metadata of the directory itself does not matter. Any other event on it may change everything.
+            // A change of the directory's own metadata does not matter. After any other event on the directory,
+            // everything may have changed.
             return (!matches!(kind, EventKind::Modify(notify::event::ModifyKind::Metadata(_))))
                 .then_some(DirtyPath::Folder);
         }
@@ -105,7 +106,7 @@ pub(crate) enum DirtyPath {
 pub(crate) fn take_in(roots: &mut [WatchedRoot], event: notify::Result<Event>) -> bool {
     let event = match event {
         Ok(event) if event.need_rescan() => None,
-        // Reads change nothing, and many are our own.
+        // Reads change nothing, and many of them are our own.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
         Ok(event) => Some(event),
         Err(error) => {

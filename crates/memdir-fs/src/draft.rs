@@ -40,16 +40,16 @@ impl FileDraft {
 
     fn fill(&mut self, bytes: &[u8], mode: u32) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
-        // Set the previous file's mode, to which the umask does not apply.
+        // Set the previous file's mode explicitly, because the umask would reduce it.
         if mode != FILE_MODE {
             self.file.set_permissions(Permissions::from_mode(mode))?;
         }
         self.file.sync_all()
     }
 
-    /// Returns the file's state after the rename, which updates the change time.
+    /// Returns the file's metadata after the rename, which has updated the change time.
     pub(crate) fn stat(&self, place: &Place) -> Result<Stat, FileError> {
-        let meta = self.file.metadata().map_err(|error| place.io("look at", error))?;
+        let meta = self.file.metadata().map_err(|error| place.io("read the metadata of", error))?;
         Ok(Stat::of(&meta))
     }
 

@@ -8,11 +8,11 @@ use rustix::io::Errno;
 
 use crate::limits::{MOST_BYTES, MOST_ENTRIES};
 
-/// Why a directory cannot be a memory directory.
+/// The reason why a directory cannot be a memory directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     #[error(
-        "{path:?} is a symbolic link, which is allowed only for a directory that the settings name: name its target there, or replace the link"
+        "{path:?} is a symbolic link, which is allowed only for a directory in the settings: set the link's target there, or replace the link with a directory"
     )]
     Linked { path: PathBuf },
     #[error("{path:?} is not a directory")]
@@ -21,7 +21,7 @@ pub enum RootError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Why a file was not read or written. The file is unchanged.
+/// The reason why a file was not read or written. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The directory was moved during the write. Text that was written is in the moved directory.
@@ -29,7 +29,7 @@ pub enum FileError {
     Moved { path: PathBuf },
     #[error("{file} {why}")]
     Strange { file: String, why: UnusableReason },
-    #[error("{file} and {twin} are the same name on some systems: choose another")]
+    #[error("{file} and {twin} are the same name on some systems: choose another name")]
     Twin { file: String, twin: String },
     #[error("{file} is read-only: make it writable first")]
     ReadOnly { file: String },
@@ -45,7 +45,7 @@ pub enum FileError {
     Io { doing: &'static str, file: String, source: io::Error },
 }
 
-/// Why an entry is not a memory.
+/// The reason why an entry is not a memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableReason {
     #[error("is a symbolic link that points outside the directory")]
@@ -58,7 +58,7 @@ pub enum UnusableReason {
     OfTheTeam,
     #[error("is a broken symbolic link")]
     Dangling,
-    #[error("is a symbolic link: remove or rename it by hand")]
+    #[error("is a symbolic link: remove or rename it yourself")]
     Linked,
     #[error("has a parent directory that is a symbolic link")]
     LinkedFolder,
@@ -76,7 +76,7 @@ pub enum UnusableReason {
     Name(BadName),
     #[error("could not be read: {0}")]
     Unreadable(String),
-    #[error("kept changing while it was written; the content found was saved in {0}")]
+    #[error("kept changing while it was being written; the content that was found is in {0}")]
     Contended(String),
 }
 

@@ -46,7 +46,7 @@ fn nanos(seconds: i64, nanos: i64) -> i128 {
 pub struct FileContent {
     pub bytes: Vec<u8>,
     pub hash: Hash,
-    /// Taken before the bytes were read, so that a concurrent save shows in the next listing.
+    /// The file's metadata, taken before the bytes were read, so that a concurrent save shows in the next listing.
     pub stat: Stat,
 }
 

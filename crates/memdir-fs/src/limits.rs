@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-/// Maximum size of a file, in bytes. Real topics have a few thousand; much larger files would slow down every listing.
+/// Maximum size of a file, in bytes. Real topics have a few thousand bytes; much larger files would slow down every
+/// listing.
 pub const MOST_BYTES: u64 = 1 << 20;
 /// Maximum number of entries of a directory with its subdirectories. A hundred thousand topics are supported; with more
 /// than twice that many entries, the directory must contain something other than topics.
 pub const MOST_ENTRIES: usize = 200_000;
-/// Maximum number of symbolic links from a topic to its file. Linux allows 40; people use one.
+/// Maximum number of symbolic links from a topic to its file. Linux allows 40; people rarely use more than one.
 pub(crate) const MOST_HOPS: usize = 8;
-/// Maximum number of exchanges to put back what others save at the same time. After that, the caller gets the rest.
+/// Maximum number of exchanges to put back what others save at the same time. After that, the caller gets the remaining
+/// content.
 pub(crate) const MOST_TURNS: usize = 16;
-/// Maximum number of files of a directory that are written at the same time.
+/// Maximum number of files in a directory that are written at the same time.
 pub(crate) const LANES: usize = 16;
 
 /// Coarsest clock resolution of file systems (FAT: two seconds). Two saves within it may have the same stamp, so a file
@@ -19,17 +21,17 @@ pub(crate) const LANES: usize = 16;
 pub const TICK: Duration = Duration::from_secs(2);
 /// How long a displaced file stays under a hidden name, for an editor that still has it open.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// A hidden file of ours that has not changed for this long does not belong to a running write.
+/// If one of our hidden files has not changed for this long, it does not belong to a running write.
 pub const LEFT_AFTER: Duration = Duration::from_secs(600);
 
 /// How long to wait for more events after the first, so that a save in three steps is checked once.
 pub(crate) const DEBOUNCE: Duration = Duration::from_millis(60);
 /// How often a directory is listed if the system has no watches left.
 pub(crate) const POLL: Duration = Duration::from_secs(2);
-/// With more changed names than this, it is cheaper to check everything.
+/// If more names than this have changed, it is cheaper to check everything.
 pub(crate) const MOST_DIRTY: usize = 256;
 
-/// Files are readable only by this user.
+/// Mode of new files: only this user can read them.
 pub(crate) const FILE_MODE: u32 = 0o600;
-/// Folders are accessible only to this user.
+/// Mode of new folders: only this user can access them.
 pub(crate) const FOLDER_MODE: u32 = 0o700;

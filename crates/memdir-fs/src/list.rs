@@ -78,7 +78,7 @@ impl MemoryRoot {
                 if !wanted || !is_folder(&entry) || self.is_the_teams(&inner) {
                     continue;
                 }
-                // If the folder was removed meanwhile, its parent's watch reports that.
+                // If the folder was removed in the meantime, its parent's watch reports that.
                 if let Ok(opened) = dir.open_dir_nofollow(&name) {
                     found.push(inner.join("/"));
                     next.push((Arc::new(opened), inner));
@@ -160,7 +160,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Returns `None` if the file was removed after it was listed.
+    /// Returns the file's metadata, or `None` if the file was removed after it was listed.
     fn file(
         &self,
         dir: &Arc<Dir>,
@@ -178,7 +178,7 @@ impl Walk<'_> {
         let meta = match entry.metadata() {
             Ok(meta) if !linked && !meta.is_symlink() => Some(meta),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(place.io("look at", error)),
+            Err(error) => return Err(place.io("read the metadata of", error)),
             Ok(_) => self.root.followed(place)?.entry()?,
         };
         match meta {
@@ -222,7 +222,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns whether an entry is a folder. Not every file system includes the type in a listing.
+/// Returns whether an entry is a folder. Not every file system reports the type in a listing.
 fn is_folder(entry: &DirEntry) -> bool {
     match entry.file_type() {
         Ok(kind) if kind != FileType::unknown() => kind.is_dir(),

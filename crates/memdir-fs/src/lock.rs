@@ -1,8 +1,8 @@
 //! A lock for rewriting a whole directory, shared by all daemons and machines that use it.
 //!
 //! A single write needs no lock, because it is a compare-and-swap. The lock is for work that rewrites many files for
-//! minutes. The lock file contains the time of the last heartbeat, so it also works on network folders, where the
-//! kernel's locks are local to a machine. The kernel's lock is only held while the file is read and written.
+//! minutes. The lock file contains the time of the last heartbeat, so the lock also works in network folders, where the
+//! kernel's locks are local to one machine. The kernel's lock is only held while the file is read and written.
 
 use std::io::{Read, Seek, Write};
 use std::time::Duration;
@@ -48,7 +48,7 @@ enum OpenedLock {
 
 impl MemoryRoot {
     /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is older than
-    /// `stale`, or as far in the future.
+    /// `stale`, or equally far in the future.
     pub fn lock(
         &self,
         owner: &str,

@@ -34,7 +34,7 @@ impl Place {
         match self.dir.symlink_metadata(name) {
             Ok(meta) => Ok(Some(meta)),
             Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => Ok(None),
-            Err(error) => Err(self.io("look at", error)),
+            Err(error) => Err(self.io("read the metadata of", error)),
         }
     }
 
@@ -54,7 +54,7 @@ impl MemoryRoot {
         self.followed(place).map(Some)
     }
 
-    /// As [`Self::find`], but creates missing folders.
+    /// Like [`Self::find`], but creates missing folders.
     pub(crate) fn find_or_make(&self, file: &DirectoryFile) -> Result<Place, FileError> {
         let gone = || FileError::Moved { path: self.path.clone() };
         let place = self.place(file, MissingFolders::Make)?.ok_or_else(gone)?;
@@ -175,7 +175,7 @@ pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
 }
 
 fn made(dir: &Dir, part: &str, shown: &str) -> Result<Dir, FileError> {
-    let failed = |error| FileError::io("make the folder of", shown, error);
+    let failed = |error| FileError::io("create the folder of", shown, error);
     if let Some(twin) = twin(dir, part).map_err(failed)? {
         return Err(FileError::Twin { file: part.to_owned(), twin });
     }
@@ -196,7 +196,7 @@ fn no_folder(dir: &Dir, part: &str) -> UnusableReason {
     if linked { UnusableReason::LinkedFolder } else { UnusableReason::NotAFolder }
 }
 
-/// Resolves a link's target. The folders are not links, so `..` can be resolved without the disk.
+/// Resolves a link's target. None of the folders is a link, so `..` can be resolved without accessing the disk.
 fn resolved(folders: &[String], target: &Path) -> Result<Vec<String>, UnusableReason> {
     let mut parts = folders.to_vec();
     for component in target.components() {

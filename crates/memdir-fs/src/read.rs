@@ -1,4 +1,4 @@
-//! Reads one file, whatever kind of entry it is.
+//! Reads one file. An entry that is not a regular file is detected without blocking.
 
 use std::io::Read;
 
@@ -43,7 +43,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Option<cap_std::fs::File
         Ok(file) => Ok(Some(file)),
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::NOENT) => Ok(None),
-            // It was replaced after it was checked.
+            // The entry was replaced after it was checked.
             Some(Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
                 Err(place.strange(UnusableReason::NotAFile))
             }
@@ -53,7 +53,7 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Option<cap_std::fs::File
 }
 
 pub(crate) fn drain(place: &Place, file: &mut cap_std::fs::File) -> Result<FileContent, FileError> {
-    let meta = file.metadata().map_err(|error| place.io("look at", error))?;
+    let meta = file.metadata().map_err(|error| place.io("read the metadata of", error))?;
     if !meta.is_file() {
         return Err(place.strange(UnusableReason::NotAFile));
     }

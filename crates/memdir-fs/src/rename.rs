@@ -13,7 +13,7 @@ pub(crate) const SUFFIX: &str = ".tmp";
 /// Number of random hexadecimal digits in a hidden name.
 pub(crate) const DIGITS: usize = 16;
 
-/// Makes a unique hidden name that contains the file's own name, which is needed after a crash.
+/// Makes a unique hidden name. It contains the file's own name, which is needed after a crash.
 pub(crate) fn side_name(name: &str) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{SIDE}{}-{name}{SUFFIX}", &random[..DIGITS])
@@ -75,9 +75,9 @@ fn renamed(dir: &Dir, from: &str, to: &str, flags: RenameFlags) -> rustix::io::R
     rustix::fs::renameat_with(dir, from, dir, to, flags)
 }
 
-/// Errors of file systems that do not support a flag.
+/// Errors from file systems that do not support a flag.
 const FLAGS: [Errno; 3] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
-/// Errors of file systems without hard links.
+/// Errors from file systems without hard links.
 const LINKS: [Errno; 3] = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP];
 
 /// Returns `false` if the file system does not support the operation.

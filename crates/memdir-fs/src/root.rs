@@ -27,7 +27,8 @@ pub enum Follow {
 }
 
 /// An open memory directory. All operations are relative to its descriptor, one checked path component at a time, and
-/// never follow a link to a folder. So nothing outside can be reached, even if someone replaces entries meanwhile.
+/// never follow a link to a folder. So nothing outside can be reached, even if someone replaces entries during an
+/// operation.
 pub struct MemoryRoot {
     pub(crate) path: PathBuf,
     pub(crate) dir: Arc<Dir>,
@@ -85,7 +86,7 @@ impl MemoryRoot {
         }))
     }
 
-    /// Opens a directory, and creates missing parts of the path, accessible only to this user.
+    /// Opens a directory. Creates missing parts of the path, which only this user can access.
     pub fn create(path: &Path, scope: Scope, follow: Follow) -> Result<Self, RootError> {
         if let Some(root) = Self::open(path, scope, follow)? {
             return Ok(root);
@@ -117,7 +118,7 @@ impl MemoryRoot {
         if self.is_current() { Ok(()) } else { Err(FileError::Moved { path: self.path.clone() }) }
     }
 
-    /// Waits for other writers of the same file in this process, so that they never see each other's intermediate
+    /// Waits for other writers of the same file in this process, so that writers never see each other's intermediate
     /// states. Other processes may save at any moment; the compare-and-swap handles that.
     pub(crate) fn turn(&self, file: &DirectoryFile) -> MutexGuard<'_, ()> {
         let sum = file.path().bytes().fold(0_usize, |sum, b| sum.wrapping_mul(31) + usize::from(b));

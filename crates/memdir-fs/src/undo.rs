@@ -20,7 +20,7 @@ pub(crate) enum MovedAside {
         side: String,
         content: FileContent,
     },
-    /// It had other content and was put back. Contains content that others saved and overwrote meanwhile.
+    /// It had other content and was put back. The list is content that others saved and overwrote in the meantime.
     Other(Vec<FileContent>),
     Gone,
 }
@@ -58,8 +58,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Puts back content that someone saved and that the draft's name now has. If that displaces a newer save, puts
-    /// that back too, until the file has the last save. Returns content that others overwrote meanwhile.
+    /// Puts back content that someone saved and that is now under the draft's name. If that displaces a newer save,
+    /// puts that back too, until the file has the last save. Returns content that others overwrote in the meantime.
     pub(crate) fn give_back(
         &self,
         file: &DirectoryFile,
@@ -76,7 +76,7 @@ impl MemoryRoot {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
                 Err(error) => {
                     self.aside(file, place, side, None);
-                    return Err(place.io("give back", error));
+                    return Err(place.io("put back", error));
                 }
             }
             let out = mark(place, &side);
@@ -88,7 +88,7 @@ impl MemoryRoot {
         self.rest(file, place, side, draft.hash)
     }
 
-    /// Handles the content that is left after putting back: our own bytes, or content that others overwrote.
+    /// Handles the content that remains after putting back: our own bytes, or content that others overwrote.
     fn rest(
         &self,
         file: &DirectoryFile,

@@ -50,7 +50,8 @@ impl Watch {
     }
 
     /// Watches a directory, which need not exist if its parent does. Everything in it is reported as changed at first,
-    /// so that no change is missed before the watch starts. Adding the directory again looks for its folders again.
+    /// so that no change is missed before the watch starts. If the directory is added again, its folders are looked up
+    /// again.
     pub fn add(&self, path: &Path, scope: Scope, follow: Follow) {
         let mut state = self.shared.lock();
         if let Some(root) = state.roots.iter_mut().find(|root| root.path == path) {
@@ -84,7 +85,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.wake.notify_one();
-        // `on_change` may drop the watch, and its thread cannot wait for itself.
+        // `on_change` may drop the watch, and then its own thread cannot be joined.
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -102,7 +103,7 @@ impl std::fmt::Debug for Watch {
 pub(crate) type System = Box<dyn notify::Watcher + Send>;
 
 fn system(shared: Arc<WatchState>) -> notify::Result<System> {
-    // Do not follow links: because of a link to a parent, notify could watch the whole file system.
+    // Do not follow links: if there is a link to a parent, notify could watch the whole file system.
     let config = Config::default().with_follow_symlinks(false);
     let take = move |event: notify::Result<Event>| shared.take_in(event);
     Ok(Box::new(<RecommendedWatcher as notify::Watcher>::new(take, config)?))
@@ -156,7 +157,7 @@ impl WatchState {
 }
 
 struct WatchWork {
-    /// Changed directories, as they were when the work was taken.
+    /// The changed directories and their changes when the work was taken.
     changed: Vec<(WatchedRoot, Pending)>,
     forgotten: Vec<PathBuf>,
 }
@@ -216,7 +217,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
-    /// Watches every folder again, until no new one is found, because one may have been replaced under the same name.
+    /// Watches every folder again, because one may have been replaced under the same name. Repeats this until no new
+    /// folder is found.
     fn watch_anew(&mut self, root: &WatchedRoot) {
         let others = self.asked_by_others(&root.path);
         for path in &root.asked {
@@ -261,7 +263,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
         match state.roots.iter_mut().find(|kept| kept.path == root.path) {
             Some(kept) => (kept.asked, kept.polled) = (asked, polled),
-            // The directory was removed from the watch meanwhile.
+            // The directory was removed from the watch in the meantime.
             None => state.forgotten.extend(asked),
         }
     }

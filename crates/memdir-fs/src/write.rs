@@ -1,8 +1,8 @@
 //! Writes by compare-and-swap: if the replaced content was not the expected one, it is put back.
 //!
 //! The new text is written to a hidden file first. Then both files exchange names in one step, and the old content is
-//! compared. If someone saved something else meanwhile, it is put back and the write fails. Comparing first and then
-//! renaming would overwrite a save in between.
+//! compared. If someone saved something else in the meantime, that is put back and the write fails. Comparing first and
+//! then renaming would overwrite a save in between.
 
 pub use bethink_memdir::Expected;
 use bethink_memdir::Hash;
@@ -40,7 +40,7 @@ pub enum WriteOutcome {
     Conflict(Conflict),
 }
 
-/// The file does not have the expected content. Nothing was written.
+/// The file did not have the expected content. Nothing was written.
 #[derive(Debug)]
 pub struct Conflict {
     /// `None` if the file does not exist or cannot be read.
@@ -101,7 +101,9 @@ impl MemoryRoot {
 
     fn put_new(&self, file: &DirectoryFile, bytes: &[u8]) -> Result<WriteOutcome, FileError> {
         let place = self.find_or_make(file)?;
-        if let Some(twin) = twin(&place.dir, &place.name).map_err(|e| place.io("look for", e))? {
+        if let Some(twin) =
+            twin(&place.dir, &place.name).map_err(|e| place.io("check the name of", e))?
+        {
             return Err(FileError::Twin { file: place.shown, twin });
         }
         let draft = FileDraft::write(&place, bytes, FILE_MODE)?;
@@ -144,7 +146,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Compares after the exchange, when the new text is in place and the draft's name has the old content.
+    /// Compares after the exchange, when the new text is in place and the old content is under the draft's name.
     fn compare(
         &self,
         file: &DirectoryFile,
@@ -212,7 +214,7 @@ impl MemoryRoot {
         Ok(WriteOutcome::Done { hash: draft.hash, stat: draft.stat(place)?, before })
     }
 
-    /// The outcome of a write that was undone, with the content that it displaced.
+    /// Returns the outcome of a write that was undone, with the content that it displaced.
     fn lost(
         &self,
         file: &DirectoryFile,
@@ -226,7 +228,7 @@ impl MemoryRoot {
     }
 }
 
-/// The outcome if the current content is not the expected one, or already the new one.
+/// Returns the outcome if the current content is not the expected content, or is already the new one.
 fn not_written(current: Option<FileContent>, bytes: &[u8]) -> WriteOutcome {
     match current {
         Some(now) if now.bytes == bytes => WriteOutcome::Same { hash: now.hash, stat: now.stat },

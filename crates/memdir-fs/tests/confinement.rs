@@ -1,4 +1,4 @@
-//! Nothing outside is read or written, whatever is swapped while it is at work.
+//! Tests that nothing outside the directory is read or written, whatever is swapped during an operation.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -22,11 +22,11 @@ fn a_race_of_swaps_leads_nowhere() {
     let race = race(dir.path(), open, 100_000, 1);
     assert_eq!(race.operations, 100_000);
     assert!(race.escapes.is_empty(), "{:#?}", race.escapes);
-    // It was a race, and much of it went through.
+    // The race took place, and many operations succeeded.
     assert!(race.swaps > 1_000 && race.refused > 1_000 && race.contents > 10_000, "{race:?}");
 }
 
-/// The same race against the way in which everybody would write it.
+/// Runs the same race on the naive implementation. The race must detect it.
 #[test]
 fn the_race_finds_who_checks_first_and_opens_then() {
     let found = (1..=20).find(|seed| {
@@ -96,7 +96,7 @@ fn all(conflict: Conflict) -> Seen {
     Seen { contents: contents.map(|content| content.bytes).collect(), ..Seen::default() }
 }
 
-/// Looks whether the path is what it should be, and uses it then.
+/// The naive implementation: checks the path, and then uses it.
 struct Careless(PathBuf);
 
 impl Memory for Careless {

@@ -1,4 +1,4 @@
-//! One writer at a time: what is read, written, listed and removed, and what is refused.
+//! Tests with one writer at a time: what is read, written, listed, removed and refused.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -165,7 +165,7 @@ fn what_an_editor_writes_into_a_displaced_file_is_told() {
     let settled = place.root.settle(Duration::ZERO);
     assert_eq!(settled.len(), 1);
     assert_eq!((&settled[0].file, &settled[0].content.bytes[..]), (&file("fog.md"), &b"late"[..]));
-    assert_eq!(place.root.settle(Duration::ZERO), settled, "told until it is kept");
+    assert_eq!(place.root.settle(Duration::ZERO), settled, "returned until it is released");
     place.root.release(&settled);
     assert_eq!(place.root.settle(Duration::ZERO), []);
     assert_eq!(place.hidden(), [] as [String; 0]);
@@ -366,7 +366,7 @@ fn what_a_broken_off_write_left_is_handed_out_before_it_goes() {
         (&file("plans/fog.md"), &b"left"[..])
     );
     assert_eq!(place.root.sweep(&listing, at(3_600)), [], "in hand");
-    assert_eq!(place.root.settle(Duration::from_secs(60)), swept, "told until it is kept");
+    assert_eq!(place.root.settle(Duration::from_secs(60)), swept, "returned until it is released");
     place.root.release(&swept);
     assert_eq!(place.root.settle(Duration::from_secs(60)), []);
     assert_eq!(fs::read_dir(place.path().join("plans")).unwrap().count(), 2);

@@ -1,4 +1,4 @@
-//! One at a time works through a directory.
+//! Tests that only one process at a time holds a directory's lock.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::os::unix::fs::symlink;
@@ -46,9 +46,15 @@ fn who_is_silent_for_too_long_is_followed_by_another() {
         other.lock("other", minutes(60), HOUR).unwrap(),
         LockOutcome::Ours { after: Some(before) }
     );
-    assert!(!one.keep_lock("one", minutes(61)).unwrap(), "it is told");
+    assert!(
+        !one.keep_lock("one", minutes(61)).unwrap(),
+        "the old holder notices that it lost the lock"
+    );
     assert!(one.unlock("one").unwrap());
-    assert!(other.keep_lock("other", minutes(61)).unwrap(), "and takes nothing away");
+    assert!(
+        other.keep_lock("other", minutes(61)).unwrap(),
+        "the old holder's `unlock` does not release the new lock"
+    );
 }
 
 #[test]
@@ -63,7 +69,7 @@ fn what_is_no_lock_is_nobodys() {
             "{broken:?}"
         );
     }
-    // A clock that ran far ahead holds nothing for years.
+    // A heartbeat from a clock that was far ahead does not block the lock for years.
     std::fs::write(dir.path().join(FILE), format!("{} someone\n", minutes(1_000_000).0)).unwrap();
     assert!(matches!(
         root.lock("one", minutes(0), HOUR).unwrap(),
@@ -96,7 +102,7 @@ fn a_lock_is_no_memory() {
     assert!(listing.topics.is_empty() && listing.strange.is_empty() && listing.left.is_empty());
 }
 
-/// Many want it at the same time, again and again; at no time do two have it.
+/// Many threads take the lock again and again; two never hold it at the same time.
 #[test]
 fn two_never_hold_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Names in every hostile form: what becomes of them as a name, and as an entry that lies in the directory.
+//! Tests hostile names of every form, both as arguments and as entries that already exist in the directory.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -12,7 +12,7 @@ use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::{DirectoryFile, Expected, Follow, MemoryRoot, WriteOutcome};
 use unicode_normalization::UnicodeNormalization;
 
-/// What reads as "upwards" or "elsewhere" somewhere.
+/// Names that mean a parent directory or another place on some system.
 const UPWARDS: [&str; 27] = [
     "..",
     ".",
@@ -42,13 +42,13 @@ const UPWARDS: [&str; 27] = [
     "..\u{0}",
     "\u{202e}..",
 ];
-/// What separates somewhere.
+/// Characters that are path separators on some system.
 const SEPARATORS: [&str; 12] = [
     "/", "//", "\\", "\\\\", "%2f", "%2F", "%5c", "%255c", "\u{ff0f}", "\u{ff3c}", "\u{fe68}",
     "/./",
 ];
 
-/// Every one of these must be refused.
+/// Returns names that must all be refused.
 fn refused() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for up in UPWARDS.iter().filter(|up| **up != "$HOME") {
@@ -84,7 +84,7 @@ fn refused() -> BTreeSet<String> {
     names
 }
 
-/// Unusual, and honest.
+/// Names that are unusual but harmless.
 const HONEST: [&str; 17] = [
     "fog",
     "user_role",
@@ -133,7 +133,7 @@ fn honest_names_are_taken_and_come_back_from_a_listing() {
     }
 }
 
-/// Linux takes nearly every name, so other people's files may have them.
+/// Linux accepts nearly every name, so other people's files may have such names.
 #[test]
 fn entries_with_hostile_names_are_named_and_neither_read_nor_hidden() {
     let dir = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn entries_with_hostile_names_are_named_and_neither_read_nor_hidden() {
     assert_eq!((listing.topics.len(), listing.strange.len()), (0, made));
 }
 
-/// Two forms of one word, which look the same to everybody.
+/// The two names are different Unicode forms of the same word and look identical.
 #[test]
 fn forms_of_one_name_fold_alike_and_are_no_two_topics() {
     let dir = tempfile::tempdir().unwrap();

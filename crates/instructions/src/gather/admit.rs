@@ -65,7 +65,8 @@ impl Gather<'_> {
     }
 }
 
-/// Returns whether the error means that there is no file. This includes a parent that is a file, and an invalid name.
+/// Returns whether the error means that there is no file. That is also the case if a parent is a file, or if the name
+/// is invalid.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)

@@ -16,7 +16,7 @@ impl Gather<'_> {
         let (found, more) = imports::find(content, left);
         let mut trail = file.trail.clone();
         trail.push(real.to_path_buf());
-        // A person's file that imports a project's file does not make it the person's.
+        // If a person's file imports a project's file, the imported file still belongs to the project.
         let own = file.own && !self.is_inside(real);
         let imported = FileCandidate {
             path: PathBuf::new(),
@@ -40,7 +40,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Loads an import by the first of its possible paths that exists.
+    /// Loads an import from the first of its possible paths that exists.
     fn import(&mut self, imported: &FileCandidate, import: &ImportMark, file: &FileCandidate) {
         let mut nowhere = None;
         for reading in import.readings() {
@@ -72,7 +72,8 @@ impl Gather<'_> {
     }
 }
 
-/// Returns the reason for an import: that of the importing file, if it was loaded for a touched file.
+/// Returns the reason for loading an import: the importing file's own reason, if that file was loaded for a touched
+/// file.
 fn follow(imported: &FileCandidate, file: &FileCandidate) -> SkipReason {
     match &file.why {
         SkipReason::Always | SkipReason::Imported => imported.why.clone(),

@@ -50,7 +50,7 @@ impl Gather<'_> {
         self.keep(&candidate, look, text, patterns.texts());
     }
 
-    /// A touched path below the root, in any spelling.
+    /// Returns a touched path if it is below the root, in any spelling.
     fn in_project(&self, path: &Path) -> Option<PathBuf> {
         let path = absolute(&self.places.cwd, path);
         if path.starts_with(&self.places.root) {
@@ -59,7 +59,7 @@ impl Gather<'_> {
         path.strip_prefix(&self.real_root).ok().map(|below| self.places.root.join(below))
     }
 
-    /// Directories from the working directory, without it, down to a touched file.
+    /// Returns the directories on the way from the working directory, not included, down to a touched file.
     fn below_cwd(&self, path: &Path) -> Vec<PathBuf> {
         let Ok(below) = path.strip_prefix(&self.places.cwd) else { return Vec::new() };
         let mut dirs = steps(&self.places.cwd, below);

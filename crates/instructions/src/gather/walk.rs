@@ -1,5 +1,5 @@
-//! The order of files: managed, the user's, those above the project if enabled, the project's from its root down, then
-//! the local files.
+//! Offers the files in their order: managed, the user's, those above the project if enabled, the project's from its
+//! root down, then the local files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::report::{InstructionKind, Reason, SkipReason};
 
 const LOCAL: &str = "CLAUDE.local.md";
 
-/// Files that other agents read at a project's root, listed so that people know they are not loaded.
+/// Files that other agents read in a project's root. They are listed so that people know that they are not loaded.
 const OTHER_TOOLS: [(&str, &str); 5] = [
     ("GEMINI.md", "Gemini CLI"),
     (".github/copilot-instructions.md", "GitHub Copilot"),
@@ -70,7 +70,7 @@ impl Gather<'_> {
         self.offer(of_project(dir.join(LOCAL), InstructionKind::Local, why, dir));
     }
 
-    /// Lists the files above the root, so that people can see that these are not loaded.
+    /// Lists the files above the root, so that people can see that they are not loaded.
     fn report_above(&mut self, dir: &Path) {
         for name in ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", LOCAL] {
             let path = dir.join(name);
@@ -83,7 +83,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Reports an `AGENTS.md` next to a `CLAUDE.md` as skipped: often the latter imports it or is the same file.
+    /// Reports an `AGENTS.md` next to a `CLAUDE.md` as skipped: `CLAUDE.md` often imports it or is the same file.
     fn pass_over(&mut self, agents: &FileCandidate) {
         let Ok(look) = self.disk.look(&agents.path) else { return };
         let reason = match self.by_path.get(&look.real) {
@@ -93,13 +93,13 @@ impl Gather<'_> {
         self.skip(agents, Some(look.real), reason);
     }
 
-    /// Offers all Markdown files below a directory of rules, by name. `rule.path` is the directory.
+    /// Offers all Markdown files below a directory of rules, in the order of their names. `rule.path` is the directory.
     fn rules(&mut self, rule: &FileCandidate) {
         let mut seen = std::collections::HashSet::new();
         let mut open = vec![(rule.path.clone(), 0)];
         while let Some((dir, depth)) = open.pop() {
             let Ok(look) = self.disk.look(&dir) else { continue };
-            // A symlink may lead to a directory above.
+            // A symlink may lead to a parent directory.
             if look.node != FileType::Directory || !seen.insert(look.real) {
                 continue;
             }
@@ -146,7 +146,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// A candidate that only the person or the administrator writes.
+/// Returns a candidate that only the person or the administrator writes.
 fn own(path: PathBuf, kind: InstructionKind, base: &Path) -> FileCandidate {
     FileCandidate { own: true, ..of_project(path, kind, &SkipReason::Always, base) }
 }

@@ -1,4 +1,4 @@
-//! Order, standing in, and what is loaded once.
+//! Tests the order of files, which files replace others, and that no file is loaded twice.
 
 use bethink_instructions::{InstructionKind, Reason};
 

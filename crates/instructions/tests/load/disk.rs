@@ -1,4 +1,4 @@
-//! A disk in a map, and the question that most cases ask of it.
+//! A disk that is a map, and the check that most tests use.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +13,12 @@ pub(crate) enum Entry {
     Text(Vec<u8>),
     Link(PathBuf),
     Device,
-    /// Its size is known and its content must not matter.
+    /// A file whose size is known. Its content must not be read.
     Sized(u64),
     Denied,
 }
 
-/// Directories are there when something lies in them. The project is `/p`, the home `/home/u`.
+/// A directory exists if it contains something. The project is `/p`, the home directory is `/home/u`.
 #[derive(Default)]
 pub(crate) struct Map {
     entries: BTreeMap<PathBuf, Entry>,
@@ -26,7 +26,7 @@ pub(crate) struct Map {
     pub(crate) approved: BTreeSet<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) above: bool,
-    /// What was read, in order.
+    /// The files that were read, in order.
     pub(crate) reads: RefCell<Vec<PathBuf>>,
     pub(crate) looks: RefCell<usize>,
 }
@@ -87,7 +87,8 @@ impl Map {
         )
     }
 
-    /// The chain, then what was touched after a `|`; then what was skipped, as `path reason`.
+    /// Checks the chain, followed by a `|` and the files loaded for touched files; and the skipped files, as `path
+    /// reason`.
     pub(crate) fn check(&self, loaded: &[&str], skipped: &[&str]) -> InstructionSet {
         let found = self.load();
         let path = |p: &Path| p.display().to_string();
@@ -157,7 +158,7 @@ impl Disk for Map {
         match self.entries.get(real) {
             Some(Entry::Text(text)) if text.len() as u64 <= most => Ok(text.clone()),
             Some(Entry::Denied) => Err(io::ErrorKind::PermissionDenied.into()),
-            // Every case that must not come here also looks at `reads`.
+            // Tests of files that must not be read also check `reads`.
             _ => Err(io::Error::other("must not be read")),
         }
     }

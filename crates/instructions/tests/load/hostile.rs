@@ -1,4 +1,4 @@
-//! Files made to hang, to leak or to be endless.
+//! Tests files that try to make loading hang, leak data or never end.
 
 use std::path::PathBuf;
 
@@ -172,7 +172,7 @@ fn binary_directories_and_odd_names() {
 }
 
 proptest::proptest! {
-    /// Whatever a file says, loading ends, and every file is loaded or told at most once.
+    /// Whatever a file contains, loading ends, and every file is loaded or reported at most once.
     #[test]
     fn any_text_is_loaded_or_told(text in "[-@`~<>!# a.md/\n\t{}\\\\\u{200b}\u{e0041}]{0,200}") {
         let found = map(&[("/p/CLAUDE.md", &text), ("/p/a", "a"), ("/p/d/m", "m"), ("/p/.claude/rules/a.md", &text)])

@@ -1,4 +1,4 @@
-//! `@path` in instruction files.
+//! Tests `@path` in instruction files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What waits for a file to be touched.
+//! Tests instructions that are only loaded when a file is touched.
 
 use bethink_instructions::SkipReason;
 

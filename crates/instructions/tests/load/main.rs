@@ -1,4 +1,4 @@
-//! What is loaded from a disk of a few files.
+//! Tests what is loaded from a disk with a few files.
 
 mod chain;
 mod disk;

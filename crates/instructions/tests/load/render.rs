@@ -1,4 +1,4 @@
-//! What the model reads.
+//! Tests the text that the model reads.
 
 use bethink_instructions::render::{attachment, part};
 

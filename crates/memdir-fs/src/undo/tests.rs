@@ -1,4 +1,4 @@
-//! A write that came too late, step by step: whatever others do while it is taken back, their last save stands.
+//! Tests each step of undoing a write that came too late: whatever others do during it, their last save is kept.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -14,7 +14,7 @@ use crate::error::{FileError, UnusableReason};
 use crate::file::DirectoryFile;
 use crate::root::{Follow, MemoryRoot};
 
-/// "theirs" was saved, our draft took its place, and now lies there as "mine".
+/// A file with the content "theirs", which our draft replaced with "mine".
 struct Late {
     _dir: tempfile::TempDir,
     root: MemoryRoot,
@@ -25,7 +25,7 @@ impl Late {
         self.root.path().join("fog.md")
     }
 
-    /// Takes the write back after `meanwhile`, and tells what stands there and what was handed out.
+    /// Undoes the write after `meanwhile`. Returns the scene, and the contents that were returned to the caller.
     fn back(meanwhile: impl FnOnce(&Self)) -> (Self, Result<Vec<String>, FileError>) {
         let dir = tempfile::tempdir().unwrap();
         let root = MemoryRoot::create(dir.path(), Scope::Private, Follow::No).unwrap();

@@ -1,4 +1,4 @@
-//! What is noticed, on a system that works, one without watches, and one that loses events.
+//! Tests which changes are noticed: on a system that works, on one without watches, and on one that loses events.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -19,7 +19,7 @@ use crate::dirty::Dirty;
 use crate::file::DirectoryFile;
 use crate::root::Follow;
 
-/// Far above what a change takes, far below what a person waits.
+/// Far longer than noticing a change takes, and far shorter than a person would wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Scene {
@@ -53,7 +53,7 @@ impl Scene {
         self.dir.path().join("memory").join(within)
     }
 
-    /// Watches, and waits until it does.
+    /// Starts the watch, and waits until it is active.
     fn watched(self) -> Self {
         let path = self.dir.path().join("memory");
         self.watch.add(&path, Scope::Private, Follow::No);
@@ -90,7 +90,7 @@ impl Scene {
         });
     }
 
-    /// Everything that is told until a change that comes last.
+    /// Returns every reported change before the change of `last`.
     fn all_before(&self, last: &str) -> BTreeSet<String> {
         self.save(last);
         let last = DirectoryFile::parse(last).unwrap();
@@ -158,7 +158,7 @@ fn a_directory_that_goes_and_comes_back_is_watched_again() {
     scene.until(|dirty| *dirty == Dirty::Everything);
     fs::create_dir(scene.path("")).unwrap();
     scene.until(|dirty| *dirty == Dirty::Everything);
-    // A change that falls before the new watch is told as everything, one after it by its name.
+    // A change before the new watch is reported as `Everything`, and a change after it by the file's name.
     scene.save("fog.md");
     scene.until_touched("fog.md");
     scene.save("rain.md");
@@ -223,7 +223,7 @@ fn what_is_removed_is_watched_no_more_and_a_quiet_watch_says_nothing() {
     assert_eq!(quiet.unwrap_err(), RecvTimeoutError::Timeout);
 }
 
-/// A system whose watches are used up.
+/// A system that has no watches left.
 struct Full;
 
 impl notify::Watcher for Full {

@@ -1,4 +1,4 @@
-//! Disks that are full or read-only, and file systems that can do less.
+//! Tests full and read-only disks, and file systems that support fewer operations.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -37,7 +37,7 @@ fn a_full_disk_leaves_the_old_file_and_heals() {
     let new = root.replace(&DirectoryFile::Index, Expected::Absent, large.as_bytes());
     assert!(matches!(new, Err(FileError::NoRoom { .. })));
     assert_eq!(root.read(&file()).unwrap().unwrap().bytes, b"old");
-    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "no draft stays");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "no draft is left");
     assert!(matches!(over(&root, "old", "new").unwrap(), WriteOutcome::Done { .. }));
 }
 
@@ -56,7 +56,7 @@ fn a_read_only_disk_is_read_and_says_no() {
     assert_eq!(root.list().unwrap().topics.len(), 1);
 }
 
-/// What is written into a directory that is on its way elsewhere is not acknowledged.
+/// A write into a directory that is being moved is not acknowledged.
 #[test]
 fn a_directory_that_goes_during_a_write_is_noticed() {
     for moved in ["", "plans"] {
@@ -76,7 +76,7 @@ fn a_directory_that_goes_during_a_write_is_noticed() {
     }
 }
 
-/// Each step down: names that change places, names that don't overwrite, links, nothing.
+/// Tests file systems with fewer and fewer operations: exchange, rename without overwriting, hard links, none of them.
 #[test]
 fn every_file_system_compares_and_swaps() {
     for able in

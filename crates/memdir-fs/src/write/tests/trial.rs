@@ -1,4 +1,4 @@
-//! Nobody's save is lost, whoever else saves the same file in whatever way.
+//! Tests that no save is lost, no matter how others save the same file at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,7 +34,7 @@ fn found(exchange: bool, no_replace: bool) {
     assert!(tally.written > 100 && tally.conflicts > 10, "{tally:?}");
 }
 
-/// The same trial against comparing first and renaming then.
+/// Runs the same trial on an implementation that compares first and then renames. The trial must detect it.
 #[test]
 fn the_trial_finds_who_overwrites_what_is_saved_in_between() {
     let tally = tried(|dir| Careless { dir: dir.to_owned(), history: Mutex::default() });
@@ -46,7 +46,10 @@ fn tried<D: Door>(door: impl FnOnce(&Path) -> D) -> Tally {
     let tally = run(dir.path(), &door(dir.path()), SIZE, 1);
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     let own = |name: &&std::ffi::OsString| name.to_string_lossy().starts_with(".bethink-");
-    assert!(left.iter().filter(own).count() <= tally.saved, "what nobody wrote into is gone");
+    assert!(
+        left.iter().filter(own).count() <= tally.saved,
+        "displaced files that nobody wrote to are removed"
+    );
     tally
 }
 
@@ -67,7 +70,7 @@ fn tag(text: &[u8]) -> String {
     Hash::of(text).to_string()
 }
 
-/// Keeps what it writes and what it is handed.
+/// A memory directory that records what it writes and what is returned to it.
 struct Root {
     root: MemoryRoot,
     history: History,
