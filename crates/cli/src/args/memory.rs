@@ -14,7 +14,7 @@ pub(crate) enum MemoryCommand {
     Ls {
         #[command(flatten)]
         of: OfTeam,
-        /// Only this type
+        /// Show only topics of this type
         #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
         kind: Option<MemoryKind>,
     },
@@ -68,7 +68,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Add topics from an export: of `memory export`, or the JSON of claude-mem or mem0
+    /// Add topics from an export of `memory export`, claude-mem or mem0
     #[command(after_help = "Example: bethink memory import backup.tar")]
     Import {
         /// A directory, a .tar file or a .json file
@@ -111,7 +111,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// List statements that may be worth remembering, keep or drop them
+    /// List statements that may be worth remembering, and keep or drop them
     #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
     Candidates(CandidatesArgs),
     /// Move a topic to your own memory, which applies to all projects, or from there to this project
@@ -119,7 +119,7 @@ pub(crate) enum MemoryCommand {
     Mv {
         /// The topic's name, with or without .md
         name: String,
-        /// To your own memory [default: to this project's private memory]
+        /// Move it to your own memory [default: to this project's private memory]
         #[arg(long)]
         me: bool,
     },
@@ -128,7 +128,7 @@ pub(crate) enum MemoryCommand {
         after_help = "Example: bethink memory extract --dry-run ~/.claude/projects/-home-me-project"
     )]
     Extract {
-        /// Transcripts, or directories of them: show what they would teach, without importing them
+        /// Transcripts, or directories of them: show what would be learned from them, without importing them
         #[arg(value_name = "PATH", requires = "dry_run", value_hint = clap::ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// Start at the beginning of the session, including imported messages [default: since the last extraction]
@@ -245,7 +245,7 @@ pub(crate) struct RememberArgs {
     /// What to remember, in one or a few sentences
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The topic's type [default: guessed from the text if that is clear, else none]
+    /// The topic's type [default: guessed from the text, or none if that is unclear]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
     /// The topic's name [default: derived from the description]
@@ -285,7 +285,7 @@ pub(crate) struct Recall {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecallCommand {
-    /// Check that topics are found by their own words, and that none comes too often
+    /// Check that topics are found by their own words, and that none is recalled too often
     #[command(after_help = "Example: bethink recall check")]
     Check,
 }

@@ -100,10 +100,10 @@ pub(crate) struct ListSessions {
     /// List the sessions of all projects
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// Only sessions with these words in their title
+    /// Show only sessions with these words in their title
     #[arg(long, short = 's', value_name = "WORDS")]
     pub(crate) search: Option<String>,
-    /// Only sessions with this tag
+    /// Show only sessions with this tag
     #[arg(long)]
     pub(crate) tag: Option<String>,
     /// Show at most this many sessions

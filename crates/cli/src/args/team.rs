@@ -74,7 +74,7 @@ pub(crate) enum TeamCommand {
         #[arg(long)]
         keep_private: bool,
     },
-    /// Reject proposals; what means the same is not proposed again, to anybody of the team
+    /// Reject proposals; nothing that means the same is proposed to the team again
     #[command(
         after_help = "Example: bethink team reject 3f9c1a2b --reason \"obvious from the code\""
     )]
@@ -82,7 +82,7 @@ pub(crate) enum TeamCommand {
         /// Ids, or their beginnings or ends, as `team proposals` shows them
         #[arg(required = true, value_name = "ID")]
         proposals: Vec<String>,
-        /// Why, for the team
+        /// The reason, which the team can read
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },

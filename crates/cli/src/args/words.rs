@@ -1,10 +1,10 @@
-//! Arguments that are one word of a closed set.
+//! Arguments that accept one word from a fixed set.
 
 use bethink_api::parse_word;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
-/// Parses one of `all`, the words that JSON has for the values of `T`.
+/// Parses one of `all`, which are the JSON names of the values of `T`.
 pub(super) fn words<T>(
     all: impl IntoIterator<Item = &'static str>,
 ) -> impl TypedValueParser<Value = T>

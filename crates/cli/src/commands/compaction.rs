@@ -128,7 +128,8 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     with_ids(screen, &table, &ids)
 }
 
-/// Prints a table with the id of each row on the line below it. In the row, it would not fit into 80 columns.
+/// Prints a table with the id of each row on the line below it, because a row with its id would not fit into 80
+/// columns.
 fn with_ids(screen: &mut Screen, table: &TextTable, ids: &[Uuid]) -> Done {
     let mut lines = table.lines(screen.look.width).into_iter();
     screen.lines(lines.next())?;
@@ -193,7 +194,7 @@ enum Behind {
     Span(Uuid),
 }
 
-/// Finds the compaction, else the collapsed span, whose id begins or ends with `named`.
+/// Finds the compaction, or else the collapsed span, whose id begins or ends with `named`.
 async fn behind(client: &Client, session: Uuid, named: Option<&str>) -> Result<Behind, CliFailure> {
     let all = client.compactions(session).await?.compactions;
     let chosen = app::compaction(named, all).map(|one| Behind::Summary(one.id));

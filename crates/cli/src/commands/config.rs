@@ -93,7 +93,7 @@ fn file() -> Result<std::path::PathBuf, CliFailure> {
     })
 }
 
-/// Adds the cause to the message, such as why a file could not be read.
+/// Adds the cause to the message, for example the reason why a file could not be read.
 fn refused(error: &bethink_config::ConfigError) -> CliFailure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     CliFailure::Use(format!("{error}{}", cause.unwrap_or_default()))

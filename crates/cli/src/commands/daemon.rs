@@ -42,7 +42,7 @@ pub(super) async fn running(app: &CliApp) -> Result<(Client, bool), CliFailure> 
     match Client::find(&app.places).await {
         Ok(client) => Ok((client, false)),
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
-            // `false` if another client was faster.
+            // `false` if another client started it first.
             let started = starter(&app.program)?.start(&app.places).await?.child.is_some();
             Ok((Client::find(&app.places).await?, started))
         }
@@ -70,7 +70,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
     let model = client.model().await.ok();
-    // A directory that is no project has none.
+    // A directory outside any project has no candidates.
     let candidates = client.candidates(&app.project_dir(), false).await;
     let candidates = candidates.map_or(0, |found| found.candidates.len() as u64);
     let uptime = file.as_ref().and_then(|_| age(&app.places.home.daemon_file()));
@@ -146,7 +146,7 @@ fn not_running(app: &mut CliApp, error: ClientError) -> Done {
     Err(error.into())
 }
 
-/// Returns how many seconds ago the daemon wrote the file, which it does when it starts.
+/// Returns how many seconds ago the file was written. The daemon writes it when it starts.
 pub(super) fn age(file: &Path) -> Option<u64> {
     let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
     Some(age.as_secs())
@@ -157,7 +157,7 @@ pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> D
     let mut file = File::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CliFailure::hinted(
             format!("{} does not exist", path.display()),
-            "a daemon logs there only if `bethink` started it; otherwise it logs to its stderr",
+            "a daemon logs there only if `bethink` started it; otherwise it logs to stderr",
         ),
         _ => CliFailure::file("read", &path, &error),
     })?;

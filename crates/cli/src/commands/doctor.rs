@@ -121,7 +121,7 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
                 }
             });
             findings.push(version(&health.version));
-            // Problems with the model are listed below, with what to do.
+            // Problems with the model are listed separately, with what to do.
             let of_notes = |notice: &String| {
                 !notice.starts_with("[model]") && of_model.as_ref().is_none_or(|of| of != notice)
             };
@@ -281,7 +281,7 @@ fn database(home: &Path) -> DoctorFinding {
 }
 
 fn disk(home: &Path) -> DoctorFinding {
-    // A home that does not exist yet will be on the disk of its nearest existing parent.
+    // If the home does not exist yet, it will be on the disk of its nearest existing parent.
     let there = home.ancestors().find(|dir| dir.exists()).unwrap_or(home);
     let free = rustix::fs::statvfs(there).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let todo = "free some space; on a full disk bethink can still read, but refuses writes";
@@ -295,17 +295,17 @@ fn disk(home: &Path) -> DoctorFinding {
     }
 }
 
-/// Reports what a crash leaves behind, and a log that is too large.
+/// Reports what a crash left behind, and a log that is too large.
 fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if let Some(file) = app.places.daemon().filter(|_| !running) {
         findings.push(warn(
             "leftover",
             format!(
-                "`daemon.json` names process {}, which is not running: it did not stop cleanly",
+                "`daemon.json` names process {}, which is not running: the daemon did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; `bethink up` starts a new one, `bethink logs` shows what happened",
+            "nothing is lost; `bethink up` starts a new daemon, `bethink logs` shows what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {

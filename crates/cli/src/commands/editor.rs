@@ -1,4 +1,4 @@
-//! Opens a text in the user's editor, in a temporary file that is kept until its text is saved.
+//! Opens text in the user's editor, in a temporary file that is kept until the text is saved.
 
 use std::fs;
 use std::io;
@@ -31,7 +31,7 @@ pub(super) fn edited(
     }
 }
 
-/// Fails if no editor is set; called before anything is fetched.
+/// Fails if no editor is set. This is called before anything is fetched.
 pub(super) fn check() -> Result<(), CliFailure> {
     editor(|name| std::env::var(name).ok()).map(drop)
 }
@@ -80,7 +80,7 @@ fn write(what: &str, text: &str) -> Result<PathBuf, CliFailure> {
     made.map_err(|error: io::Error| CliFailure::file("write", &std::env::temp_dir(), &error))
 }
 
-/// The editor may be a command with arguments, so a shell runs it. The file is a separate argument.
+/// Runs the editor in a shell, because it may be a command with arguments. The file is passed as a separate argument.
 fn open(editor: &str, file: &Path) -> Result<(), CliFailure> {
     let status = Command::new("sh")
         .args(["-c", &format!("exec {editor} \"$1\""), "sh"])

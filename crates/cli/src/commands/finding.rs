@@ -24,7 +24,7 @@ pub(super) fn ok(check: &'static str, found: impl Into<String>) -> DoctorFinding
     DoctorFinding { check, verdict: Verdict::Ok, found: found.into(), todo: None }
 }
 
-/// A finding that is not a problem, with a next step.
+/// Returns a finding that is not a problem but suggests a next step.
 pub(super) fn tip(
     check: &'static str,
     found: impl Into<String>,

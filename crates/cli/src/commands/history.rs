@@ -64,7 +64,7 @@ async fn one(app: &mut CliApp, client: &Client, session: &Session, number: u64) 
     Ok(screen.lines(lines)?)
 }
 
-/// Shows a part of a message's text, and how to read the next one.
+/// Shows a part of a message's text, and says how to read the next part.
 async fn part(
     app: &mut CliApp,
     client: &Client,

@@ -1,8 +1,8 @@
 //! `bethink mcp`: MCP over stdin and stdout, for clients that start a program. Forwards each line of stdin to the
 //! daemon's MCP endpoint, and prints each answer as one line. Prints nothing else.
 //!
-//! This is not a second MCP server, because tools would then be described twice, and a client's session would end when
-//! the daemon restarts.
+//! This is deliberately not a second MCP server: tools would then be described twice, and a client's session would end
+//! when the daemon restarts.
 //!
 //! Reading order: `lines` → `message` → `door` → this.
 
@@ -26,7 +26,7 @@ use door::DaemonConnection;
 use lines::InputLine;
 use message::{MessageKind, RpcMessage};
 
-/// Maximum number of unanswered messages. At this number, no line is read until one is answered.
+/// Maximum number of unanswered messages. Once it is reached, no line is read until a message has been answered.
 const MAX_UNANSWERED: usize = 2_048;
 /// How long to wait for outstanding answers after stdin was closed.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -42,11 +42,11 @@ pub(crate) async fn mcp(app: &mut CliApp) -> Done {
     bridge.run(app, lines::read(), answers).await
 }
 
-/// Returns the project and session in which the daemon's tools are called.
+/// Returns the project and session to which the daemon's tools apply.
 async fn origin(app: &mut CliApp) -> Result<McpOrigin, CliFailure> {
     let session = match app.session.as_deref() {
         None => None,
-        // The daemon resolves it at each tool call.
+        // The daemon resolves `last` at each tool call.
         Some("last") => Some("last".to_owned()),
         Some(_) => Some(app.client_and_session(None).await?.1.id.to_string()),
     };

@@ -1,5 +1,5 @@
-//! One file per noun and one function per command, which finds the session or topic, sends the request and shows the
-//! answer.
+//! The commands: one file per noun and one function per command. A function finds the session or topic, sends the
+//! request and shows the answer.
 
 mod compaction;
 mod config;

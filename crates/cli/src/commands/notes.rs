@@ -1,4 +1,4 @@
-//! `bethink notes …`: the notes of a session, to read and to edit.
+//! `bethink notes …`: shows, edits and updates the notes of a session.
 
 use bethink_api::Session;
 use bethink_client::Client;
@@ -53,8 +53,8 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     Ok(())
 }
 
-/// Returns the notes as a person reads them: without the line in italics below a heading, which tells the writer what
-/// belongs there.
+/// Returns the notes for a person: without the line in italics below each heading, which tells the writer what belongs
+/// there.
 pub(super) fn without_descriptions(notes: &str) -> String {
     let mut below_heading = false;
     let read = notes.trim_end().lines().filter(|line| {

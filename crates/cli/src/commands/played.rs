@@ -1,4 +1,4 @@
-//! What `demo` and `replay` show after a session was played: its notes, an answer from its history, its figures.
+//! Shows what `demo` and `replay` print after a session was played: its notes, an answer from its history, its figures.
 
 use bethink_api::{Compaction, SearchHit};
 use bethink_client::{Client, ClientError, SearchQuery};
@@ -9,12 +9,12 @@ use bethink_terminal::{Screen, StyledText, TerminalLook, TextTable, Tone, wrappe
 use crate::failure::Done;
 use bethink_render::compaction;
 
-/// Number of hits among which one from before the boundary is sought.
+/// Number of hits to search for one from before the boundary.
 const HITS: usize = 10;
 const SUMMARY: usize = 12;
 const NAMES: usize = 26;
 const HIT: usize = 3;
-/// Maximum number of compactions that are listed. Of more, only the first and last ones are.
+/// Maximum number of compactions that are listed. If there are more, only the first and last ones are listed.
 const COMPACTIONS: usize = 12;
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Played {
         Ok(played)
     }
 
-    /// Number of the first message that the prompt shows word for word; 0 if it shows all messages.
+    /// Returns the number of the first message that the prompt shows word for word; 0 if it shows all messages.
     pub(crate) fn boundary(&self) -> u64 {
         self.compactions.last().map_or(0, |last| last.kept_from_seq)
     }
@@ -105,7 +105,7 @@ impl Played {
     }
 }
 
-/// A heading and a short explanation.
+/// Returns a heading with a short explanation.
 fn heading(title: &str, about: &str) -> StyledText {
     let heading = StyledText::from(" ").strong(title.to_owned());
     if about.is_empty() { heading } else { heading.dim(format!("  {about}")) }
@@ -173,7 +173,7 @@ fn found(
     fitted(lines, look)
 }
 
-/// Shows one row per compaction; of many, only the first and the last ones.
+/// Shows one row per compaction; if there are many, only the first and last ones.
 fn compactions(all: &[Compaction], look: TerminalLook) -> Vec<StyledText> {
     let mut table =
         TextTable::new(&["", "level", ">before", ">after", ">freed", ">fidelity", "summarized"]);
@@ -232,7 +232,7 @@ fn figures(outcome: &ReplayOutcome, window: u64, look: TerminalLook) -> Vec<Styl
     if o.compactions.is_empty() {
         row("compactions", 0, Tone::Plain, "everything fits".to_owned());
     }
-    // The first line, the column heads, is empty.
+    // The first line has the column headings, which are empty.
     fitted(table.lines(look.width).into_iter().skip(1).collect(), look)
 }
 

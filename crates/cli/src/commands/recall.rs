@@ -14,7 +14,7 @@ use crate::failure::Done;
 const INDENT: &str = "    ";
 /// Maximum number of lines that are shown of a memory.
 const LINES: usize = 4;
-/// Maximum number of terms that are shown as reasons.
+/// Maximum number of terms that are shown as the reason for a match.
 const TERMS: usize = 6;
 
 pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
@@ -119,7 +119,7 @@ fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     lines
 }
 
-/// `score 0.82: fog (name, description), far (body)`
+/// Returns why a memory was found, such as `score 0.82: fog (name, description), far (body)`.
 fn why(memory: &RecalledMemory) -> String {
     let score = match memory.why.place {
         Some(place) => format!("ranked {place} by the model"),
@@ -139,7 +139,7 @@ fn why(memory: &RecalledMemory) -> String {
     }
 }
 
-/// Returns the topics that it links to, and its other versions.
+/// Returns the topics that a memory links to, and its other versions.
 fn around(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let links = memory.links.iter().map(|link| {
         let name = StyledText::from(INDENT).dim("see ").put(Tone::Accent, link.name.clone());
@@ -153,7 +153,7 @@ fn around(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     links.chain(versions).map(|line| line.fitted(width)).collect()
 }
 
-/// Returns the first lines that contain words.
+/// Returns the first lines of a memory that contain words.
 fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let room = width.saturating_sub(INDENT.len());
     let lines = memory.content.lines().filter(|line| line.chars().any(char::is_alphanumeric));

@@ -13,7 +13,7 @@ use crate::failure::{CliFailure, Done};
 use bethink_render::hit;
 use bethink_render::short_id;
 
-/// Hits that are shown by default. On a terminal, more would fill more than one screen.
+/// Number of hits that are shown by default. On a terminal, fewer are shown, so that they fit on one screen.
 const HITS: usize = 10;
 const HITS_ON_TERMINAL: usize = 5;
 

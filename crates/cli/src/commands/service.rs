@@ -142,13 +142,13 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     }
 }
 
-/// Fails if `BETHINK_URL` is set: that daemon is managed elsewhere, so it is not installed as a service.
+/// Fails if `BETHINK_URL` is set: its daemon is managed elsewhere, so it is not installed as a service.
 fn check_is_ours(app: &CliApp) -> Done {
     match &app.places.url {
         None => Ok(()),
         Some(url) => Err(CliFailure::hinted(
             format!("BETHINK_URL is set, so the daemon at {url} is managed elsewhere"),
-            "unset it to install a service of your own",
+            "to install your own service, unset BETHINK_URL",
         )),
     }
 }
@@ -199,7 +199,7 @@ async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
 
 fn unload(service: &Service) {
     for command in &service.unload {
-        // This fails if nothing was loaded.
+        // This fails if no service was loaded.
         let _loaded = succeeds(command);
     }
 }

@@ -227,7 +227,7 @@ async fn handover(app: &mut CliApp, client: &Client, named: Option<&str>) -> Don
     Ok(())
 }
 
-/// Returns the command that resumes an agent's session; `None` if the agent has none or the id is not an id.
+/// Returns the command that resumes an agent's session; `None` if the agent has no such command or the id is invalid.
 fn resume_command(agent: &AgentSession) -> Option<String> {
     let is_id = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let id = Some(agent.id.as_str()).filter(|id| is_id(id) && !id.starts_with('-'))?;

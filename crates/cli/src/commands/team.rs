@@ -18,7 +18,7 @@ const MAX_LINES: usize = 12;
 /// Start of the separator line above each version in the editor.
 const MARK: &str = ">>>>>>> version of";
 
-/// The decision of a person about proposals.
+/// A person's decision about proposals.
 enum Decision {
     Approve(api::Approval),
     Reject(api::Rejecting),
@@ -83,7 +83,7 @@ async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::P
     Ok(screen.note(next)?)
 }
 
-/// Makes a path absolute, because the daemon has another current directory.
+/// Makes a path absolute, because the daemon has a different current directory.
 fn absolute(remote: String) -> String {
     let path = std::path::Path::new(&remote);
     match remote.contains(':') || !path.exists() {
@@ -169,7 +169,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
             .plain(format!(" was changed by you and by {by}; both versions are kept"));
         screen.flowing(line, 9)?;
         let how = format!(
-            "`bethink team resolve {topic} --mine` keeps yours, `--theirs` keeps the other, `--edit` merges them"
+            "`bethink team resolve {topic} --mine` keeps yours, `--theirs` keeps the other one, `--edit` merges them"
         );
         screen.flowing(StyledText::from(" ".repeat(9)).plain(how), 9)?;
     }
@@ -352,7 +352,9 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         }
         screen.gap()?;
     }
-    Ok(screen.note("`bethink team approve ID` adds one, `bethink team reject ID` declines it")?)
+    Ok(screen.note(
+        "`bethink team approve ID` approves a proposal, `bethink team reject ID` rejects it",
+    )?)
 }
 
 async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done {
@@ -376,8 +378,8 @@ async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done
     Ok(screen.note(match decision {
         Decision::Approve(_) => "run `bethink team sync` to share what was approved",
         Decision::Reject(_) => {
-            "run `bethink team sync` so that nobody's agent proposes it again; to allow it again, remove its line from \
-             REJECTED-PROPOSALS.md"
+            "run `bethink team sync` so that no agent in the team proposes it again; to allow it again, remove its \
+             line from REJECTED-PROPOSALS.md"
         }
     })?)
 }

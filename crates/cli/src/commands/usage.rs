@@ -1,4 +1,4 @@
-//! `bethink usage`: the model calls that bethink made for itself, by session, and their cost.
+//! `bethink usage`: the model calls that bethink made for its own purposes, and their costs, by session.
 
 use bethink_api::UsageBy;
 use bethink_client::UsageQuery;

@@ -88,7 +88,7 @@ export function figures(filled: { tokens: number; remaining: number; thresholds:
   );
 }
 
-/** The parts as a table, with exact figures and the key to the colours. */
+/** The parts as a table, with exact figures and the key to the colors. */
 export function legend(report: ContextReport): HTMLElement {
   const rows = PARTS.filter((part) => report.parts[part] > 0).map((part) =>
     h(

@@ -5,11 +5,11 @@ export type Change = "same" | "added" | "removed";
 export interface Line {
   readonly change: Change;
   readonly text: string;
-  /** Line number from 1: in the old text for a removed line, else in the new text. */
+  /** Line number from 1: in the old text for a removed line, otherwise in the new text. */
   readonly number: number;
 }
 
-/** Maximum number of steps. With more, the whole middle counts as removed and added: correct, but longer. */
+/** Maximum number of steps. If more are needed, the whole middle counts as removed and added, which is correct but longer. */
 const MOST_STEPS = 600;
 
 export function diff(before: string, after: string): Line[] {

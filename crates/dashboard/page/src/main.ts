@@ -1,4 +1,4 @@
-// Signs in with a launch token or as before in this tab, then shows the view that the address names.
+// Signs in with a launch token or with this tab's earlier login, then shows the view that the address names.
 
 import { isSignedIn, onSignedOut, signIn, signOut } from "./api.ts";
 import { applyTheme } from "./theme.ts";

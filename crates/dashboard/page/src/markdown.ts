@@ -191,7 +191,7 @@ function inlineAt(text: string, at: number, depth: number): [Inline | string, nu
 function span(text: string, at: number): [Inline | string, number] {
   const mark = /^`+/.exec(text.slice(at, at + 64))?.[0] ?? "`";
   let end = text.indexOf(mark, at + mark.length);
-  // Backticks of another number are part of the code.
+  // A run with a different number of backticks is part of the code.
   while (end >= 0 && (text[end + mark.length] === "`" || text[end - 1] === "`")) {
     while (text[end] === "`") end++;
     end = text.indexOf(mark, end);

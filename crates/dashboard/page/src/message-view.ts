@@ -6,7 +6,7 @@ import { whole } from "./number.ts";
 import { time } from "./time.ts";
 import type { HistoryMessage } from "./api.ts";
 
-/** Characters shown at first. A tool may have printed megabytes. */
+/** Number of characters shown at first. A tool may have printed megabytes. */
 const FIRST = 12_000;
 
 export function messageView(stored: HistoryMessage): HTMLElement {

@@ -59,7 +59,7 @@ export function resultText(block: Fields): string {
   return content.map((part) => (isObject(part) ? (part["type"] === "text" ? String(part["text"] ?? "") : `(${String(part["type"])})`) : "")).join("\n");
 }
 
-/** The main argument of a tool call, such as its command, path or pattern; else its JSON. */
+/** The main argument of a tool call, such as its command, path or pattern; or else its JSON. */
 export function inputText(input: unknown): string {
   if (!isObject(input)) return input === undefined ? "" : JSON.stringify(input);
   const { pattern, path } = input;

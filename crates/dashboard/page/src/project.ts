@@ -11,7 +11,7 @@ export interface Chooser {
   readonly value: () => string;
 }
 
-/** Starts with the project in the address, else the one chosen last, else the first. */
+/** Starts with the project in the address, or else the one chosen last, or else the first. */
 export async function chooser(context: Context, chosen: (dir: string) => void): Promise<Chooser> {
   const { projects } = await client.get("/v1/projects", { signal: context.signal });
   const kept = context.route.query.get("project") ?? localStorage.getItem(KEPT_AS) ?? projects[0]?.project_dir ?? "";

@@ -19,7 +19,7 @@ export interface Context {
 /** Shows a view in `main`. */
 export type View = (main: HTMLElement, context: Context) => void | Promise<void>;
 
-/** The newest read of each place: an older one that ends later must not replace what it shows. */
+/** The newest read for each place: an older read that finishes later must not replace its result. */
 const newest = new WeakMap<HTMLElement, object>();
 
 /** Shows the result of `read`, or its error with a button to try again. */

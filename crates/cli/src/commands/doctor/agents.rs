@@ -22,7 +22,7 @@ pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
     findings
 }
 
-/// `None` for an agent that is not on this machine.
+/// Checks one agent. Returns `None` if it is not on this machine.
 fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let name = agent.as_str();
     let states: Vec<_> = states(app).into_iter().filter(|(of, ..)| *of == agent).collect();

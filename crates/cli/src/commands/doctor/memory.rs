@@ -44,7 +44,7 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     out
 }
 
-/// `33 topics, index of 33 lines, 5.1 KB`
+/// Returns a summary such as `33 topics, index of 33 lines, 5.1 KB`.
 fn size(shelf: &MemoryShelf) -> String {
     let topics = plural(shelf.topics, "topic", "topics");
     let index = match &shelf.index {
@@ -57,7 +57,7 @@ fn size(shelf: &MemoryShelf) -> String {
     format!("{topics}, {index}")
 }
 
-/// Counts the findings and names the first one that is more than a note.
+/// Counts the findings and describes the first one that is more than a note.
 fn worst(shelf: &MemoryShelf) -> Option<DoctorFinding> {
     let worst = shelf.findings.iter().find(|finding| finding.severity != Severity::Note)?;
     let found = format!("{}; first {}", counts(&shelf.findings), told(worst));

@@ -1,4 +1,4 @@
-//! Lines of stdin, read on a separate thread: a blocked read ends with the process.
+//! Reads lines from stdin on a separate thread, so that a blocked read does not delay the end of the process.
 
 use std::io::{self, BufRead, Read};
 

@@ -7,12 +7,12 @@ use super::lines::InputLine;
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
-/// From the range that JSON-RPC reserves for servers.
+/// Error code for a lost request, from the range that JSON-RPC reserves for servers.
 const LOST: i64 = -32_000;
-/// Maximum size of an error that refuses a message unread, in bytes.
+/// Maximum size of an error with which the daemon refuses a message without reading it, in bytes.
 const REFUSAL_BYTES: usize = 2_048;
 
-/// A message, as bytes and parsed.
+/// A message, both as bytes and parsed.
 #[derive(Debug)]
 pub(super) struct RpcMessage {
     pub(super) bytes: Vec<u8>,
@@ -24,11 +24,11 @@ pub(super) struct RpcMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MessageKind {
     Request {
-        /// The id as JSON, in which `1` and `"1"` differ.
+        /// The id as JSON text, in which `1` and `"1"` differ.
         key: String,
     },
     Notification,
-    /// An answer to a request of the server, which sends none.
+    /// An answer to a request from the server. The server sends no requests.
     Answer,
 }
 
@@ -64,8 +64,8 @@ impl RpcMessage {
         (self.method == "notifications/cancelled").then(|| id.to_string())
     }
 
-    /// Adds this request's id to an error without one. The daemon refuses some messages unread, and the client would
-    /// wait forever for an answer with its id.
+    /// Adds this request's id to an error without one. The daemon refuses some messages without reading them, and the
+    /// client would wait forever for an answer with its request's id.
     pub(super) fn with_id(&self, answer: Vec<u8>) -> Vec<u8> {
         if answer.len() > REFUSAL_BYTES {
             return answer;

@@ -54,7 +54,7 @@ fn candidate_line(one: &Candidate) -> StyledText {
 fn sum(done: &Extracted, all: bool) -> String {
     if done.statements == 0 && done.by_agent == 0 {
         let hint = if all { "" } else { "; --from-start reads the whole session" };
-        return format!("nothing new was said since the last extraction{hint}");
+        return format!("nothing new has been said since the last extraction{hint}");
     }
     let looked = plural(done.statements, "statement was", "statements were");
     let agent = match done.by_agent {
@@ -67,7 +67,7 @@ fn sum(done: &Extracted, all: bool) -> String {
 }
 
 pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_run: bool) -> Done {
-    // A deleted session can only be named by its full id.
+    // A deleted session can only be found by its full id.
     let (project_dir, session_id) = match Uuid::parse_str(which) {
         Ok(id) => (app.project_dir(), id),
         Err(_) => {

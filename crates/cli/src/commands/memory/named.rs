@@ -32,7 +32,7 @@ pub(super) fn scope(of: &OfTeam) -> MemoryScope {
     named_scope(of.team, of.me).unwrap_or_default()
 }
 
-/// Returns the memory that `--team` or `--me` names.
+/// Returns the memory that `--team` or `--me` selects.
 pub(super) fn named_scope(team: bool, me: bool) -> Option<MemoryScope> {
     match (team, me) {
         (true, _) => Some(MemoryScope::Team),
@@ -71,7 +71,7 @@ pub(super) async fn find(
     Err(unknown(app, client, &one.name).await?)
 }
 
-/// Finds a topic that may have been removed: its versions still exist.
+/// Finds a topic that may have been removed, because the versions of a removed topic still exist.
 pub(super) async fn known(app: &CliApp, client: &Client, one: &OneMemory) -> TopicRef {
     let found = find(app, client, one).await;
     found.map_or_else(|_| topic(app, scope(&one.of), &one.name), |(topic, _)| topic)

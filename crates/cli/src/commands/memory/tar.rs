@@ -1,4 +1,5 @@
-//! Reads and writes tar archives (POSIX ustar) that contain only plain files. This needs no dependency.
+//! Reads and writes tar archives (POSIX ustar) that contain only plain files. The code is so short that a dependency is
+//! not worth it.
 
 /// Size of a block, in bytes.
 const BLOCK: usize = 512;
@@ -43,7 +44,8 @@ pub(super) fn files(tar: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
         if head.iter().all(|byte| *byte == 0) {
             return Ok(found);
         }
-        let damaged = || format!("the .tar file is damaged after {} files", found.len());
+        let damaged =
+            || format!("the .tar file is damaged; intact files before that point: {}", found.len());
         let size = octal(&head[124..136]).filter(|_| is_whole(head)).ok_or_else(damaged)?;
         let (bytes, after) = after.split_at_checked(size).ok_or_else(damaged)?;
         let padding = size.next_multiple_of(BLOCK) - size;
@@ -56,7 +58,7 @@ pub(super) fn files(tar: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
             _ => return Err(format!("{name} in the .tar file is neither a file nor a folder")),
         }
     }
-    Err(format!("the .tar file is cut off after {} files", found.len()))
+    Err(format!("the .tar file is truncated; complete files in it: {}", found.len()))
 }
 
 /// Splits a path at a `/`, so that both parts fit.
@@ -108,7 +110,9 @@ mod tests {
         }
         let mut damaged = tar.clone();
         damaged[3] ^= 1;
-        assert!(files(&damaged).unwrap_err().contains("damaged after 0 files"));
+        assert!(
+            files(&damaged).unwrap_err().contains("is damaged; intact files before that point: 0")
+        );
         assert!(append(&mut tar, &"x".repeat(300), b"").unwrap_err().contains("too long"));
     }
 }

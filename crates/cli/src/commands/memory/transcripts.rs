@@ -1,4 +1,4 @@
-//! Shows what extraction would find in transcripts. It needs no daemon, and imports and writes nothing.
+//! Shows what extraction would find in transcripts. Needs no daemon, and neither imports nor writes anything.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ use crate::failure::{CliFailure, Done};
 enum Certainty {
     /// Certain enough to be written to memory.
     Sure,
-    /// It would wait as a candidate.
+    /// The statement would wait as a candidate.
     Candidate,
 }
 
-/// A statement in a transcript that would be remembered.
+/// A statement in a transcript that would be remembered or become a candidate.
 #[derive(Debug, Serialize)]
 struct FoundStatement<'a> {
     file: &'a Path,

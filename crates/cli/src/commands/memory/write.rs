@@ -1,4 +1,4 @@
-//! Topics added, edited and removed.
+//! Adds, edits, moves, shares and removes topics.
 
 use std::fs;
 use std::io::{IsTerminal, Read};
@@ -20,7 +20,7 @@ use bethink_terminal::StyledText;
 /// Type of the problem if the file has changed since it was read.
 const CONFLICT: &str = "conflict";
 
-/// `bethink remember`.
+/// Runs `bethink remember`.
 pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::RememberArgs) -> Done {
     let client = app.client().await?;
     let request = Remember {
@@ -61,7 +61,7 @@ pub(super) async fn add(app: &mut CliApp, client: &Client, what: &AddMemory) -> 
     }
 }
 
-/// Stores text with front matter unchanged. To other text, the daemon adds front matter.
+/// Stores text that has front matter unchanged. The daemon adds front matter to other text.
 async fn put_new(
     app: &CliApp,
     client: &Client,
@@ -120,7 +120,7 @@ pub(super) async fn edit(
     editor::check()?;
     let (topic, before) = find(app, client, what).await?;
     let (draft, text) = editor::edited(app, &topic.name, &before.text)?;
-    // A finding can be allowed without a change.
+    // A finding can be allowed without changing the text.
     if text == before.text && allow.allow_secret.is_empty() {
         draft.discard();
         return Ok(app.screen.note("nothing was changed")?);
@@ -128,7 +128,7 @@ pub(super) async fn edit(
     put(app, client, &topic, (draft, text), &Over::Tag(before.etag), allow).await
 }
 
-/// Saves an edited text. If that fails, the text stays in its file, and the error names the file.
+/// Saves edited text. If that fails, the text stays in its file, and the error names the file.
 async fn put(
     app: &mut CliApp,
     client: &Client,
@@ -168,7 +168,7 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
     Ok(())
 }
 
-/// `bethink memory share`.
+/// Runs `bethink memory share`.
 pub(super) async fn share(app: &mut CliApp, client: &Client, name: String) -> Done {
     let request = ShareMemory { project_dir: app.project_dir(), name };
     let told = client.share(&request).await?;

@@ -118,7 +118,7 @@ class OneMemory {
       const old = await client.text("/v1/memories/{scope}/{name}/history", this.#options({ version: version.version }));
       const restore = h("button", { type: "button", class: "primary", onclick: () => void this.#restore(version, dialog) }, "Restore this version…");
       const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-      const dialog = modal("Changes from restoring this version", [h("p", { class: "faint" }, "Written ", time(version.at), `, ${authorWords(version.author)}.`), diffView(this.#text, old.text), h("div", { class: "buttons" }, close, restore)]);
+      const dialog = modal("Changes if this version is restored", [h("p", { class: "faint" }, "Written ", time(version.at), `, ${authorWords(version.author)}.`), diffView(this.#text, old.text), h("div", { class: "buttons" }, close, restore)]);
       dialog.classList.add("wide");
       close.focus();
     } catch (error) {

@@ -52,7 +52,7 @@ function card(proposal: Proposal, context: Context, again: () => void, opened: b
   return box;
 }
 
-/** Returns the team's current topic with this name, or an empty text. The list says whether there is one. */
+/** Returns the team's current topic with this name, or an empty string. The list shows whether there is one. */
 async function current(proposal: Proposal, context: Context): Promise<string> {
   if (proposal.state !== "open") return "";
   const { project_dir, name } = proposal;
@@ -89,11 +89,11 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
       h("button", { type: "button", class: "danger", onclick: () => void confirmReplace() }, "Replace the current version…"),
     );
   const confirmReplace = async () => {
-    const text = h("p", null, "The topic has changed since this was proposed. The difference above is to the current version. The history keeps both.");
+    const text = h("p", null, "The topic has changed since this was proposed. The changes above are relative to the current version. The history keeps both.");
     if (await ask({ title: "Replace the current version?", text, yes: "Approve", danger: true })) await approve(true);
   };
   const confirmReject = async () => {
-    const text = h("p", null, "The same text will not be proposed again.");
+    const text = h("p", null, "Nothing that means the same will be proposed again.");
     if (!(await ask({ title: "Reject this proposal?", text, yes: "Reject", danger: true }))) return;
     await change(() => client.post("/v1/proposals/{id}/reject", { path: { id } }), `Rejected: ${name} will not be proposed again.`);
   };

@@ -160,7 +160,7 @@ class Timeline {
     );
   }
 
-  /** A text that was added to a prompt, or content that was removed from it. */
+  /** Text that was added to a prompt, or content that was removed from it. */
   #decidedRow(decided: DecidedView): HTMLElement {
     const tokens = decided.tokens == null ? "" : `, ${brief(decided.tokens)} tokens`;
     const words = `${decidedWords(decided)}${tokens}`;
