@@ -81,7 +81,7 @@ pub(crate) fn with_header(text: String, change: HeaderChange<'_>) -> String {
     header::with(&text, &[change]).unwrap_or(text)
 }
 
-/// Returns the beginning of a text, on one line.
+/// Returns the beginning of the text, on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= QUOTED_CHARS {

@@ -36,7 +36,7 @@ pub const MERGED_WORDS_PERCENT: usize = 70;
 /// Maximum number of bytes that a model may add in a dream: it should consolidate, not write new text.
 pub const MODEL_ADDS_BYTES: usize = 64 * 1024;
 
-/// Maximum number of characters of a text that a note or an error quotes.
+/// Maximum length of a quotation in a note or an error, in characters.
 pub const QUOTED_CHARS: usize = 100;
 
 /// A word or sentence that occurs in more topics than this is too common to suggest that two topics are alike.
@@ -45,5 +45,6 @@ pub const MANY_ALIKE: usize = 64;
 /// Maximum size of the files that a model sees in a dream, in bytes: about 40,000 tokens.
 pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
 
-/// Maximum size of one of these files, in bytes. A larger file would take the room of many ordinary ones.
+/// Maximum size of a file that a model sees in a dream, in bytes. A larger file would take the room of many ordinary
+/// files.
 pub const MODEL_FILE_BYTES: usize = 16 * 1024;

@@ -28,7 +28,7 @@ pub struct DreamPlan {
     pub scope: Scope,
     pub steps: Vec<DreamStep>,
     /// In a safe order: a file that receives text comes before the file that is removed, and the index comes last. If
-    /// applying stops halfway, a text may exist twice, but none is missing.
+    /// applying stops halfway, some text may exist twice, but none is missing.
     pub changes: Vec<PlannedChange>,
     pub dropped: Vec<DreamDropped>,
     pub notes: Vec<DreamNote>,

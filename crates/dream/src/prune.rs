@@ -126,14 +126,14 @@ fn row<'a>(name: &'a Name, page: &TopicState) -> (&'a Name, String, String) {
     (name, title, description)
 }
 
-/// Returns the lines of a text that the other one does not have.
+/// Returns the lines of `text` that `other` does not have.
 fn lines_only_in<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
     let known: BTreeSet<&str> = other.lines().collect();
     text.lines().filter(move |line| !known.contains(line))
 }
 
-/// Shortens long lines, the longest first: always those of the daemon's own topics, and those of a person's only if a
-/// prompt cannot show the whole index.
+/// Shortens long lines, the longest first: the lines of the daemon's own topics always, and those of a person's topics
+/// only if a prompt cannot show the whole index.
 fn shorten(bench: &mut DreamBench) {
     let Some(text) = bench.index().map(str::to_owned) else { return };
     let mut new = text.clone();
@@ -163,7 +163,7 @@ fn shorten(bench: &mut DreamBench) {
     }
 }
 
-/// Returns entries that are one long line, longest first.
+/// Returns entries that consist of a single, too long line, longest first.
 fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     let long = |entry: &index::IndexEntry<'_>| entry.text.trim_end().chars().count();
     let mut found: Vec<(Name, usize)> = index::entries(text)

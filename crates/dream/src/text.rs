@@ -131,7 +131,7 @@ pub(crate) struct ProseSentence {
     pub(crate) normal: String,
 }
 
-/// Returns every sentence of a body. A line of code or of a table counts as one.
+/// Returns every sentence of a body. A line of code or of a table counts as a sentence.
 pub(crate) fn sentences(body: &str) -> Vec<ProseSentence> {
     let mut found = Vec::new();
     for block in blocks(body) {
@@ -161,8 +161,8 @@ fn push(body: &str, range: Range<usize>, found: &mut Vec<ProseSentence>) {
     }
 }
 
-/// Returns the positions of sentences in a block. Outside prose, each line is one. In prose, a sentence extends to an
-/// end mark or to a line that begins a list item.
+/// Returns the positions of sentences in a block. Outside prose, each line is a sentence. In prose, a sentence extends
+/// to a punctuation mark that ends it, or to a line that begins a list item.
 fn pieces(block: &str, prose: bool) -> Vec<Range<usize>> {
     let (mut ends, mut at) = (Vec::new(), 0);
     for line in block.split_inclusive('\n') {

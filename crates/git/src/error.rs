@@ -24,7 +24,7 @@ pub enum GitError {
     },
 }
 
-/// The reason why git failed, as far as its messages show.
+/// The reason why git failed, derived from its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitTrouble {
     #[error(

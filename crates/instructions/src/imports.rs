@@ -12,7 +12,7 @@ pub(crate) struct ImportMark {
     pub(crate) path: String,
 }
 
-/// Returns the first `most` different imports of a text, in order, and whether there are more.
+/// Returns the first `most` different imports in the text, in order, and whether there are more.
 pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
     let (mut found, mut seen) = (Vec::new(), std::collections::HashSet::new());
     for paragraph in paragraphs(text) {

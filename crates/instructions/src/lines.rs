@@ -8,7 +8,7 @@ pub(crate) enum LineContext {
     Code,
 }
 
-/// Reads the lines of a text in order.
+/// Reads the lines of a file in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineReader {
     /// Character and length of the open fence.

@@ -126,8 +126,8 @@ fn is_in_latin(chars: &[char], at: usize) -> bool {
     latin(at.checked_sub(1).and_then(|at| chars.get(at))) && latin(chars.get(at + 1))
 }
 
-/// Maximum number of tags in a flag: six letters or digits, and an end tag. The search stops there, because a text may
-/// consist of nothing but tags.
+/// Maximum number of tags in a flag: six letters or digits, and an end tag. The search stops there, because the text
+/// may consist of nothing but tags.
 const FLAG_TAGS: usize = 7;
 
 /// Returns whether a tag is part of a flag such as Scotland's: a black flag, two to six letters or digits, and an end

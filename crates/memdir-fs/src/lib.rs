@@ -1,7 +1,7 @@
 //! Memory directories on disk: the only code that touches memory files.
 //!
 //! This crate opens a directory so that nothing outside it can be reached, lists and reads entries of any kind, writes
-//! by compare-and-swap so that nobody's save is lost, and watches for changes. All calls are synchronous.
+//! by compare-and-swap so that no save is lost, and watches for changes. All calls are synchronous.
 //! `bethink-memdir` interprets the files' text; the daemon handles versions, proposals and events.
 //!
 //! No function removes content that it has not returned to its caller.

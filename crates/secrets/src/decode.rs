@@ -80,7 +80,7 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits.get(..2)?).ok()?, 16).ok()
 }
 
-/// Decodes a word that contains `%41` or the like. Decoding an ordinary URL with `%20` does no harm.
+/// Decodes a word that contains percent escapes such as `%41`. Decoding an ordinary URL with `%20` does no harm.
 fn percent(run: &[u8]) -> Option<Vec<u8>> {
     if !run.contains(&b'%') {
         return None;

@@ -1,4 +1,4 @@
-//! A view of a text: either as it is, or folded, that is, without invisible characters and with wrapped lines joined.
+//! A view of text: either as it is, or folded, that is, without invisible characters and with wrapped lines joined.
 
 use std::borrow::Cow;
 use std::ops::Range;

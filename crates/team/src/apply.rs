@@ -155,7 +155,7 @@ impl TeamService {
                 }
             }
             FileChange::Apart { theirs, ours, aside } => {
-                // Save our version under its new name before the remote's version replaces it.
+                // Save the local version under its new name before the remote's version replaces it.
                 self.put_here(round, &aside, Some(&ours)).await?;
                 self.put_here(round, &file, Some(&theirs)).await?;
                 report.conflicts.push(api::TeamConflict {

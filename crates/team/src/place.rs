@@ -114,7 +114,7 @@ impl TeamService {
         Git::new(std::env::vars_os(), GitLimits { remote, ..GitLimits::default() })
     }
 
-    /// Returns the repository of a project's team directory. Fails if the directory is not one.
+    /// Returns the repository of a project's team directory. Fails if the directory is not a repository.
     pub(crate) fn team_repo(&self, project: &MemoryProject) -> Result<Repo> {
         let view = self.team_view(project);
         let dir = &project.directory(Scope::Team).dir;

@@ -23,13 +23,13 @@ pub(crate) struct PlanStep {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileChange {
-    /// Write their version here.
+    /// Write the remote's version here.
     In(Content),
-    /// Push our version.
+    /// Push the local version.
     Out(Content),
-    /// Write this on both sides.
+    /// Write this content on both sides.
     Merged(Arc<[u8]>),
-    /// Their version keeps the name, and ours gets another one.
+    /// The remote's version keeps the name, and the local version gets another name.
     Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
 }
 
@@ -87,7 +87,7 @@ fn both(
     FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
 }
 
-/// Returns the new file name for our version of a topic that both sides changed.
+/// Returns the new file name for the local version of a topic that both sides changed.
 fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let DirectoryFile::Topic(name) = file else { return file.clone() };
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)

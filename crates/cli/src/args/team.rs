@@ -26,7 +26,7 @@ pub(crate) enum TeamCommand {
         #[arg(long)]
         accept_rewrite: bool,
     },
-    /// Resolve a conflict: keep one version of a topic, or merge them
+    /// Resolve a conflict: keep one version of a topic, or merge the versions
     #[command(
         after_help = "Examples:\n  bethink team resolve fog          show the versions\n  bethink team resolve fog --mine   keep yours\n  bethink team resolve fog --edit   merge them in your editor"
     )]

@@ -30,7 +30,7 @@ pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
     Ok(app.screen.hint(hint)?)
 }
 
-/// Compacts, and shows what the model is doing meanwhile, because a summary may take minutes.
+/// Compacts, and shows what the model is doing while it writes the summary, which may take minutes.
 async fn made(
     app: &mut CliApp,
     client: &Client,

@@ -66,7 +66,7 @@ fn phase(result: &DreamResult, phase: DreamPhase, look: TerminalLook) -> Vec<Sty
     lines.into_iter().enumerate().map(|(at, line)| name(at).then(line)).collect()
 }
 
-/// Shows the lines that are no longer in any file, and why.
+/// Shows the lines that are no longer in any file, and the reasons.
 fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let mut lines: Vec<StyledText> = Vec::new();
     for dropped in result.dropped.iter().take(DROPPED) {

@@ -41,7 +41,7 @@ pub(super) fn check() -> Result<(), CliFailure> {
 pub(super) struct EditorFile(PathBuf);
 
 impl EditorFile {
-    /// Returns the error for a text that could not be saved, which names the file. `newer` says what to do if the
+    /// Returns the error for text that could not be saved. The error names the file. `newer` says what to do if the
     /// original was changed in the meantime: then the problem's type is `stale`.
     pub(super) fn not_saved(&self, error: &ClientError, stale: &str, newer: &str) -> CliFailure {
         let mut hint = format!("your text is kept in {}", self.0.display());

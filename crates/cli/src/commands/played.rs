@@ -9,7 +9,7 @@ use bethink_terminal::{Screen, StyledText, TerminalLook, TextTable, Tone, wrappe
 use crate::failure::Done;
 use bethink_render::compaction;
 
-/// Number of hits to search for one from before the boundary.
+/// Number of hits to request, so that one of them is probably from before the boundary.
 const HITS: usize = 10;
 const SUMMARY: usize = 12;
 const NAMES: usize = 26;

@@ -1,4 +1,4 @@
-// The difference between two texts, line by line. Each changed line has a sign as well as a color.
+// Shows the difference between two strings, line by line. Each changed line has a sign as well as a color.
 
 import { diff, hunks } from "./diff.ts";
 import { h } from "./dom.ts";

@@ -1,4 +1,4 @@
-// The difference between two texts, line by line.
+// Finds the difference between two strings, line by line.
 
 export type Change = "same" | "added" | "removed";
 

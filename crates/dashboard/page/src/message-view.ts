@@ -37,7 +37,7 @@ function blockView(block: Record<string, unknown>): HTMLElement {
 
 function pretty(value: unknown): string {
   if (!isObject(value)) return JSON.stringify(value, null, 2) ?? "";
-  // Long texts read better as lines than as one JSON string.
+  // Long strings are easier to read as lines than as one JSON string.
   const entries = Object.entries(value);
   if (entries.every(([, part]) => typeof part !== "object")) {
     return entries.map(([name, part]) => (String(part).includes("\n") ? `${name}:\n${String(part)}` : `${name}: ${String(part)}`)).join("\n");

@@ -1,4 +1,4 @@
-// Links out of the page. A link in a memory may send information to whoever owns its address, so the person decides.
+// Links out of the page. A link in a memory may send information to the owner of its address, so the person decides.
 
 import { ask } from "./dialog.ts";
 import { h } from "./dom.ts";

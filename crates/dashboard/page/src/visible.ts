@@ -1,4 +1,4 @@
-// Makes invisible characters visible. A bidi override makes a text look different from what it contains, and tag
+// Makes invisible characters visible. A bidi override makes text look different from what it contains, and tag
 // characters can hide words.
 
 /** Excludes tabs and line endings, which are layout, and joiners and variation selectors, which scripts and emoji need. */

@@ -43,7 +43,7 @@ fn with_dates(page: &TopicState) -> Option<String> {
     (text != page.text).then_some(text)
 }
 
-/// Adds dates after relative days to a text that was said on the day `said`. Returns `None` if there are none.
+/// Adds dates after relative days to text that was said on the day `said`. Returns `None` if there are none.
 fn dated(text: &str, said: Date) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 32);
     let mut kept = 0;
@@ -186,7 +186,7 @@ fn starts_with_year(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks a text that was said on a Wednesday.
+    /// Checks text that was said on a Wednesday.
     fn check(text: &str, expect: &str) {
         let said = jiff::civil::date(2026, 6, 3);
         let once = dated(text, said);

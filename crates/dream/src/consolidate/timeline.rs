@@ -44,7 +44,7 @@ pub(crate) fn own_sentences(body: &str) -> Vec<&str> {
     all.filter(|text| !is_ours(text)).collect()
 }
 
-/// The sentences, words and names of a text, without sentences that the daemon added.
+/// The sentences, words and names in a topic's text, without sentences that the daemon added.
 pub(crate) struct TextContent {
     pub(crate) said: BTreeSet<String>,
     pub(crate) words: BTreeSet<String>,

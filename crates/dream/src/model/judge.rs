@@ -233,8 +233,8 @@ impl SaidSentences {
     }
 }
 
-/// Checks the accepted edits again without the refused ones, because they may depend on these: a merge depends on the
-/// edit of its target, and a moved sentence on the edit that added it elsewhere.
+/// Checks the accepted edits again without the refused ones, because an accepted edit may depend on a refused one: a
+/// merge depends on the edit of its target, and a moved sentence on the edit that added it elsewhere.
 fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<RefusedEdit>) {
     if refused.is_empty() {
         return;

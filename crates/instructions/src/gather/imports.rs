@@ -47,7 +47,8 @@ impl Gather<'_> {
             let Some(path) = self.resolve(reading, &file.path) else { continue };
             match self.disk.look(&path) {
                 Err(error) if is_absent(&error) => nowhere = Some(path),
-                // A word may be the name of a directory by chance. A path to a directory is reported as a mistake.
+                // A single word may happen to be the name of a directory. A path to a directory is reported as a
+                // mistake.
                 Ok(look) if look.node == FileType::Directory && !import.is_meant() => return,
                 _ => {
                     let why = follow(imported, file);

@@ -1,4 +1,5 @@
-//! A client's message, as far as the bridge needs to understand it, and the errors that the bridge answers itself.
+//! The parts of a client's message that the bridge needs to understand, and the errors with which the bridge itself
+//! answers.
 
 use bethink_api::Problem;
 use serde_json::{Value, json};

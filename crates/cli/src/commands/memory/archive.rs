@@ -21,7 +21,7 @@ const INDEX: &str = "MEMORY";
 /// Maximum number of refused entries that are shown.
 const REFUSED: usize = 5;
 
-/// The files of an archive: their texts by path.
+/// The files of an archive: their contents by path.
 type Files = BTreeMap<String, Vec<u8>>;
 
 pub(super) async fn export(app: &mut CliApp, client: &Client, to: &Path, of: &OfTeam) -> Done {

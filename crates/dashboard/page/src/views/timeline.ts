@@ -78,7 +78,7 @@ class Timeline {
       client.get("/v1/sessions/{id}/collapses", options),
       client.get("/v1/sessions/{id}/decisions", options),
     ]);
-    // New messages may have arrived meanwhile. A shorter list would move the rows on the screen.
+    // New messages may have arrived in the meantime. A shorter list would move the rows on the screen.
     const last = Math.max(last_seq, this.#track.lastSeq);
     if (last > this.#track.lastSeq) this.#pages.stale(this.#track.lastSeq);
     this.#track = new Track(last, compactions, collapses, decisions);
