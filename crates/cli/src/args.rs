@@ -60,7 +60,7 @@ pub(crate) struct Global {
     /// Do not show long output in $PAGER
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
-    /// Use colour [default: auto, which is on a terminal unless NO_COLOR is set]
+    /// Use color [default: auto, which is on a terminal unless NO_COLOR is set]
     #[arg(long, global = true, value_name = "WHEN", hide_default_value = true)]
     #[arg(default_value = "auto", value_enum)]
     pub(crate) color: ColorChoice,

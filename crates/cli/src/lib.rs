@@ -100,7 +100,7 @@ fn launch(daemon: &OsString, arguments: &[OsString]) -> ExitCode {
     fail(&failure, &mut Screen::new(look, false, false))
 }
 
-/// Prints help and version through clap, and errors without colour, because they quote the arguments.
+/// Prints help and version through clap, and errors without color, because they quote the arguments.
 fn print_clap_error(error: &clap::Error, screen: &mut Screen) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _unprinted = error.print();

@@ -38,7 +38,7 @@ pub(crate) struct TopicState {
     pub(crate) body: Range<usize>,
     pub(crate) modified: UnixMicros,
     untouched: bool,
-    /// Whether a person restored it. Then it is neither changed nor removed.
+    /// Whether a person restored this topic. Then it is neither changed nor removed.
     pub(crate) put_back: bool,
 }
 

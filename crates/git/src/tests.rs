@@ -80,7 +80,7 @@ async fn what_one_person_pushes_another_fetches() {
     let place = Place::new();
     let ada = place.repo("ada").await;
     assert_eq!(ada.head().await.unwrap(), None);
-    assert_eq!(ada.fetch(&place.remote()).await.unwrap(), None, "an empty remote is no error");
+    assert_eq!(ada.fetch(&place.remote()).await.unwrap(), None, "an empty remote is not an error");
     let odd = "o\"d \\ ünd\n.md";
     let first = ada.commit(&commit(&[], &[("fog.md", "fog\n"), (odd, "x\0y")])).await.unwrap();
     assert_eq!(ada.push(&place.remote(), &first).await.unwrap(), PushOutcome::Done);

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn no_paths() {
         assert_eq!(split("---\nname: x\n---\nb").paths, None);
-        assert_eq!(split("---\n  paths: a\n---\nb").paths, None, "nested is another key");
+        assert_eq!(split("---\n  paths: a\n---\nb").paths, None, "a nested key is a different key");
         assert_eq!(split("---\n---\nb"), Front { body: "b", paths: None });
     }
 

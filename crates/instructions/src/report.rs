@@ -102,7 +102,7 @@ impl SkippedFile {
 /// The reason why a file was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    #[error("loads when a file that matches {} is touched", some(.patterns))]
+    #[error("is loaded when the agent uses a file that matches {}", some(.patterns))]
     Waiting { patterns: Vec<String> },
     #[error("already loaded as {}", .path.display())]
     AlreadyLoaded { path: PathBuf },

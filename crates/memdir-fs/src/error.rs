@@ -1,4 +1,4 @@
-//! Errors, each with the path concerned and what to do about it.
+//! Errors. Each one names the path and says what to do.
 
 use std::io;
 use std::path::PathBuf;

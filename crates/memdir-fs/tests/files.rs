@@ -358,14 +358,14 @@ fn what_a_broken_off_write_left_is_handed_out_before_it_goes() {
     let listing = place.root.list().unwrap();
     let changed = i64::try_from(listing.left[0].stat.stamp.ctime / 1_000).unwrap();
     let at = |seconds: i64| bethink_transcript::UnixMicros(changed + seconds * 1_000_000);
-    assert_eq!(place.root.sweep(&listing, at(5)), [], "another daemon may be at it");
+    assert_eq!(place.root.sweep(&listing, at(5)), [], "another daemon may be using it");
     let swept = place.root.sweep(&listing, at(3_600));
     assert_eq!(swept.len(), 1);
     assert_eq!(
         (&swept[0].file, &swept[0].content.bytes[..]),
         (&file("plans/fog.md"), &b"left"[..])
     );
-    assert_eq!(place.root.sweep(&listing, at(3_600)), [], "in hand");
+    assert_eq!(place.root.sweep(&listing, at(3_600)), [], "already collected");
     assert_eq!(place.root.settle(Duration::from_secs(60)), swept, "returned until it is released");
     place.root.release(&swept);
     assert_eq!(place.root.settle(Duration::from_secs(60)), []);

@@ -56,7 +56,7 @@ pub(crate) enum Judge {
     #[default]
     Token,
     Random,
-    /// A UUID that is assigned to the name of a key.
+    /// A UUID that is assigned to a name that stands for a key.
     Uuid,
     InAddress,
     /// A password in a command's argument.

@@ -305,13 +305,13 @@ pub(crate) enum InstructionsCommand {
     /// Allow this project to load a file that is outside of it or looks like a secret
     #[command(after_help = "Example: bethink instructions approve ../shared/RULES.md")]
     Approve {
-        /// The file
+        /// The file to approve
         path: String,
     },
     /// Undo an approval
     #[command(after_help = "Example: bethink instructions revoke ../shared/RULES.md")]
     Revoke {
-        /// The file
+        /// The file that is no longer approved
         path: String,
     },
 }

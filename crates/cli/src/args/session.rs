@@ -125,7 +125,7 @@ pub(crate) struct HistoryArgs {
     /// Show this one message in full
     #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
     pub(crate) message: Option<u64>,
-    /// Show bytes A to before B of the message's text, counted from 0, at most 40,000
+    /// Show bytes A to B (B excluded) of the message's text, counted from 0, at most 40,000
     #[arg(long, value_name = "A..B", requires = "message", conflicts_with = "lines")]
     pub(crate) bytes: Option<String>,
     /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
@@ -150,19 +150,19 @@ pub(crate) struct Search {
     /// Show at most this many hits [default: 5 on a terminal, else 10]
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
-    /// Only messages of the user, or of the assistant
+    /// Show only messages of the user, or of the assistant
     #[arg(long, value_parser = ["user", "assistant"])]
     pub(crate) role: Option<String>,
-    /// Only calls of this tool and their results
+    /// Show only calls of this tool and their results
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only tool calls that involve this file or directory, and the results of these calls
+    /// Show only tool calls that involve this file or directory, and the results of these calls
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// Only messages since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
+    /// Show only messages since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Only messages before this time
+    /// Show only messages before this time
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Rebuild the session's search index from its history

@@ -152,7 +152,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
         Some(cap) => format!(
-            "{size}, over the limit on {cap}, so prompts contain only the beginning; in {}",
+            "{size}, over the limit on {cap}, so prompts contain only the beginning; stored in {}",
             index.dir
         ),
         None => format!("{size}, all of it in the prompt; stored in {}", index.dir),

@@ -336,7 +336,7 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         if let Some(source) = &one.source {
             let messages = match source.messages.join(", ") {
                 messages if messages.is_empty() => messages,
-                messages => format!(", messages {messages}"),
+                messages => format!(" (messages: {messages})"),
             };
             if !source.session.is_empty() {
                 let from = format!("learned in session {}{messages}", source.session);

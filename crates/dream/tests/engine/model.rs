@@ -46,7 +46,7 @@ fn two_topics_are_merged_by_a_model() {
     assert_eq!(names(&after), ["berlin"], "{:?}", done.refused);
     assert_eq!(done.taken, 2);
     let source = header::read(text(&after, "berlin")).header.source.unwrap();
-    assert_eq!(source.session, "s1", "where it was learned stays");
+    assert_eq!(source.session, "s1", "the source is kept");
     assert_eq!(after.index.as_deref(), Some("- [berlin](berlin.md)\n"));
 }
 

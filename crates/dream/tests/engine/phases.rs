@@ -89,7 +89,7 @@ fn what_was_said_later_marks_what_was_said_before() {
             .contains("npm.md) — We use npm for installs. (superseded 2026-06-08")
     );
     assert!(plan.steps.iter().any(|step| step.why.contains("no longer")));
-    assert!(!self::text(&after, "pnpm").contains("~~"), "the later one stands");
+    assert!(!self::text(&after, "pnpm").contains("~~"), "the later statement is unchanged");
 }
 
 #[test]

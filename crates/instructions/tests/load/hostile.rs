@@ -150,10 +150,10 @@ fn wide_rule_directories_and_touched_paths_are_bounded() {
     disk.touched = (0..2_000).map(|n| PathBuf::from(format!("{n}.first"))).collect();
     let disk = disk.touch("a.last");
     let found = disk.load();
-    assert_eq!(found.chain.len(), 199, "with the directory of rules itself 200");
+    assert_eq!(found.chain.len(), 199, "200 together with the rules directory itself");
     let told = |reason| found.skipped.iter().filter(|skipped| skipped.reason == reason).count();
     assert_eq!(told(Reason::TooManyFiles), 101);
-    assert_eq!(found.touched.len(), 0, "beyond 2,000 nobody looks");
+    assert_eq!(found.touched.len(), 0, "only the first 2,000 paths are matched");
 }
 
 #[test]

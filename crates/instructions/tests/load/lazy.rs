@@ -15,7 +15,10 @@ fn rule() -> Map {
 #[test]
 fn a_rule_loads_when_a_matching_file_is_touched() {
     let found = rule().check(&["/p/CLAUDE.md"], &["/p/.claude/rules/api.md waiting"]);
-    assert_eq!(found.skipped[0].why(), "loads when a file that matches src/api/** is touched");
+    assert_eq!(
+        found.skipped[0].why(),
+        "is loaded when the agent uses a file that matches src/api/**"
+    );
     rule().touch("/p/src/b.ts").check(&["/p/CLAUDE.md"], &["/p/.claude/rules/api.md waiting"]);
     let found = rule()
         .touch("/p/README.md")

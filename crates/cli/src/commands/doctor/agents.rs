@@ -29,7 +29,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let is = |wanted: InstallState| states.iter().any(|(_, _, state)| *state == Ok(wanted));
     if !is(InstallState::Current) && !is(InstallState::Stale) {
         return is_present(app, agent).then(|| {
-            let found = format!("{}: found, but bethink is not installed in it", agent.title());
+            let found = format!("{}: found, but bethink is not installed for it", agent.title());
             tip("agents", found, format!("run `bethink install {name}`"))
         });
     }
