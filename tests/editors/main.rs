@@ -91,6 +91,10 @@ fn packaged(told: &str, dir: &Path) {
         "extension.js",
         "media/",
         "bethink.svg",
+        "find.md",
+        "icon.png",
+        "remember.md",
+        "start.md",
     ];
     assert_eq!(names, expect);
     assert!(dir.join("bethink-0.1.0.vsix").is_file());

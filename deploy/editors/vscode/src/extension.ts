@@ -1,7 +1,7 @@
 /**
  * bethink in VS Code. The extension shows what the daemon knows, and contains no rules of its own.
  *
- * Reading order: `client`, `routes` → `board` (what is shown) → `status`, `tree`, `memory-files` → `commands`. There is
+ * Reading order: `client`, `routes` → `board` (what is shown) → `status`, `tree`, `memory-files` → `commands` → `mcp`. There is
  * no telemetry, and no requests go anywhere but to the daemon.
  */
 
@@ -13,8 +13,10 @@ import { compact } from './commands/compact';
 import { dashboard } from './commands/dashboard';
 import { recall } from './commands/recall';
 import { remember } from './commands/remember';
+import { search } from './commands/search';
 import { clientOf, findDaemon } from './client';
 import { isDown, words } from './failure';
+import { offerTools } from './mcp';
 import { MemoryFiles, SCHEME } from './memory-files';
 import { Starter, settings } from './starter';
 import { Status } from './status';
@@ -77,7 +79,7 @@ export function activate(context: vscode.ExtensionContext): void {
   };
 
   context.subscriptions.push(
-    board, status, view,
+    board, status, view, offerTools(find),
     { dispose: () => events.close() },
     board.onDidChange(draw),
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
@@ -86,6 +88,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(() => events.retryNow()),
     command('remember', () => remember(client)),
     command('recall', () => recall(client)),
+    command('search', () => search(client)),
     command('compact', () => compact(client, board)),
     command('approve', (id) => approve(client, typeof id === 'string' ? id : undefined)),
     command('dashboard', () => dashboard(client)),

@@ -3,14 +3,19 @@
 import { dirname } from 'node:path';
 
 import type {
-  Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, Session,
-  TextAnswer, Todo,
+  Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, SearchHit,
+  SearchHits, Session, TextAnswer, Todo,
 } from './client';
+import { plain } from './text';
 
 /** Maximum number of pages of memories to list. The dashboard shows all memories of a larger directory. */
 const PAGES = 20;
 /** Number of newest sessions among which to look for one that is not a subagent's. */
 const SESSIONS = 20;
+/** Maximum number of hits of a search in the history. */
+const HITS = 50;
+/** Number of messages to show before and after a hit. */
+const BESIDE = 3;
 /** Milliseconds that a compaction may take: a model may write the summary. */
 const COMPACTION_TIMEOUT = 600_000;
 
@@ -72,6 +77,21 @@ export function remember(client: Client, dir: string, text: string): Promise<Mem
 
 export async function recall(client: Client, dir: string, query: string): Promise<RecalledMemory[]> {
   return (await client.post('/v1/recall', { body: { project_dir: dir, query } })).memories;
+}
+
+export function search(client: Client, dir: string, query: string): Promise<SearchHits> {
+  return client.get('/v1/search', { query: { project_dir: dir, q: query, limit: HITS } });
+}
+
+/** Returns the messages around a hit as Markdown. */
+export async function around(client: Client, { session_id, seq, title }: SearchHit): Promise<string> {
+  const query = { after_seq: Math.max(0, seq - BESIDE - 1), limit: 2 * BESIDE + 1 };
+  const { messages } = await client.get('/v1/sessions/{id}/messages', { path: { id: session_id }, query });
+  const parts = messages.map((one) => {
+    const mark = one.seq === seq ? ' ← found' : '';
+    return `## ${one.seq} · ${one.role}${mark}\n\n${plain(one.message.content)}\n`;
+  });
+  return [`# ${title ?? session_id}\n`, ...parts].join('\n');
 }
 
 export function compact(client: Client, id: string, instructions: string, signal: AbortSignal): Promise<Compaction> {

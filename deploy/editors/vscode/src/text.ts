@@ -30,6 +30,32 @@ export function notice(text: string): string {
   return line(text, SENTENCE).replace(/\]\(/g, '] (');
 }
 
+/** Returns a message's content as Markdown: its texts, and its tool calls and results in code blocks. */
+export function plain(content: unknown): string {
+  if (typeof content === 'string') return visible(content);
+  if (!Array.isArray(content)) return '';
+  return content.map((block: Record<string, unknown>) => {
+    switch (block['type']) {
+      case 'text': return visible(String(block['text'] ?? ''));
+      case 'tool_use': return fenced(`${String(block['name'])} ${JSON.stringify(block['input'])}`);
+      case 'tool_result': return fenced(plain(block['content']));
+      default: return `(${String(block['type'])})`;
+    }
+  }).join('\n\n');
+}
+
+/** Returns text on several lines without characters that are invisible or change the direction of text. */
+function visible(text: string): string {
+  return text.split(/\r?\n/).map((one) => one.replace(UNSEEN, shown)).join('\n');
+}
+
+/** Returns a code block, whose fence is longer than any in the text. */
+function fenced(text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${visible(text)}\n${fence}`;
+}
+
 /** Returns a short number of tokens: `840`, `12.4k`, `180k`. */
 export function tokens(count: number): string {
   if (count < 1_000) return String(count);

@@ -49,6 +49,44 @@ test('remember, then recall with the reason, and insert', async () => {
   editor.close();
 });
 
+test('a search shows what was said, with the messages around it', async () => {
+  const session = await machine.session();
+  await machine.say(session, 'Where is the lighthouse script?', 'In tools/lighthouse.sh.', 'Run it with ```--fast```', 'Done.');
+  const answers = { 'Search the history': 'lighthouse script', 'History that matches': 0 };
+  const editor = machine.open({ answers });
+  await until('the hit', async () => {
+    await editor.run('search');
+    return editor.seen.documents.length > 0;
+  });
+  const [item] = editor.seen.picks[0].items;
+  assert.match(item.label, /lighthouse/);
+  assert.match(item.description, /user|assistant/);
+  const document = editor.seen.documents[0];
+  assert.match(document, /^# the tide job/);
+  assert.match(document, /## 1 · user ← found\n\nWhere is the lighthouse script\?/);
+  assert.match(document, /In tools\/lighthouse\.sh\./, 'and the answer');
+  answers['Search the history'] = 'zebra quantum chromodynamics';
+  await editor.run('search');
+  assert.match(editor.seen.messages.at(-1).text, /No hits/);
+  editor.close();
+});
+
+test('the agent of the editor gets the tools, but not in an untrusted folder', async () => {
+  const servers = async (options) => {
+    const editor = machine.open(options);
+    const [{ id, provider }] = editor.seen.tools;
+    assert.equal(id, 'bethink');
+    const found = await provider.provideMcpServerDefinitions();
+    editor.close();
+    return found;
+  };
+  const [server] = await servers({});
+  assert.deepEqual([server.command, server.args], [machine.program, ['mcp']]);
+  assert.equal(server.env.BETHINK_HOME, machine.home);
+  assert.equal(server.cwd.fsPath, machine.project);
+  assert.deepEqual(await servers({ trusted: false }), []);
+});
+
 test('nothing is remembered where the person says nothing', async () => {
   const editor = machine.open({ answers: { 'Remember for later': '   ' } });
   const memories = async () => (await machine.ask('GET', machine.of('/v1/memories'))).memories.length;

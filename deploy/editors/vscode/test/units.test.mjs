@@ -4,7 +4,17 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { label, line, notice, tokens } from '../src/text.ts';
+import { label, line, notice, plain, tokens } from '../src/text.ts';
+
+test('a message is Markdown in which nothing is hidden and no code block ends early', () => {
+  assert.equal(plain('a\nb\u202e'), 'a\nb\\u{202e}');
+  const call = { type: 'tool_use', name: 'Bash', input: { command: 'ls' } };
+  assert.equal(plain([{ type: 'text', text: 'Look:' }, call]), 'Look:\n\n```\nBash {"command":"ls"}\n```');
+  const result = { type: 'tool_result', content: [{ type: 'text', text: '```sh\nls\n```' }] };
+  assert.equal(plain([result]), '````\n```sh\nls\n```\n````');
+  assert.equal(plain([{ type: 'image' }]), '(image)');
+  assert.equal(plain(undefined), '');
+});
 
 test('text is one harmless line', () => {
   const check = (text, expect) => assert.equal(line(text), expect);

@@ -51,6 +51,9 @@ const PLAIN = {
   ThemeColor: Named,
   ThemeIcon: Named,
   Disposable: class { constructor(dispose) { this.dispose = dispose; } },
+  McpStdioServerDefinition: class {
+    constructor(label, command, args, env) { Object.assign(this, { label, command, args, env }); }
+  },
   TreeItem: class { constructor(label, state) { this.label = label; this.collapsibleState = state; } },
   TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
   StatusBarAlignment: { Left: 1, Right: 2 },
@@ -61,7 +64,7 @@ const PLAIN = {
 };
 
 export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
-  const seen = { messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], draws: 0, status: null, tree: null };
+  const seen = { documents: [], tools: [], messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], draws: 0, status: null, tree: null };
   const [commands, contexts, providers, documents] = [new Map(), new Map(), new Map(), new Map()];
   const config = { ...settings };
   const answer = (text) => answers[Object.keys(answers).find((part) => text.includes(part))];
@@ -72,6 +75,7 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
     return offered.find((one) => one === answer(text));
   };
   const window = {
+    showTextDocument: async ({ uri }) => void seen.documents.push(documents.get(uri.toString())),
     activeTextEditor: undefined,
     onDidChangeActiveTextEditor: quiet(),
     createStatusBarItem: () => (seen.status = { text: '', show() {}, dispose() {} }),
@@ -125,6 +129,12 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
     },
     executeCommand: async (name, ...rest) => (special[name] ?? commands.get(name))(...rest),
   };
+  const lm = {
+    registerMcpServerDefinitionProvider: (id, provider) => {
+      seen.tools.push({ id, provider });
+      return { dispose() {} };
+    },
+  };
   const env = { openExternal: async (url) => seen.external.push(url) };
-  return { vscode: { ...PLAIN, window, workspace, commands: known, env }, seen, commands, contexts, providers, config };
+  return { vscode: { ...PLAIN, window, workspace, commands: known, env, lm }, seen, commands, contexts, providers, config };
 }
