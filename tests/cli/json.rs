@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 66] = [
+const RUNS: [&str; 67] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -77,6 +77,7 @@ const RUNS: [&str; 66] = [
     "dashboard",
     "token rotate",
     "usage",
+    "upgrade",
     "doctor",
 ];
 /// Run after the others: they end the daemon, or need none.

@@ -23,7 +23,7 @@ cargo xtask kill-loop [N]    kill the daemon N times at random moments, and coun
 cargo xtask man DIR          write the manual pages
 cargo xtask mutations [NAME] remove each safeguard, and expect its test to fail
 cargo xtask openapi          write openapi.json from the handlers
-cargo xtask release          build an archive of static programs for this machine, and test it";
+cargo xtask release [TARGET] build archives of static programs and packages of them, and test them";
 
 /// Default number of kills.
 const KILLS: &str = "50";
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
             mutations::mutations(root(), &target(), names, &mut std::io::stdout().lock())
         }
         ["openapi"] => openapi(),
-        ["release"] => run(&root().join("deploy/release/release"), &[] as &[&str]),
+        ["release", targets @ ..] => run(&root().join("deploy/release/release"), targets),
         _ => bail!("{USAGE}"),
     }
 }

@@ -274,6 +274,9 @@ pub(crate) enum CliCommand {
     /// Serve MCP over stdin and stdout
     #[command(after_help = "Example: claude mcp add bethink -- bethink mcp")]
     Mcp,
+    /// Show how to update bethink
+    #[command(after_help = "Example: bethink upgrade")]
+    Upgrade,
     /// Print a completion script for a shell
     #[command(
         after_help = "Example: bethink completions bash > ~/.local/share/bash-completion/completions/bethink"

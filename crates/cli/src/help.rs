@@ -16,6 +16,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &[
             "up",
             "down",
+            "upgrade",
             "logs",
             "usage",
             "uninstall",

@@ -13,6 +13,7 @@ mod disk;
 mod failure;
 mod help;
 mod hook;
+mod installation;
 mod picker;
 mod service;
 mod template;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::app::CliApp;
 use crate::disk::{Configured, SettingsBackup};
 use crate::failure::{CliFailure, Done};
+use crate::installation::{keep, lasting};
 use bethink_render::diff;
 
 #[derive(Debug, Serialize)]
@@ -49,6 +50,9 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
         let put = file.put_in(now.text()).map_err(|fault| not_edited(&file.path, &fault))?;
         let (then, made, left_alone) = (Some(put.text), put.made, put.left_alone);
         planned.push(Planned { file, now, then, made, left_alone });
+    }
+    if !dry_run {
+        keep(&app.program, app.places.home.path())?;
     }
     let mut outcomes = Vec::new();
     for one in &planned {
@@ -272,14 +276,16 @@ fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
     })
 }
 
-/// Returns this program's path in `PATH` if it is there, because an update replaces that file; else its own path.
+/// Returns this program's path in `PATH` if it is there, because an update replaces that file; else its own path. For a
+/// program in a cache, returns that of its copy.
 fn program(app: &CliApp) -> String {
     let own = app.program.canonicalize().ok();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut named = std::env::split_paths(&path).map(|dir| dir.join("bethink"));
     let found =
         named.find(|file| file.is_absolute() && file.canonicalize().ok() == own && own.is_some());
-    found.unwrap_or_else(|| app.program.clone()).display().to_string()
+    let program = found.unwrap_or_else(|| app.program.clone());
+    lasting(&program, app.places.home.path()).display().to_string()
 }
 
 /// Some agents also read `NAME.jsonc`. If only that file exists, it is used.

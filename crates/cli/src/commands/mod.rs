@@ -29,6 +29,7 @@ mod session;
 mod team;
 mod todo;
 mod token;
+mod upgrade;
 mod usage;
 
 use clap_complete::Shell;
@@ -114,6 +115,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             Ok(())
         }
         CliCommand::Mcp => Box::pin(mcp::mcp(app)).await,
+        CliCommand::Upgrade => upgrade::upgrade(app),
         CliCommand::Completions { shell } => completions(app, shell),
     }
 }

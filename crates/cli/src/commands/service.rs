@@ -16,6 +16,7 @@ use super::daemon;
 use crate::app::{CliApp, starter};
 use crate::disk::Configured;
 use crate::failure::{CliFailure, Done};
+use crate::installation::{keep, lasting};
 use crate::service::{Manager, Service, is_ours};
 
 /// How long a service manager may take to start the daemon, and how often to check.
@@ -46,7 +47,17 @@ struct Installed<'a> {
 /// commands to run and starts the daemon directly.
 pub(crate) async fn install(app: &mut CliApp, dry_run: bool) -> Done {
     check_is_ours(app)?;
-    let service = service(&starter(&app.program)?.daemon)?;
+    let home = app.places.home.path();
+    let program = lasting(&app.program, home);
+    if !dry_run {
+        keep(&app.program, home)?;
+    }
+    // The copies exist only after the installation.
+    let daemon = match program == app.program {
+        true => starter(&program)?.daemon,
+        false => program.with_file_name("bethinkd"),
+    };
+    let service = service(&daemon)?;
     let now = Configured::read(&service.file)?;
     let found = found(&service, &now)?;
     let mut done = Installed {

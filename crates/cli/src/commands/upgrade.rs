@@ -1,0 +1,28 @@
+//! `bethink upgrade`: says how to update bethink, by the way in which it was installed. It asks no server.
+
+use serde_json::json;
+
+use crate::app::CliApp;
+use crate::failure::Done;
+use crate::installation::{Installation, keep};
+
+pub(crate) fn upgrade(app: &mut CliApp) -> Done {
+    let home = app.places.home.path();
+    let program = app.program.canonicalize().unwrap_or_else(|_| app.program.clone());
+    let installed = Installation::of(&program, home);
+    // What runs from a cache is the newest version by now; the copies that agents start follow it.
+    let is_new = keep(&program, home)?;
+    let version = env!("CARGO_PKG_VERSION");
+    let told = json!({
+        "version": version, "program": program, "installed_by": installed.as_str(),
+        "command": installed.update(), "copied": is_new,
+    });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    screen.line(format!("bethink {version}, installed by {}", installed.as_str()))?;
+    if is_new {
+        screen.note(format!("copied to {}", home.join("bin").display()))?;
+    } else {
+        screen.line(format!("update: {}", installed.update()))?;
+    }
+    Ok(screen.hint("afterwards `bethink down` stops the old daemon; the next command starts the new one")?)
+}

@@ -1,0 +1,211 @@
+//! How this program was installed, which its path tells: how to update it, and whether its file may disappear.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::failure::CliFailure;
+
+/// The programs that are installed together.
+const PROGRAMS: [&str; 2] = ["bethink", "bethinkd"];
+/// The folder of the home with copies of programs that ran from a cache, and the file in it that names the cache's owner.
+const COPIES: &str = "bin";
+const SOURCE: &str = "installed-by";
+
+/// Where a program comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Installation {
+    /// The cache of `npx`, which npm may empty.
+    Npx,
+    Npm,
+    /// The cache of `uvx`, which uv may empty.
+    Uvx,
+    UvTool,
+    Pipx,
+    Pip,
+    Cargo,
+    /// A build in a clone of the repository.
+    Clone,
+    Debian,
+    Homebrew,
+    Nix,
+    /// An archive that somebody unpacked, or a place that this program does not know.
+    Archive,
+}
+
+impl Installation {
+    /// Returns how the program at this path was installed. For a copy in `home`, this is how the original was.
+    pub(crate) fn of(program: &Path, home: &Path) -> Self {
+        if program.parent() == Some(&home.join(COPIES)) {
+            let source = fs::read_to_string(home.join(COPIES).join(SOURCE)).unwrap_or_default();
+            return match source.trim() {
+                "uvx" => Self::Uvx,
+                _ => Self::Npx,
+            };
+        }
+        let is_venv = || {
+            let place = program.parent().and_then(Path::parent);
+            place.is_some_and(|place| place.join("pyvenv.cfg").is_file())
+        };
+        let is_packaged = || Path::new("/var/lib/dpkg/info/bethink.list").exists();
+        match () {
+            () if has(program, &["_npx"]) => Self::Npx,
+            () if has(program, &["node_modules"]) => Self::Npm,
+            () if has(program, &["uv", "tools"]) => Self::UvTool,
+            () if has(program, &["uv", "archive-v0"]) || has(program, &["uv", "environments-v2"]) => {
+                Self::Uvx
+            }
+            () if has(program, &["pipx", "venvs"]) => Self::Pipx,
+            () if is_venv() => Self::Pip,
+            () if has(program, &[".cargo", "bin"]) => Self::Cargo,
+            () if has(program, &["target", "debug"]) || has(program, &["target", "release"]) => {
+                Self::Clone
+            }
+            () if has(program, &["Cellar"]) => Self::Homebrew,
+            () if program.starts_with("/nix/store") => Self::Nix,
+            () if program.starts_with("/usr/bin") && is_packaged() => Self::Debian,
+            () => Self::Archive,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Npx => "npx",
+            Self::Npm => "npm",
+            Self::Uvx => "uvx",
+            Self::UvTool => "uv",
+            Self::Pipx => "pipx",
+            Self::Pip => "pip",
+            Self::Cargo => "cargo",
+            Self::Clone => "a build in a clone",
+            Self::Debian => "a Debian package",
+            Self::Homebrew => "Homebrew",
+            Self::Nix => "Nix",
+            Self::Archive => "an archive",
+        }
+    }
+
+    /// Returns the command that installs the newest version, or in words what to do if no command does it.
+    pub(crate) fn update(self) -> &'static str {
+        match self {
+            Self::Npx => "npx bethink@latest upgrade",
+            Self::Npm => "npm install --global bethink@latest",
+            Self::Uvx => "uvx bethink@latest upgrade",
+            Self::UvTool => "uv tool upgrade bethink",
+            Self::Pipx => "pipx upgrade bethink",
+            Self::Pip => "pip install --upgrade bethink",
+            Self::Cargo => {
+                "git pull && cargo install --locked --path bin/bethink && cargo install --locked --path bin/bethinkd"
+            }
+            Self::Clone => "git pull && cargo build --release",
+            Self::Debian => "sudo apt install ./bethink_VERSION_ARCHITECTURE.deb",
+            Self::Homebrew => "brew upgrade bethink",
+            Self::Nix => "nix profile upgrade bethink",
+            Self::Archive => "unpack the new archive in the place of the old one",
+        }
+    }
+
+    /// Whether the program's file may be deleted at any time, so that its path must not be written into settings.
+    pub(crate) fn is_cached(self, program: &Path, home: &Path) -> bool {
+        matches!(self, Self::Npx | Self::Uvx) && !program.starts_with(home.join(COPIES))
+    }
+}
+
+/// Returns the path of a program that stays: its own, or that of the copy that [`keep`] makes of one in a cache.
+pub(crate) fn lasting(program: &Path, home: &Path) -> PathBuf {
+    match Installation::of(program, home).is_cached(program, home) {
+        true => home.join(COPIES).join(PROGRAMS[0]),
+        false => program.to_owned(),
+    }
+}
+
+/// Copies the programs to the home if this one runs from a cache. Returns whether a copy is new.
+pub(crate) fn keep(program: &Path, home: &Path) -> Result<bool, CliFailure> {
+    let source = Installation::of(program, home);
+    if !source.is_cached(program, home) {
+        return Ok(false);
+    }
+    let dir = home.join(COPIES);
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| CliFailure::file("write", &path, &error)
+    };
+    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    let mut is_new = false;
+    for name in PROGRAMS {
+        let (from, to) = (program.with_file_name(name), dir.join(name));
+        let bytes = fs::read(&from).map_err(|error| CliFailure::file("read", &from, &error))?;
+        if fs::read(&to).is_ok_and(|old| old == bytes) {
+            continue;
+        }
+        // A rename also replaces a program that is running.
+        let new = tempfile::NamedTempFile::new_in(&dir).map_err(failed(&to))?;
+        fs::write(new.path(), &bytes).map_err(failed(&to))?;
+        fs::set_permissions(new.path(), Permissions::from_mode(0o755)).map_err(failed(&to))?;
+        new.persist(&to).map_err(|error| failed(&to)(error.error))?;
+        is_new = true;
+    }
+    let note = dir.join(SOURCE);
+    fs::write(&note, source.as_str()).map_err(failed(&note))?;
+    Ok(is_new)
+}
+
+/// Whether the path has these components next to each other.
+fn has(path: &Path, names: &[&str]) -> bool {
+    let parts: Vec<_> = path.components().map(std::path::Component::as_os_str).collect();
+    parts.windows(names.len()).any(|some| some.iter().zip(names).all(|(part, name)| part == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_tells_how_a_program_was_installed() {
+        let home = Path::new("/h/.local/share/bethink");
+        let check = |path: &str, installed: Installation| {
+            assert_eq!(Installation::of(Path::new(path), home), installed, "{path}");
+        };
+        check("/h/.npm/_npx/1f/node_modules/@bethink/linux-x64/bin/bethink", Installation::Npx);
+        check("/usr/lib/node_modules/bethink/node_modules/@bethink/x/bin/bethink", Installation::Npm);
+        check("/h/.cache/uv/archive-v0/Zk3/bin/bethink", Installation::Uvx);
+        check("/h/.local/share/uv/tools/bethink/bin/bethink", Installation::UvTool);
+        check("/h/.local/share/pipx/venvs/bethink/bin/bethink", Installation::Pipx);
+        check("/h/.cargo/bin/bethink", Installation::Cargo);
+        check("/h/src/bethink/target/release/bethink", Installation::Clone);
+        check("/opt/homebrew/Cellar/bethink/0.1.0/bin/bethink", Installation::Homebrew);
+        check("/nix/store/abc-bethink/bin/bethink", Installation::Nix);
+        check("/opt/bethink-0.1.0/bin/bethink", Installation::Archive);
+        check("/h/.local/share/bethink/bin/bethink", Installation::Npx);
+    }
+
+    #[test]
+    fn programs_in_a_cache_are_copied_once_and_again_when_they_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, cache) = (dir.path().join("home"), dir.path().join("uv/archive-v0/x/bin"));
+        fs::create_dir_all(&cache).unwrap();
+        for name in PROGRAMS {
+            fs::write(cache.join(name), name).unwrap();
+        }
+        let program = cache.join("bethink");
+        let copy = lasting(&program, &home);
+        assert!(keep(&program, &home).unwrap());
+        assert!(!keep(&program, &home).unwrap(), "the copies are the same");
+        assert_eq!(fs::read_to_string(copy.with_file_name("bethinkd")).unwrap(), "bethinkd");
+        assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o755);
+        assert_eq!(Installation::of(&copy, &home), Installation::Uvx);
+        assert!(!keep(&copy, &home).unwrap(), "a copy is not copied");
+        fs::write(&program, "newer").unwrap();
+        assert!(keep(&program, &home).unwrap());
+        assert_eq!(fs::read_to_string(&copy).unwrap(), "newer");
+    }
+
+    #[test]
+    fn a_program_that_stays_is_not_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("bin/bethink");
+        assert!(!keep(&program, dir.path()).unwrap());
+        assert_eq!(lasting(&program, Path::new("/other")), program);
+    }
+}
