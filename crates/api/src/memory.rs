@@ -144,6 +144,9 @@ pub struct Memory {
     /// Absent if the file does not specify one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
+    /// Questions that it answers, in other words than its own: at most 5, of 200 characters each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
     /// When the file was last written, as RFC 3339.
     pub modified: String,
     pub bytes: u64,
@@ -226,6 +229,9 @@ pub struct Remember {
     /// A description in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Questions that it answers, in other words than its own: at most 5, of 200 characters each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// By default `person` for the type `user`, else `private`.

@@ -170,6 +170,8 @@ pub struct RecallTerm {
 pub enum TopicField {
     Name,
     Description,
+    /// A question that the topic answers, in its front matter.
+    Question,
     Heading,
     /// A path, a symbol or an error code in the body.
     Identifier,

@@ -20,7 +20,7 @@ pub use bethink_api::{MemoryKind, UnknownKind};
 pub use change::{HeaderChange, Unchangeable, with};
 pub use guess::guess_kind;
 pub use read::{TopicText, read};
-pub use write::write;
+pub use write::{questions, write};
 
 /// Maximum number of lines at the beginning of a file that may be front matter (specification, section 7).
 pub const HEADER_LINES: usize = 30;
@@ -28,6 +28,10 @@ pub const HEADER_LINES: usize = 30;
 pub const HEADER_BYTES: usize = 64 * 1024;
 /// Maximum length of a value, in characters: a description is a line of an index, not a page.
 pub const VALUE_CHARS: usize = 1_000;
+/// Maximum number of questions of a topic.
+pub const MOST_QUESTIONS: usize = 5;
+/// Maximum length of a question, in characters.
+pub const QUESTION_CHARS: usize = 200;
 
 /// The content of a topic's front matter, as far as it could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub struct Header {
     pub kind: Option<MemoryKind>,
     pub modified: Option<String>,
     pub source: Option<Source>,
+    /// Questions that the topic answers, in other words than its own; at most [`MOST_QUESTIONS`].
+    pub questions: Vec<String>,
     /// Reasons why parts of it could not be read.
     pub faults: Vec<String>,
 }

@@ -128,6 +128,7 @@ pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {
         name: topic.name.to_string(),
         title: header.name.clone().filter(|title| title != topic.name.as_str()),
         description: header.description.clone(),
+        questions: header.questions.clone(),
         kind: header.kind,
         modified: rfc3339(topic.modified),
         bytes: topic.bytes,

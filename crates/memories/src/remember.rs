@@ -6,6 +6,7 @@ use bethink_api as api;
 use bethink_api::MemoryAuthor;
 use bethink_memdir::{Header, MemoryKind, Name, Scope, Source, header};
 use bethink_memdir_fs::DirectoryFile;
+use bethink_secrets::{ScannedText, scan};
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
@@ -89,6 +90,7 @@ impl MemoryService {
         let said = Header::default().described(&request.text);
         let said = description_of(&request.text).unwrap_or(said);
         let description = request.description.clone().unwrap_or(said);
+        let questions = checked_questions(&request.questions)?;
         let source = Source {
             session: request.session_id.map_or_else(String::new, |id| id.to_string()),
             messages: Vec::new(),
@@ -101,6 +103,7 @@ impl MemoryService {
             kind: request.kind.or_else(|| header::guess_kind(&request.text)),
             modified: None,
             source: Some(source.clone()),
+            questions,
             faults: Vec::new(),
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));
@@ -147,4 +150,29 @@ impl MemoryService {
         let detail = format!("{NAMES} topics already have names like {:?}", wanted.as_str());
         Err(ServiceError::conflict(detail).hint("choose a name for this one"))
     }
+}
+
+/// Refuses more questions than a topic can have, longer ones, and those that hold what looks like a secret.
+pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
+    let most = header::MOST_QUESTIONS;
+    if given.len() > most {
+        let detail = format!("has {} questions; a topic has at most {most}", given.len());
+        return Err(ServiceError::invalid("questions", detail).hint("leave out some of them"));
+    }
+    for (question, number) in given.iter().zip(1..) {
+        let chars = question.chars().count();
+        if chars > header::QUESTION_CHARS {
+            let most = header::QUESTION_CHARS;
+            let detail =
+                format!("question {number} has {chars} characters; at most {most} are allowed");
+            return Err(ServiceError::invalid("questions", detail).hint("shorten it"));
+        }
+        if let Some(found) = scan(&ScannedText { name: "", text: question }).first() {
+            let what = found.what;
+            let detail = format!("question {number} contains what looks like {what}");
+            return Err(ServiceError::invalid("questions", detail)
+                .hint("nothing was written; ask for it without the secret itself"));
+        }
+    }
+    Ok(header::questions(given))
 }

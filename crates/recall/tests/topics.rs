@@ -52,8 +52,12 @@ fn load(dir: &Path) -> (Catalog, Vec<String>) {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             let (head, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
             let value = |key| head.lines().find_map(|line| line.strip_prefix(key)).unwrap();
-            let card =
-                Card { name: &name, title: value("name: "), description: value("description: ") };
+            let card = Card {
+                name: &name,
+                title: value("name: "),
+                description: value("description: "),
+                ..Card::default()
+            };
             catalog.put(TopicId(names.len() as u32), &card, body);
             names.push(name);
         }

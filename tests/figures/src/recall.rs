@@ -145,6 +145,7 @@ fn load(dir: &Path) -> (Catalog, Vec<String>) {
             name: name.as_str(),
             title: topic.header.name.as_deref().unwrap_or_default(),
             description: &description,
+            ..Card::default()
         };
         catalog.put(TopicId(names.len() as u32), &card, topic.body);
         names.push(name.to_string());

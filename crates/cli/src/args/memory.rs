@@ -190,6 +190,8 @@ pub(crate) struct KeepCandidates {
     /// The topic's type [default: that of the candidate]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
+    #[command(flatten)]
+    pub(crate) questions: Questions,
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
@@ -223,6 +225,13 @@ pub(crate) struct AllowSecret {
     pub(crate) allow_secret: Vec<String>,
 }
 
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Questions {
+    /// A question that the topic answers, in other words, so that recall finds it; may be repeated
+    #[arg(long, value_name = "QUESTION")]
+    pub(crate) question: Vec<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AddMemory {
     #[command(flatten)]
@@ -236,6 +245,8 @@ pub(crate) struct AddMemory {
     /// One line that says when the topic is relevant
     #[arg(long)]
     pub(crate) description: Option<String>,
+    #[command(flatten)]
+    pub(crate) questions: Questions,
     #[command(flatten)]
     pub(crate) allow: AllowSecret,
 }
@@ -254,6 +265,8 @@ pub(crate) struct RememberArgs {
     /// One line that says when the topic is relevant [default: the first sentence]
     #[arg(long)]
     pub(crate) description: Option<String>,
+    #[command(flatten)]
+    pub(crate) questions: Questions,
     /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,

@@ -207,6 +207,12 @@ fn joined(into: &TopicState, from: &TopicState) -> String {
         }
         (_, None) => appended(&into.text, &lacking),
     };
+    let mut questions = into.header.questions.clone();
+    questions.extend(from.header.questions.iter().cloned());
+    let text = match questions == into.header.questions {
+        true => text,
+        false => with_header(text, HeaderChange::Questions(&questions)),
+    };
     // Keep a description that adds something.
     match from.header.description.as_deref() {
         Some(words) if !content(words).is_subset(&content(&text)) => appended(&text, words),

@@ -54,7 +54,7 @@ pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Drea
         kind: Some(MemoryKind::Feedback),
         modified: Some(time),
         source: Some(source),
-        faults: Vec::new(),
+        ..Header::default()
     };
     let body = format!(
         "> {statement}\n\nThe user said so on {day}. How to apply: follow it without being asked, until the user says \

@@ -74,7 +74,7 @@ pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> Strin
         kind: Some(taught.lesson.kind()),
         modified: Some(source.time.clone()),
         source: Some(source.clone()),
-        faults: Vec::new(),
+        ..Header::default()
     };
     let day = day(&source.time);
     let (said, how) = (quoted(taught.sentence), taught.lesson.apply());
@@ -85,6 +85,9 @@ pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> Strin
 pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
     let old = header::read(known);
     let new = topic(taught, name, source).trim_end().to_owned();
+    // They ask for the matter, which stays the same.
+    let questions = HeaderChange::Questions(&old.header.questions);
+    let new = header::with(&new, &[questions]).unwrap_or(new);
     let earlier = old.header.description.map(|said| {
         let day = old.header.source.map(|source| format!(" on {}", day(&source.time)));
         format!(" Until then, this was right, as said{}: {said}", day.unwrap_or_default())

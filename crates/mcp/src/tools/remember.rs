@@ -26,6 +26,9 @@ pub(crate) struct RememberInput {
     kind: Option<api::MemoryKind>,
     /// A summary in one line
     description: Option<String>,
+    /// Up to 5 questions that it answers, in other words
+    #[serde(default)]
+    questions: Vec<String>,
     /// `team` only proposes it: a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
@@ -102,6 +105,7 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
         text: text.unwrap_or_default(),
         name: input.name,
         description: input.description,
+        questions: input.questions,
         kind: input.kind,
         scope: input.scope,
         session_id: client.session_if_named(input.session_id.as_deref())?,

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::block::{self, FrontMatterBlock};
 use super::gather::{self, Names};
-use super::write::{line, scalar, source};
-use super::{Header, MemoryKind, Source, lines, read, write};
+use super::write::{line, question_list, scalar, source};
+use super::{Header, MemoryKind, Source, lines, questions, read, write};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderChange<'a> {
@@ -15,6 +15,8 @@ pub enum HeaderChange<'a> {
     /// The time of the change, in RFC 3339 format.
     Modified(&'a str),
     Source(&'a Source),
+    /// An empty list removes them.
+    Questions(&'a [String]),
 }
 
 /// Front matter in which a single key cannot be changed, such as a map in braces.
@@ -82,6 +84,7 @@ impl HeaderChange<'_> {
             HeaderChange::Kind(_) => gather::KIND,
             HeaderChange::Modified(_) => gather::MODIFIED,
             HeaderChange::Source(_) => gather::SOURCE,
+            HeaderChange::Questions(_) => gather::QUESTIONS,
         }
     }
 
@@ -93,6 +96,7 @@ impl HeaderChange<'_> {
             HeaderChange::Kind(kind) => header.kind = Some(kind),
             HeaderChange::Modified(text) => header.modified = one_line(text),
             HeaderChange::Source(source) => header.source = Some(source.clone()),
+            HeaderChange::Questions(given) => header.questions = questions(given),
         }
     }
 
@@ -104,22 +108,29 @@ impl HeaderChange<'_> {
                 one_line(text).map_or_else(String::new, |line| scalar(&line))
             }
             HeaderChange::Kind(kind) => kind.to_string(),
-            HeaderChange::Source(_) => String::new(),
+            HeaderChange::Source(_) | HeaderChange::Questions(_) => String::new(),
         }
     }
 
     fn added(&self, indent: &str, end: &str) -> String {
+        self.lines(indent, end)
+            .unwrap_or_else(|| format!("{indent}{}: {}{end}", self.names()[0], self.value()))
+    }
+
+    /// Returns a key whose value has several lines.
+    fn lines(&self, indent: &str, end: &str) -> Option<String> {
         match self {
-            HeaderChange::Source(what) => source(what, indent, end),
-            _ => format!("{indent}{}: {}{end}", self.names()[0], self.value()),
+            HeaderChange::Source(what) => Some(source(what, indent, end)),
+            HeaderChange::Questions(given) => Some(question_list(given, indent, end)),
+            _ => None,
         }
     }
 
     /// Replaces a row's value; its key, spacing and comment stay.
     fn rewritten(&self, text: &str, row: &HeaderRow) -> String {
         let end = if text[row.range.clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
-        if let HeaderChange::Source(what) = self {
-            return source(what, &text[row.indent.clone()], end);
+        if let Some(lines) = self.lines(&text[row.indent.clone()], end) {
+            return lines;
         }
         let gap = match &text[row.gap.clone()] {
             "" => " ",

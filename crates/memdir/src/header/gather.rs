@@ -1,7 +1,7 @@
 //! Collects known keys from a tree of any shape: at the top or under `metadata:`, in any case, by any tool's names.
 
 use super::yaml::YamlNode;
-use super::{Header, MemoryKind, Source, VALUE_CHARS};
+use super::{Header, MOST_QUESTIONS, MemoryKind, Source, VALUE_CHARS, questions};
 
 /// A key and its other names, best first.
 pub(super) type Names = &'static [&'static str];
@@ -11,6 +11,7 @@ pub(super) const DESCRIPTION: Names = &["description", "summary"];
 pub(super) const KIND: Names = &["type", "kind"];
 pub(super) const MODIFIED: Names = &["modified", "updated", "last_modified", "updated_at"];
 pub(super) const SOURCE: Names = &["source"];
+pub(super) const QUESTIONS: Names = &["questions"];
 /// Claude Code writes the session's id as a separate key.
 const SESSION: Names = &["originsessionid"];
 /// The key under which tools nest the others.
@@ -18,7 +19,7 @@ pub(super) const NEST: &str = "metadata";
 
 /// Whether any key is known. A map without known keys is not a header.
 pub(super) fn is_header(root: &YamlNode) -> bool {
-    [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, SESSION]
+    [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, QUESTIONS, SESSION]
         .into_iter()
         .any(|names| look(root, names).is_some())
         || root.entries().iter().any(|(key, _)| same(key, NEST))
@@ -32,6 +33,7 @@ pub(super) fn gather(root: &YamlNode) -> Header {
         modified: value(root, MODIFIED, &mut faults),
         kind: kind(root, &mut faults),
         source: source(root),
+        questions: answered(root, &mut faults),
         faults,
     }
 }
@@ -72,6 +74,16 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
+}
+
+/// Returns the questions that the topic answers.
+fn answered(root: &YamlNode, faults: &mut Vec<String>) -> Vec<String> {
+    let all = look(root, QUESTIONS).map(YamlNode::texts).unwrap_or_default();
+    if all.len() > MOST_QUESTIONS {
+        let count = all.len();
+        faults.push(format!("`questions` has {count} entries; only {MOST_QUESTIONS} are used"));
+    }
+    questions(&all)
 }
 
 /// Returns the source. One that is plain text, such as a URL, was written by a person and does not count.

@@ -233,6 +233,7 @@ fn full() -> Header {
             strategy: "embedded".to_owned(),
             time: "2026-05-01T10:00:00Z".to_owned(),
         }),
+        questions: vec!["How far: can I see?".to_owned(), "Where does it end?".to_owned()],
         faults: Vec::new(),
     }
 }
@@ -245,6 +246,9 @@ fn a_new_topic_is_written_as_a_person_would() {
     description: "far: 800 # \"metres\""
     type: feedback
     modified: 2026-05-01T10:00:00Z
+    questions:
+      - "How far: can I see?"
+      - Where does it end?
     source:
       session: 0199-aa
       messages: [12-14, 20]
@@ -255,6 +259,35 @@ fn a_new_topic_is_written_as_a_person_would() {
     The fog ends at 800 m.
     "#);
     assert_eq!(header(&write(&full(), "x")), full());
+}
+
+#[test]
+fn questions_are_read_in_any_form_and_at_most_five() {
+    let check = |text: &str, expect: &[&str]| assert_eq!(header(text).questions, expect, "{text}");
+    check("---\nquestions: [who?, why?]\n---\n", &["who?", "why?"]);
+    check("---\nquestions:\n- who?\n-  why?\n- who?\n---\n", &["who?", "why?"]);
+    check("---\nmetadata:\n  questions: who?\n---\n", &["who?"]);
+    check("---\nname: a\nquestions:\n---\n", &[]);
+    check("---\nname: a: b\nquestions:\n  - who?\n---\n", &["who?"]);
+    let many: String = (0..300).map(|n| format!("  - number {n}?\n")).collect();
+    let many = header(&format!("---\nname: a\nquestions:\n{many}---\n"));
+    assert_eq!((many.name.as_deref(), many.questions.len()), (Some("a"), MOST_QUESTIONS));
+    assert_eq!(many.questions[4], "number 4?");
+    assert!(many.faults.iter().any(|fault| fault.contains("only 5 are used")), "{many:?}");
+    let long = header(&format!("---\nquestions: [\"{}\"]\n---\n", "é".repeat(900)));
+    assert_eq!(long.questions[0].chars().count(), QUESTION_CHARS);
+}
+
+#[test]
+fn questions_are_changed_in_place() {
+    let check = |text: &str, questions: &[&str], expect: &str| {
+        let questions: Vec<String> = questions.iter().map(|text| (*text).to_owned()).collect();
+        assert_eq!(with(text, &[HeaderChange::Questions(&questions)]).unwrap(), expect, "{text:?}");
+    };
+    check("---\nname: a\n---\nx", &["who?"], "---\nname: a\nquestions:\n  - who?\n---\nx");
+    let old = "---\r\nquestions:\r\n- who?\r\n- why?\r\nname: a # b\r\n---\r\nx";
+    check(old, &["how?"], "---\r\nquestions:\r\n  - how?\r\nname: a # b\r\n---\r\nx");
+    check(old, &[], "---\r\nname: a # b\r\n---\r\nx");
 }
 
 #[track_caller]

@@ -1,6 +1,6 @@
 //! Writes the front matter of a new topic, with its keys in the usual order.
 
-use super::{Header, Source, VALUE_CHARS};
+use super::{Header, MOST_QUESTIONS, QUESTION_CHARS, Source, VALUE_CHARS};
 
 /// Returns a topic with this header and body, separated by a blank line.
 pub fn write(header: &Header, body: &str) -> String {
@@ -17,6 +17,7 @@ pub fn write(header: &Header, body: &str) -> String {
             out.push_str(&format!("{key}: {}\n", scalar(value)));
         }
     }
+    out.push_str(&question_list(&header.questions, "", "\n"));
     if let Some(source) = &header.source {
         out.push_str(&self::source(source, "", "\n"));
     }
@@ -26,6 +27,28 @@ pub fn write(header: &Header, body: &str) -> String {
     }
     out.push_str(body);
     out
+}
+
+/// Returns the questions that front matter can have: each is one line of limited length, and none occurs twice.
+pub fn questions(given: &[String]) -> Vec<String> {
+    let mut questions: Vec<String> = Vec::new();
+    for question in given {
+        let question: String = line(question).chars().take(QUESTION_CHARS).collect();
+        let question = question.trim_end().to_owned();
+        if !question.is_empty() && !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
+    questions.truncate(MOST_QUESTIONS);
+    questions
+}
+
+/// Returns `questions:` with one line each, in this indentation and with this line ending; empty if there are none.
+pub(super) fn question_list(given: &[String], indent: &str, end: &str) -> String {
+    let questions = questions(given);
+    let items = questions.iter().map(|text| format!("{indent}  - {}{end}", scalar(text)));
+    let items: String = items.collect();
+    if items.is_empty() { items } else { format!("{indent}questions:{end}{items}") }
 }
 
 /// Returns `source:` with its known parts, in this indentation and with this line ending.

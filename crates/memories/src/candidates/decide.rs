@@ -12,7 +12,7 @@ use super::topic::{TopicWording, topic};
 use crate::memory_write::Author;
 use crate::project::MemoryProject;
 use crate::read::name_of;
-use crate::remember::{NewTopic, RememberOutcome};
+use crate::remember::{NewTopic, RememberOutcome, checked_questions};
 use crate::service::MemoryService;
 
 impl MemoryService {
@@ -50,6 +50,7 @@ impl MemoryService {
             text: Some(request.text),
             name: request.name,
             description: request.description,
+            questions: request.questions,
             kind: request.kind,
             scope: request.scope,
         };
@@ -134,6 +135,7 @@ fn new_topic(candidate: &StoredCandidate, request: &api::KeepCandidate) -> Resul
     let wording = TopicWording {
         text: request.text.as_deref(),
         description: request.description.as_deref(),
+        questions: checked_questions(&request.questions)?,
         kind: request.kind,
     };
     let made = topic(&[candidate], &wording);

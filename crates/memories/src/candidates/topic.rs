@@ -11,6 +11,7 @@ pub(super) struct TopicWording<'a> {
     /// The fact in other words.
     pub(super) text: Option<&'a str>,
     pub(super) description: Option<&'a str>,
+    pub(super) questions: Vec<String>,
     pub(super) kind: Option<MemoryKind>,
 }
 
@@ -36,6 +37,7 @@ pub(super) fn topic(
         kind: Some(wording.kind.unwrap_or(newest.kind)),
         modified: Some(source.time.clone()),
         source: Some(source.clone()),
+        questions: wording.questions.clone(),
         faults: Vec::new(),
     };
     let mut parts: Vec<String> = text.map(str::to_owned).into_iter().collect();

@@ -119,6 +119,7 @@ impl LibraryState {
             name: topic.name.as_str(),
             title: read.header.name.as_deref().unwrap_or_default(),
             description: &description,
+            questions: &read.header.questions,
         };
         self.catalog.put(id, &card, read.body);
         self.ids.insert(key, (id, hash));

@@ -190,7 +190,8 @@ fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec
     let words: Vec<&str> =
         topic.body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).collect();
     vectors.extend(words.chunks(PASSAGE_WORDS).map(|words| encoder.encode(&words.join(" "))));
-    if words.is_empty() {
+    vectors.extend(topic.header.questions.iter().map(|question| encoder.encode(question)));
+    if vectors.len() == 1 {
         vectors.extend(vectors.first().cloned());
     }
     Some((key, hash, vectors))

@@ -17,9 +17,10 @@ const TITLE_BYTES: usize = 60;
 const MOST_TEXT_BYTES: usize = 64 * 1024;
 
 /// All parts of a topic.
-pub(crate) const FIELDS: [TopicField; 5] = [
+pub(crate) const FIELDS: [TopicField; 6] = [
     TopicField::Name,
     TopicField::Description,
+    TopicField::Question,
     TopicField::Heading,
     TopicField::Identifier,
     TopicField::Body,
@@ -37,6 +38,8 @@ pub struct Card<'a> {
     /// The name in the front matter, or empty.
     pub title: &'a str,
     pub description: &'a str,
+    /// Questions that the topic answers, in other words than its own.
+    pub questions: &'a [String],
 }
 
 /// A term's occurrences in a topic.
@@ -59,11 +62,13 @@ pub(crate) struct TopicTerms {
 
 pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
     let mut terms = TopicTerms::default();
-    for (text, field) in [
+    let header = [
         (without_kind(card.name), TopicField::Name),
         (without_kind(card.title), TopicField::Name),
         (card.description, TopicField::Description),
-    ] {
+    ];
+    let questions = card.questions.iter().map(|text| (text.as_str(), TopicField::Question));
+    for (text, field) in header.into_iter().chain(questions) {
         for_each_shaped_term(beginning(text), |term, _, _| terms.mark(term, bit(field), 1, 0));
     }
     let body = beginning(body);
@@ -130,7 +135,12 @@ mod tests {
     use super::*;
 
     fn check(body: &str, term: &str, fields: &[TopicField], passages: u16) {
-        let card = Card { name: "a-name", title: "Some Title", description: "what it is of" };
+        let card = Card {
+            name: "a-name",
+            title: "Some Title",
+            description: "what it is of",
+            questions: &["how is the harbour?".to_owned()],
+        };
         let terms = terms(&card, body);
         let mark = terms.marks.get(term).copied().unwrap_or_default();
         let bits = fields.iter().fold(0, |bits, field| bits | bit(*field));
@@ -139,7 +149,7 @@ mod tests {
 
     #[test]
     fn terms_know_where_they_stand() {
-        use TopicField::{Body, Description, Heading, Identifier, Name};
+        use TopicField::{Body, Description, Heading, Identifier, Name, Question};
         check("", "titl", &[Name], 1);
         check("", "name", &[Name], 1);
         check("# Fog far\nnear", "fog", &[Body, Heading], 2);
@@ -153,6 +163,7 @@ mod tests {
         let far = format!("{} rain", "x ".repeat(20_000));
         check(&far, "rain", &[Body], 1 << 15);
         let _ = Description;
+        check("", "harbour", &[Question], 1);
     }
 
     #[test]

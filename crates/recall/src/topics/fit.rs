@@ -7,7 +7,7 @@ use super::catalog::{Catalog, TopicPosting};
 use super::weights::{
     BODY, COVERED, DESCRIPTION, EVIDENCE, EVIDENT, FITS, FULL_EVIDENCE, HALF_MENTIONS, HEADING,
     IDENTIFIER, JOINT, LENGTH_SHARE, NAME, NAMED, NEAR_COVERED, NEAR_HEADER, NEAR_TOGETHER,
-    PLAIN_LENGTH, TOGETHER,
+    PLAIN_LENGTH, QUESTION, TOGETHER,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +57,7 @@ pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     for (field, worth) in [
         (TopicField::Name, NAME),
         (TopicField::Description, DESCRIPTION),
+        (TopicField::Question, QUESTION),
         (TopicField::Heading, HEADING),
         (TopicField::Identifier, IDENTIFIER),
     ] {

@@ -313,7 +313,7 @@ mod tests {
             (3, "grep-warning", "gotcha: grep -P is slow on the mount", "It took ten minutes."),
             (4, "database-access", "connections come from a pool", "Ten connections at most."),
         ] {
-            catalog.put(TopicId(id), &Card { name, title: "", description }, body);
+            catalog.put(TopicId(id), &Card { name, description, ..Card::default() }, body);
         }
         catalog.settle();
         catalog
@@ -431,7 +431,7 @@ mod tests {
             let name = format!("task-{id}");
             catalog.put(
                 TopicId(id),
-                &Card { name: &name, title: "", description: &description },
+                &Card { name: &name, description: &description, ..Card::default() },
                 body,
             );
         }
@@ -452,13 +452,18 @@ mod tests {
     #[test]
     fn other_languages_have_their_own_words() {
         let mut catalog = catalog();
-        let pages =
-            Card {
-                name: "login", title: "登录页面", description: "登录失败时显示错误信息"
-            };
+        let pages = Card {
+            name: "login",
+            title: "登录页面",
+            description: "登录失败时显示错误信息",
+            ..Card::default()
+        };
         catalog.put(TopicId(10), &pages, "错误信息来自服务器。");
-        let glass =
-            Card { name: "scheiben", title: "", description: "Warum Scheiben verschwinden" };
+        let glass = Card {
+            name: "scheiben",
+            description: "Warum Scheiben verschwinden",
+            ..Card::default()
+        };
         catalog.put(TopicId(11), &glass, "Glas wird zweimal gezeichnet.");
         catalog.settle();
         let ids = |question| -> Vec<u32> {
@@ -507,6 +512,27 @@ mod tests {
         let other = super::why(&catalog(), ask.question, TopicId(1)).unwrap();
         assert!(other.terms.is_empty() && other.score == 0.0, "{other:?}");
         assert_eq!(super::why(&catalog(), ask.question, TopicId(99)), None);
+    }
+
+    #[test]
+    fn a_topic_is_found_by_the_questions_that_it_answers() {
+        let mut catalog = catalog();
+        let questions = ["what is the name of the box in the cellar?".to_owned()];
+        let host = Card { name: "backup-host", questions: &questions, ..Card::default() };
+        catalog.put(TopicId(10), &host, "It is `brass-owl`.");
+        // Asked in the words of its own description, a topic comes first.
+        let words = ["how far does one see?".to_owned()];
+        let lens = Card { name: "lens", questions: &words, ..Card::default() };
+        catalog.put(TopicId(11), &lens, "It is made of glass.");
+        catalog.settle();
+        let find = |question| -> Vec<u32> {
+            let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
+            let (injected, asked) = (select(&catalog, &ask), nearest(&catalog, &ask, &[]));
+            assert_eq!(injected[0].id, asked[0].id, "{question}");
+            asked.iter().map(|pick| pick.id.0).collect()
+        };
+        assert_eq!(find("which box is in the cellar")[0], 10);
+        assert_eq!(find("how far one sees")[..2], [0, 11]);
     }
 
     /// Common words alone admit nobody, and topics that are in get their due all the same.

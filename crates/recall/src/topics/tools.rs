@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn check(name: &str, description: &str, body: &str, tool: &str, expect: bool) {
-        let card = Card { name, title: "", description };
+        let card = Card { name, description, ..Card::default() };
         let told = is_manual_of(manual(&card, body).as_deref(), tool);
         assert_eq!(told, expect, "{name}: {description} | {tool}");
     }

@@ -6,6 +6,9 @@
 /// topic is found; a body mentions much in passing.
 pub const NAME: f32 = 0.75;
 pub const DESCRIPTION: f32 = 0.7;
+/// A question that the topic answers is written so that it is found in other words. It weighs less than the topic's own
+/// description, so that a topic that is described in the words of a question comes first.
+pub const QUESTION: f32 = 0.6;
 pub const HEADING: f32 = 0.45;
 /// Probability for a name from code in the body, which is not mentioned by chance.
 pub const IDENTIFIER: f32 = 0.35;

@@ -176,7 +176,11 @@ pub(super) fn shown(text: &str) {
 pub(super) fn topics(text: &str) {
     let [title, description, body, question] = parts(text);
     let mut catalog = Catalog::default();
-    catalog.put(TopicId(1), &Card { name: name().as_str(), title, description }, body);
+    catalog.put(
+        TopicId(1),
+        &Card { name: name().as_str(), title, description, ..Card::default() },
+        body,
+    );
     catalog.settle();
     let query = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
     let picks = select::select(&catalog, &query);

@@ -75,6 +75,7 @@ async fn keep(app: &mut CliApp, client: &Client, what: KeepCandidates) -> Done {
         text: what.text,
         name: what.name,
         description: None,
+        questions: what.questions.question,
         kind: what.kind,
         scope: named_scope(what.team, what.me),
     };

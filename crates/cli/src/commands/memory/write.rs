@@ -28,6 +28,7 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
         text: what.text.join(" "),
         name: what.name,
         description: what.description,
+        questions: what.questions.question,
         kind: what.kind,
         scope: named_scope(what.team, what.me),
         session_id: app.named_session(&client).await?,
@@ -72,8 +73,9 @@ async fn put_new(
         return Err(CliFailure::new("the text is empty"));
     }
     let has_header = text.trim_start_matches('\u{feff}').trim_start().starts_with("---");
-    if has_header && (what.kind.is_some() || what.description.is_some()) {
-        let hint = "set type and description there, or leave out `--type` and `--description`";
+    let is_described = what.description.is_some() || !what.questions.question.is_empty();
+    if has_header && (what.kind.is_some() || is_described) {
+        let hint = "set them there, or leave out `--type`, `--description` and `--question`";
         return Err(CliFailure::hinted("the text already has front matter", hint));
     }
     if has_header {
@@ -87,6 +89,7 @@ async fn put_new(
         text,
         name: Some(what.one.name.clone()),
         description: what.description.clone(),
+        questions: what.questions.question.clone(),
         kind: what.kind,
         scope: Some(scope(&what.one.of)),
         session_id: None,
