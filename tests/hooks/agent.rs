@@ -49,9 +49,13 @@ impl Agent {
 
     /// One message as the agent records it.
     pub(crate) fn say(&self, role: &str, id: &str, text: &str) {
+        self.say_at("2026-01-02T03:04:05.678Z", role, id, text);
+    }
+
+    pub(crate) fn say_at(&self, time: &str, role: &str, id: &str, text: &str) {
         let line = json!({
             "type": role, "uuid": id, "sessionId": self.session, "cwd": self.project,
-            "isSidechain": false, "timestamp": "2026-01-02T03:04:05.678Z",
+            "isSidechain": false, "timestamp": time,
             "message": { "role": role, "content": text },
         });
         self.write(format!("{line}\n"));

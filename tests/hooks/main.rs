@@ -5,6 +5,7 @@
 mod agent;
 mod bad_input;
 mod install;
+mod pause;
 mod spool;
 mod transcripts;
 mod words;

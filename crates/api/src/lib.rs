@@ -19,6 +19,7 @@ mod message;
 mod model;
 mod problem;
 mod query;
+mod recording;
 mod search;
 mod session;
 mod shape;
@@ -37,6 +38,7 @@ pub use memory_work::*;
 pub use message::*;
 pub use model::*;
 pub use problem::*;
+pub use recording::*;
 pub use search::*;
 pub use session::*;
 pub use shape::*;
@@ -106,6 +108,9 @@ pub struct Health {
     /// What is wrong, if the status is `degraded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The current pause of recording, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<RecordingPause>,
     /// Invalid settings, for which the default is used instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,

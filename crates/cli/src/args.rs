@@ -108,6 +108,16 @@ pub(crate) enum CliCommand {
         #[arg(long, requires = "uninstall")]
         dry_run: bool,
     },
+    /// Stop recording and learning for a while; requests through the gateway are still forwarded
+    #[command(after_help = "Example: bethink pause --for 2h")]
+    Pause {
+        /// End the pause after this time, such as 30min, 2h or 1d [default: when you run `bethink resume`]
+        #[arg(long = "for", value_name = "TIME")]
+        span: Option<String>,
+    },
+    /// Record and learn again
+    #[command(after_help = "Example: bethink resume")]
+    Resume,
     /// Show whether the daemon is running, and where
     #[command(after_help = "Example: bethink status --json")]
     Status,

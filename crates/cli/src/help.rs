@@ -7,7 +7,7 @@ use crate::args::Cli;
 /// Every command, in the group where people look for it.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Start here", &["demo", "install", "import", "dashboard", "status", "doctor", "config"]),
-    ("Memory", &["remember", "recall", "memory", "dream", "instructions"]),
+    ("Memory", &["remember", "recall", "memory", "dream", "instructions", "pause", "resume"]),
     ("Sessions", &["session", "history", "search", "notes", "todo", "export"]),
     ("Context window", &["context", "compact", "compactions", "undo", "expand", "collapses"]),
     ("Team", &["team"]),

@@ -212,6 +212,14 @@ impl Client {
         self.send(Method::POST, "v1/team/sync", sync).await
     }
 
+    pub async fn pause(&self, request: &api::PauseRequest) -> Result<api::RecordingStatus> {
+        self.send(Method::POST, "v1/recording/pause", request).await
+    }
+
+    pub async fn resume(&self) -> Result<api::RecordingStatus> {
+        self.post("v1/recording/resume").await
+    }
+
     /// Returns the waiting candidates, or all of them.
     pub async fn candidates(&self, project_dir: &str, all: bool) -> Result<api::Candidates> {
         let query = api::CandidateQuery { project_dir: project_dir.to_owned(), all };

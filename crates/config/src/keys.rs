@@ -1,6 +1,7 @@
 //! A setting's key: the field for its value, and the allowed values.
 
 use crate::error::{ConfigError, SettingOrigin};
+use crate::paths::is_path_pattern;
 use crate::settings::{KEYS, Settings};
 
 /// Shown in place of a value that may contain a secret.
@@ -30,6 +31,8 @@ pub(crate) enum KeyTarget {
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
     Names(fn(&mut Settings) -> &mut Vec<String>),
+    /// Patterns of paths.
+    Paths(fn(&mut Settings) -> &mut Vec<String>),
     /// Numbers of tokens, by the beginning of a model's name.
     Windows(fn(&mut Settings) -> &mut Vec<(String, u64)>),
 }
@@ -63,6 +66,9 @@ impl SettingKey {
             KeyTarget::Names(_) => {
                 "a list of strings (in the environment, separated by commas)".into()
             }
+            KeyTarget::Paths(_) => "a list of absolute paths, or paths that begin with `~/`, in which `*` stands for a \
+                 part of a name and `**` for any directories (in the environment, separated by commas)"
+                .into(),
             KeyTarget::Windows(_) => format!(
                 "a list of \"model=tokens\" with {} to {} tokens (in the environment, separated by commas)",
                 WINDOW.0, WINDOW.1
@@ -96,6 +102,13 @@ impl SettingKey {
             }
             KeyTarget::Variable(place) => set(place(settings), text(value, is_variable)),
             KeyTarget::Names(place) => set(place(settings), names(value)),
+            KeyTarget::Paths(place) => {
+                let paths = names(value);
+                set(
+                    place(settings),
+                    paths.filter(|paths| paths.iter().all(|path| is_path_pattern(path))),
+                )
+            }
             KeyTarget::Windows(place) => set(place(settings), windows(value)),
         }
     }
@@ -130,7 +143,7 @@ impl SettingKey {
             | KeyTarget::Hidden(_)
             | KeyTarget::Either(..)
             | KeyTarget::Variable(_) => Some(toml::Value::String(text.to_owned())),
-            KeyTarget::Names(_) | KeyTarget::Windows(_) => {
+            KeyTarget::Names(_) | KeyTarget::Paths(_) | KeyTarget::Windows(_) => {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
             }
@@ -151,7 +164,7 @@ impl SettingKey {
             | KeyTarget::Hidden(place)
             | KeyTarget::Either(place, _)
             | KeyTarget::Variable(place) => place(settings).clone().into(),
-            KeyTarget::Names(place) => place(settings).clone().into(),
+            KeyTarget::Names(place) | KeyTarget::Paths(place) => place(settings).clone().into(),
             KeyTarget::Windows(place) => {
                 let windows = place(settings).iter();
                 windows

@@ -8,13 +8,15 @@ mod error;
 pub mod home;
 mod keys;
 pub mod load;
+pub mod paths;
 pub mod settings;
 
 pub use entries::SettingEntry;
 pub use error::{ConfigError, SettingOrigin};
 pub use home::Home;
 pub use load::{Loaded, Overrides, UnknownKey};
+pub use paths::PathPattern;
 pub use settings::{
-    CompactSettings, ContextSettings, DaemonSettings, GatewaySettings, MemorySettings,
-    ModelSettings, SessionMemorySettings, Settings, TeamSettings,
+    CaptureSettings, CompactSettings, ContextSettings, DaemonSettings, GatewaySettings,
+    MemorySettings, ModelSettings, SessionMemorySettings, Settings, TeamSettings,
 };

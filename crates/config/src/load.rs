@@ -232,7 +232,7 @@ mod tests {
             let mut settings = Settings::at("/home");
             let taken = [
                 "77777", "50", "m=77777", "false", "true", "frugal", "openai", "embedded",
-                "claude", "full", "client",
+                "claude", "full", "client", "/a",
             ]
             .iter()
             .filter(|text| {
@@ -253,6 +253,8 @@ mod tests {
             ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; expected a string"),
             ("[context]\nauto_percent = 101", "expected a number from 0 to 100"),
             ("[context]\nmicrocompact_tools = [1]", "expected a list of strings"),
+            ("[capture]\nexclude = ['secret']", "expected a list of absolute paths"),
+            ("[capture]\nexclude = ['~/a**']", "expected a list of absolute paths"),
             ("[session_memory]\nprofile = 'lavish'", "expected \"default\" or \"frugal\""),
             ("[model]\nprovider = 'gemini'", "expected \"none\", \"anthropic\" or \"openai\""),
             ("[model]\ndaily_cost = -1", "a number of US dollars from 0"),

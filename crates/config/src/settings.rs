@@ -17,6 +17,7 @@ pub struct Settings {
     pub memory: MemorySettings,
     pub team: TeamSettings,
     pub gateway: GatewaySettings,
+    pub capture: CaptureSettings,
     /// The user's home directory, where agents keep their files. `None` if HOME is not set.
     pub person: Option<PathBuf>,
 }
@@ -62,6 +63,7 @@ macro_rules! value {
     (Percent) => { f64 };
     (Money) => { f64 };
     (Names) => { Vec<String> };
+    (Paths) => { Vec<String> };
     (Windows) => { Vec<(String, u64)> };
     ($text:ident) => { String };
 }
@@ -81,6 +83,9 @@ macro_rules! default {
     };
     (Names, $names:expr) => {
         ($names as [&str; _]).map(str::to_owned).to_vec()
+    };
+    (Paths, $paths:expr) => {
+        ($paths as [&str; _]).map(str::to_owned).to_vec()
     };
     (Windows, $windows:expr) => {
         $windows.to_vec()
@@ -275,6 +280,12 @@ settings! {
         /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably
         /// down.
         timeout_ms: Whole(100, DAY_MS) = 60_000,
+    }
+    /// What is recorded.
+    #[derive(Debug)]
+    capture: CaptureSettings {
+        /// Projects and transcripts below these paths are neither recorded nor learned from.
+        exclude: Paths = [],
     }
     /// Where the gateway forwards requests. Here, too, API keys are not settings.
     gateway: GatewaySettings {

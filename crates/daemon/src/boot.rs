@@ -34,6 +34,8 @@ pub enum BootError {
     Store { home: PathBuf, source: OpenError },
     #[error("could not read the jobs of the previous daemon")]
     Work(#[from] StoreError),
+    #[error("could not read when recording is paused: {0}")]
+    Recording(ServiceError),
     #[error("could not enqueue unfinished indexing: {0}")]
     Index(ServiceError),
 }
@@ -57,6 +59,7 @@ impl Daemon {
                 .await
                 .map_err(|source| BootError::Store { home, source })?;
         let cx = ServiceContext::new(settings, clock, Arc::new(store.clone()));
+        cx.load_recording().await.map_err(BootError::Recording)?;
         let models = ModelService::open(cx.clone(), model).await?;
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models.clone(), search.clone());
@@ -121,7 +124,7 @@ impl BootError {
     fn is_of_the_disk(&self) -> bool {
         match self {
             Self::Work(error) => error.is_of_the_disk(),
-            Self::Index(error) => error.kind.is_of_the_disk(),
+            Self::Index(error) | Self::Recording(error) => error.kind.is_of_the_disk(),
             Self::Home { .. } | Self::Owned { .. } | Self::Store { .. } => false,
         }
     }

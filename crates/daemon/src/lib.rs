@@ -79,6 +79,7 @@ impl Daemon {
                 _ => api::HealthStatus::Degraded,
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            pause: self.cx.recording_pause(),
             detail: (!problems.is_empty()).then(|| problems.join("; ")),
             notices: self.models.notice().into_iter().chain(self.notes.faults()).collect(),
         }

@@ -22,6 +22,14 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
     fn count(&self, request: GatewayRequest)
     -> impl Future<Output = Result<UpstreamPrompt>> + Send;
 
+    /// Returns the prompt of a request that must not be recorded; `None` if it may be.
+    fn unrecorded(
+        &self,
+        _request: &GatewayRequest,
+    ) -> impl Future<Output = Result<Option<UpstreamPrompt>>> + Send {
+        async { Ok(None) }
+    }
+
     /// Returns a smaller prompt after the provider refused one, with a ticket that replaces the old one; `None` if
     /// there is none.
     fn refused(
@@ -47,6 +55,13 @@ impl PromptPlanner for GatewayService {
 
     async fn count(&self, request: GatewayRequest) -> Result<UpstreamPrompt> {
         self.count_prompt(request).await
+    }
+
+    async fn unrecorded(&self, request: &GatewayRequest) -> Result<Option<UpstreamPrompt>> {
+        if self.records_everything() {
+            return Ok(None);
+        }
+        self.unrecorded_prompt(request.clone()).await
     }
 
     async fn refused(

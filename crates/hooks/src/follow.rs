@@ -26,6 +26,11 @@ impl HookService {
     ) -> Result<()> {
         let input = &delivery.input;
         let cwd = input.cwd.as_deref();
+        let places =
+            [cwd, input.transcript_path.as_deref(), input.agent_transcript_path.as_deref()];
+        if places.into_iter().flatten().any(|path| self.cx.recording().excluded(path).is_some()) {
+            return Ok(());
+        }
         if let Some(path) = input.transcript_path.as_deref().map(Path::new)
             && self.follow(who, tails, path, None, cwd).await?
         {
@@ -101,15 +106,17 @@ impl HookService {
         who: &Who,
         mark: &mut TranscriptPosition,
         tail: &Tail,
-        stretch: TranscriptStretch,
+        mut stretch: TranscriptStretch,
         path: &Path,
         cwd: Option<&str>,
     ) -> Result<()> {
-        if stretch.found.is_empty() {
-            return Ok(());
-        }
         let facts = tail.reader().facts();
         let dir = facts.cwd.as_deref().filter(|dir| dir.starts_with('/')).or(cwd).unwrap_or("/");
+        let rules = self.cx.recording();
+        stretch.found.retain(|found| rules.pause_at(found.message.created_at).is_none());
+        if stretch.found.is_empty() || rules.excluded(dir).is_some() {
+            return Ok(());
+        }
         let id = self.session_for(who, dir).await?;
         let session = self.cx.store().session(id).await?;
         mark.elsewhere = self.is_fed_elsewhere(&session, mark, tail).await?;
@@ -172,7 +179,12 @@ impl HookService {
         places: &BTreeMap<String, Seq>,
     ) -> Result<()> {
         let mut is_new = false;
+        let begun = self.cx.store().session(session).await?.created_at;
         for compaction in &tail.reader().facts().compactions {
+            // Its summary may repeat what was said during a pause.
+            if self.cx.recording().was_paused_between(begun, compaction.created_at) {
+                continue;
+            }
             let summary = places.get(compaction.summary_id.as_str());
             let place = match (&compaction.kept, summary) {
                 (Some(kept), _) if !self.is_recorded(session, compaction).await? => {

@@ -36,8 +36,19 @@ impl HookService {
         let taken = notes.as_ref().map_or(0, |notes| notes.chars().count() + GAP);
         let offer = self.offer(delivery).await;
         let taken = taken + offer.as_ref().map_or(0, |offer| offer.chars().count() + GAP);
+        let taken = taken + self.pause_words().map_or(0, |text| text.chars().count() + GAP);
         let index = self.index_for(delivery, MAX_CONTEXT_CHARS - taken).await?;
-        Ok(index.into_iter().chain(notes).chain(offer).collect())
+        Ok(self.pause_words().into_iter().chain(index).chain(notes).chain(offer).collect())
+    }
+
+    /// Says that nothing is recorded, so that the agent can tell the person.
+    fn pause_words(&self) -> Option<String> {
+        let pause = self.cx.recording_pause()?;
+        let until = pause.until.map_or_else(String::new, |until| format!(" until {until}"));
+        Some(format!(
+            "<system-reminder>bethink is paused{until}: nothing of this session is recorded or learned. `bethink resume` \
+             ends the pause.</system-reminder>"
+        ))
     }
 
     /// Returns the memory index as it appears in a prompt, in at most `room` characters.
@@ -74,6 +85,9 @@ impl HookService {
     /// the model continue, so candidates of that turn are offered with the next prompt.
     async fn offer(&self, delivery: &Delivery) -> Option<String> {
         let (dir, (client, key)) = (delivery.input.cwd.as_ref()?, who(delivery)?);
+        if self.cx.unrecorded(dir).is_some() {
+            return None;
+        }
         let offered = self.memories.candidate_offer(dir, client.as_str(), &key).await;
         offered.unwrap_or_else(|error| {
             tracing::warn!(reason = %error.detail, "could not offer candidates to an agent");

@@ -51,6 +51,7 @@ impl MemoryService {
 
     /// As [`Self::remember`], for an agent, which can only propose team memories.
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<RememberOutcome> {
+        self.refuse_if_unrecorded(&request.project_dir)?;
         let project = self.project(&request.project_dir).await?;
         let topic = self.topic(&request, "agent")?;
         let scope = request.scope.unwrap_or(Scope::of(topic.kind));

@@ -4,6 +4,8 @@
 
 pub(crate) mod home;
 mod person;
+mod questions;
+mod recording;
 
 use bethink_config::Settings;
 use bethink_memdir::Scope;

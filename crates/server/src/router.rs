@@ -19,7 +19,8 @@ use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
     access, candidates, compactions, context, dashboard, events, files, hooks, instructions, jobs,
-    memories, memory_work, messages, notes, search, sessions, state, system, team, usage,
+    memories, memory_work, messages, notes, recording, search, sessions, state, system, team,
+    usage,
 };
 
 /// All routes. The inner router is only the fallback of the outer one, so that the guard runs before routing.
@@ -90,6 +91,9 @@ routes! {
     "/v1/memories/{scope}/{name}" => get memories::get, put memories::put, delete memories::delete;
     "/v1/memories/{scope}/{name}/history" => get memories::history;
     "/v1/memories/{scope}/{name}/restore" => post memories::restore;
+    "/v1/recording" => get recording::get;
+    "/v1/recording/pause" => post recording::pause;
+    "/v1/recording/resume" => post recording::resume;
     "/v1/candidates" => get candidates::list;
     "/v1/candidates/{id}/keep" => post candidates::keep;
     "/v1/candidates/{id}/drop" => post candidates::drop;
@@ -210,6 +214,9 @@ mod tests {
         ("delete", "/v1/memories/{scope}/{name}"),
         ("get", "/v1/memories/{scope}/{name}/history"),
         ("post", "/v1/memories/{scope}/{name}/restore"),
+        ("get", "/v1/recording"),
+        ("post", "/v1/recording/pause"),
+        ("post", "/v1/recording/resume"),
         ("get", "/v1/candidates"),
         ("post", "/v1/candidates/{id}/keep"),
         ("post", "/v1/candidates/{id}/drop"),

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
+use crate::recording::RecordingRules;
 use crate::storage::StorageNews;
 
 /// The state that all services share. Clones share it too.
@@ -29,6 +30,7 @@ struct ContextInner {
     hub: EventHub,
     jobs: JobQueue,
     storage: StorageNews,
+    recording: RecordingRules,
     tracker: TaskTracker,
     /// Cancelled when no more models may be called.
     closing: CancellationToken,
@@ -49,8 +51,19 @@ impl ServiceContext {
         let jobs = JobQueue::new(Arc::clone(&store), Arc::clone(&clock));
         let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
         let storage = StorageNews::default();
-        let shared =
-            ContextInner { settings, clock, store, hub, jobs, storage, tracker, closing, stop };
+        let recording = RecordingRules::new(&settings);
+        let shared = ContextInner {
+            settings,
+            clock,
+            store,
+            hub,
+            jobs,
+            storage,
+            recording,
+            tracker,
+            closing,
+            stop,
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -84,6 +97,10 @@ impl ServiceContext {
 
     pub fn storage(&self) -> &StorageNews {
         &self.shared.storage
+    }
+
+    pub fn recording(&self) -> &RecordingRules {
+        &self.shared.recording
     }
 
     /// Returns a token that is cancelled when no more models may be called. Requests that wait for a

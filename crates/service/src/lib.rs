@@ -3,7 +3,7 @@
 //! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate does not know the
 //! services: each kind of job has a registered [`JobHandler`], and events are the closed set [`Event`].
 //!
-//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`] → [`storage`].
+//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`] → [`storage`] → [`recording`].
 
 mod background;
 mod clock;
@@ -14,6 +14,7 @@ mod hub;
 mod jobs;
 mod locked;
 mod page;
+mod recording;
 mod runner;
 mod storage;
 mod stored;
@@ -28,6 +29,7 @@ pub use hub::{AllEvents, EventHub, SessionSubscription, StreamEvent};
 pub use jobs::{JobQueue, job_payload, job_session, new_job_id};
 pub use locked::locked;
 pub use page::{MAX_PAGE, page_limit};
+pub use recording::{RecordingRules, Unrecorded};
 pub use runner::{JobHandler, JobOutput, JobRunner, JobStart};
 pub use storage::{StorageNews, is_disk_fault};
 pub use stored::{READ_BATCH, next_batch, parse_stored};

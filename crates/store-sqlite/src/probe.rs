@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 32] = [
+pub(crate) const TABLES: [&str; 34] = [
     "sessions",
     "messages",
     "records",
@@ -41,6 +41,8 @@ pub(crate) const TABLES: [&str; 32] = [
     "candidates",
     "candidate_overflow",
     "secret_allowances",
+    "pauses",
+    "unrecorded_marks",
     "last_dreams",
     "topic_vectors",
     "lock_names",

@@ -23,6 +23,7 @@ mod memory;
 mod message;
 mod notes;
 mod record;
+mod recording;
 mod search;
 mod sent;
 mod session;
@@ -46,6 +47,7 @@ pub use memory::{
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};
 pub use record::{ImportBatch, ImportStore, NewRecord, StoredRecord};
+pub use recording::{PauseRecord, RecordingStore};
 pub use search::{
     Counts, Family, IndexBatch, IndexLookup, IndexStore, IndexedSession, Posting, SearchScope,
     TermPlaces,
@@ -69,6 +71,7 @@ pub trait Store:
     + CandidateStore
     + TeamStore
     + HookStore
+    + RecordingStore
     + GatewayStore
     + SentRequestStore
     + LedgerStore

@@ -25,6 +25,7 @@ pub mod jobs;
 pub mod lineage;
 pub mod memory;
 pub mod notes;
+pub mod recording;
 pub mod sent;
 pub mod sessions;
 pub mod team;
@@ -124,6 +125,8 @@ macro_rules! store_conformance {
             hooks: transcript_positions_are_replaced,
             hooks: transcript_positions_go_with_their_session,
             hooks: delivered_memories_are_replaced_and_deleted,
+            recording: pauses_are_ended_in_place,
+            recording: unrecorded_marks_are_kept_once,
             calls: calls_are_summed_by_purpose_and_model,
             calls: sums_are_of_a_session_or_of_a_time,
             calls: a_call_is_written_down_once,

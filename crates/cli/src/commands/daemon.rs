@@ -13,7 +13,7 @@ use bethink_terminal::words::{count, plural, span};
 use bethink_terminal::{Screen, StyledText, Tone};
 use serde_json::json;
 
-use super::install;
+use super::{install, recording};
 use crate::app::{CliApp, starter};
 use crate::failure::{CliFailure, Done};
 use bethink_render::usage as render;
@@ -78,7 +78,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let told = json!({
         "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
         "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-        "home": app.places.home.path(), "candidates": candidates, "model": model, "usage": usage,
+        "home": app.places.home.path(), "pause": health.pause, "candidates": candidates, "model": model, "usage": usage,
     });
     let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
@@ -90,6 +90,10 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     screen.line(line.dim(format!("  version {}", health.version)))?;
     if let Some(detail) = health.detail {
         screen.line(StyledText::from("  ").put(Tone::Warn, detail))?;
+    }
+    if let Some(pause) = &health.pause {
+        let line = StyledText::from("  ").put(Tone::Warn, recording::paused(pause));
+        screen.line(line.dim("; `bethink resume` ends this"))?;
     }
     if screen.quiet {
         return Ok(());

@@ -22,6 +22,7 @@ mod memory;
 mod notes;
 mod played;
 mod recall;
+mod recording;
 mod replay;
 mod search;
 mod service;
@@ -75,6 +76,8 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             Box::pin(service::uninstall(app, dry_run)).await
         }
         CliCommand::Down { .. } => daemon::down(app).await,
+        CliCommand::Pause { span } => recording::pause(app, span.as_deref()).await,
+        CliCommand::Resume => recording::resume(app).await,
         CliCommand::Status => daemon::status(app).await,
         CliCommand::Doctor => doctor::doctor(app).await,
         CliCommand::Dashboard { print } => dashboard::open(app, print).await,

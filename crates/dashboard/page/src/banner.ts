@@ -1,7 +1,9 @@
-// A banner above every view while the daemon is degraded, with the reason.
+// A banner above every view while the daemon is degraded, with the reason, or while recording is paused.
 
 import { type Health, client } from "./api.ts";
+import { say } from "./dialog.ts";
 import { fill, h } from "./dom.ts";
+import { wordsOf } from "./view.ts";
 
 /** Milliseconds between two requests for the daemon's health while the page is visible. */
 const EVERY_MS = 15_000;
@@ -21,19 +23,38 @@ export class HealthBanner {
 
   async look(signal: AbortSignal): Promise<void> {
     try {
-      this.#show(problemOf(await client.get("/health", { signal })));
+      const health = await client.get("/health", { signal });
+      this.#show(problemOf(health), pauseOf(health));
     } catch {
       // The header already shows that the daemon does not answer.
     }
   }
 
-  #show(problem: string): void {
-    // Screen readers announce every change.
-    if (problem === this.#shown) return;
-    this.#shown = problem;
-    this.node.hidden = problem === "";
-    fill(this.node, problem !== "" && [h("strong", null, "The daemon is degraded"), `: ${problem}. `, h("a", { href: "#/doctor" }, "Details")]);
+  #resume(): HTMLElement {
+    const resume = async () => {
+      try {
+        await client.post("/v1/recording/resume", {});
+        this.#show("", "");
+      } catch (error) {
+        say(wordsOf(error), true);
+      }
+    };
+    return h("button", { type: "button", onclick: () => void resume() }, "Resume");
   }
+
+  #show(problem: string, pause: string): void {
+    // Screen readers announce every change.
+    if (problem + pause === this.#shown) return;
+    this.#shown = problem + pause;
+    this.node.hidden = this.#shown === "";
+    fill(this.node, pause !== "" && h("p", null, h("strong", null, pause), ": nothing is recorded or learned. ", this.#resume()), problem !== "" && [h("strong", null, "The daemon is degraded"), `: ${problem}. `, h("a", { href: "#/doctor" }, "Details")]);
+  }
+}
+
+/** Returns that recording is paused, and until when; empty if it is not. */
+export function pauseOf({ pause }: Health): string {
+  if (pause === undefined || pause === null) return "";
+  return pause.until ? `Paused until ${new Date(pause.until).toLocaleString()}` : "Paused";
 }
 
 /** Returns what is wrong with the daemon; empty if it is healthy. */

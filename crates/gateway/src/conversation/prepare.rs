@@ -37,11 +37,49 @@ impl GatewayService {
 
     /// Returns the prompt that this request would get, without a compaction, and stores nothing.
     pub(crate) async fn count_prompt(&self, request: GatewayRequest) -> Result<UpstreamPrompt> {
-        let request = self.read_request(request)?;
-        match self.existing_place(&request).await? {
-            Some(place) if !place.is_unedited => self.preview_for(&request, &place).await,
+        self.preview_of(&self.read_request(request)?).await
+    }
+
+    async fn preview_of(&self, request: &ReadRequest) -> Result<UpstreamPrompt> {
+        match self.existing_place(request).await? {
+            Some(place) if !place.is_unedited => self.preview_for(request, &place).await,
             _ => Ok(UpstreamPrompt::Unchanged),
         }
+    }
+
+    /// Returns the prompt of a request that must not be recorded; `None` if it may be. Earlier compactions of its
+    /// conversation count, and none is made.
+    pub(crate) async fn unrecorded_prompt(
+        &self,
+        request: GatewayRequest,
+    ) -> Result<Option<UpstreamPrompt>> {
+        let request = self.read_request(request)?;
+        if !self.is_unrecorded(&request).await? {
+            return Ok(None);
+        }
+        metrics::counter!("bethink_gateway_requests_total", "way" => "unrecorded").increment(1);
+        self.preview_of(&request).await.map(Some)
+    }
+
+    async fn is_unrecorded(&self, request: &ReadRequest) -> Result<bool> {
+        let rules = self.cx.recording();
+        // A client's other requests, such as for a title, do not name the project.
+        let client = request.client.as_ref().map(|_| u128::from(request.scope.0));
+        if rules.has_unrecorded(&request.marks) || rules.has_unrecorded(client.as_slice()) {
+            return Ok(true);
+        }
+        let dir = request.project_dir.as_deref();
+        let mark = if dir.is_some_and(|dir| rules.excluded(dir).is_some()) {
+            client.or(request.marks.last().copied())
+        } else if rules.pause_at(self.cx.now()).is_some() {
+            request.marks.last().copied()
+        } else {
+            return Ok(false);
+        };
+        if let Some(mark) = mark {
+            self.cx.leave_unrecorded(mark).await?;
+        }
+        Ok(true)
     }
 
     /// Records an unchanged request in the background. Waits only if the queue is full.

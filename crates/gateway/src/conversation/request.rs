@@ -18,7 +18,7 @@ pub(crate) struct ClientKey {
 }
 
 /// A parsed request, with messages in the format of the Messages API.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GatewayRequest {
     /// `anthropic` or `openai`.
     pub(crate) entrance: &'static str,

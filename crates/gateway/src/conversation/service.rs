@@ -23,6 +23,10 @@ impl GatewayService {
         sessions.listen(Box::new(move |event| observe(&following, event)));
         Self { cx, sessions, cache }
     }
+
+    pub(crate) fn records_everything(&self) -> bool {
+        self.cx.recording().records_everything()
+    }
 }
 
 fn observe(cache: &ConversationCache, event: &SessionEvent<'_>) {

@@ -5,6 +5,7 @@
 mod endless;
 mod forms;
 mod many;
+mod unrecorded;
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -43,6 +43,7 @@ impl MemoryService {
         named: &str,
         request: api::Remember,
     ) -> Result<RememberOutcome> {
+        self.refuse_if_unrecorded(&request.project_dir)?;
         let project = self.project(&request.project_dir).await?;
         let _one = project.turns.extracting.lock().await;
         let candidate = self.named_candidate(&project, named).await?;

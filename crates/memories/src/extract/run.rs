@@ -40,8 +40,10 @@ impl MemoryService {
         self.extraction_begun(id);
         match self.extract(id, ExtractionScope::default()).await {
             Ok(done) => Ok(json!({ "strategy": done.strategy, "memories": done.memories.len() })),
-            // The session has been deleted.
-            Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "memories": 0 })),
+            // The session has been deleted, or nothing may be learned from it now.
+            Err(error) if error.kind == ErrorKind::NotFound || self.is_unrecorded(id).await => {
+                Ok(json!({ "memories": 0 }))
+            }
             Err(error) => {
                 metrics::counter!("bethink_extractions_failed_total").increment(1);
                 tracing::warn!(session = %id, reason = %error.detail, "could not extract memories; trying again after the next turn");
@@ -103,6 +105,7 @@ impl MemoryService {
     async fn extract(&self, id: SessionId, scope: ExtractionScope) -> Result<api::Extracted> {
         let ExtractionScope { since, dry_run, prefix, is_open } = scope;
         let session = self.cx.store().session(id).await?;
+        self.refuse_if_unrecorded(&session.project_dir)?;
         let project = self.project(&session.project_dir).await?;
         let _one = project.turns.extracting.lock().await;
         if !dry_run {
@@ -128,6 +131,8 @@ impl MemoryService {
             out.memories = would_be(&plan);
             return Ok(out);
         }
+        // A pause may have begun meanwhile. Then nothing is written, and the next extraction covers the same messages.
+        self.refuse_if_unrecorded(&session.project_dir)?;
         out.memories = self.write_down(&project, &session, &statements, &plan, candidates).await?;
         self.publish_forget_requests(id, &out.forget);
         let count = out.memories.len() as u64;
@@ -212,6 +217,16 @@ impl MemoryService {
         self.carry_out(project, id, &plan).await?;
         // This deletes the plan and moves the mark in one transaction, so that nothing is planned twice.
         Ok(self.cx.store().finish_extraction(id, plan.through).await?)
+    }
+
+    /// Refuses to learn while recording is paused, and from excluded projects.
+    pub(crate) fn refuse_if_unrecorded(&self, project_dir: &str) -> Result<()> {
+        self.cx.unrecorded(project_dir).map_or(Ok(()), |why| Err(why.into()))
+    }
+
+    async fn is_unrecorded(&self, id: SessionId) -> bool {
+        let session = self.cx.store().session(id).await;
+        session.is_ok_and(|session| self.cx.unrecorded(&session.project_dir).is_some())
     }
 
     /// Publishes requests to forget something. A person decides which topics they mean.

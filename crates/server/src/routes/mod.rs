@@ -14,6 +14,7 @@ pub(crate) mod memories;
 pub(crate) mod memory_work;
 pub(crate) mod messages;
 pub(crate) mod notes;
+pub(crate) mod recording;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod state;
