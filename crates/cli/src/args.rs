@@ -108,7 +108,7 @@ pub(crate) enum CliCommand {
         #[arg(long, requires = "uninstall")]
         dry_run: bool,
     },
-    /// Stop recording and learning for a while; requests through the gateway are still forwarded
+    /// Stop recording and learning for a while
     #[command(after_help = "Example: bethink pause --for 2h")]
     Pause {
         /// End the pause after this time, such as 30min, 2h or 1d [default: when you run `bethink resume`]

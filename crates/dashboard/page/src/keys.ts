@@ -7,15 +7,16 @@ import { link } from "./route.ts";
 export const PLACES: readonly { key: string; path: string[]; name: string }[] = [
   { key: "1", path: [], name: "Sessions" },
   { key: "2", path: ["memories"], name: "Memories" },
-  { key: "3", path: ["proposals"], name: "Proposals" },
-  { key: "4", path: ["recall"], name: "Recall" },
-  { key: "5", path: ["jobs"], name: "Jobs" },
-  { key: "6", path: ["cost"], name: "Cost" },
-  { key: "7", path: ["doctor"], name: "Doctor" },
+  { key: "3", path: ["candidates"], name: "Candidates" },
+  { key: "4", path: ["proposals"], name: "Proposals" },
+  { key: "5", path: ["recall"], name: "Recall" },
+  { key: "6", path: ["jobs"], name: "Jobs" },
+  { key: "7", path: ["cost"], name: "Cost" },
+  { key: "8", path: ["doctor"], name: "Doctor" },
 ];
 
 const HELP: readonly [string, string][] = [
-  ["1 to 7", "go to a view"],
+  ["1 to 8", "go to a view"],
   ["/", "search or filter"],
   ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
   ["Enter", "open the selected item"],

@@ -9,6 +9,7 @@ import { link, read } from "./route.ts";
 import { say } from "./dialog.ts";
 import { nextTheme } from "./theme.ts";
 import { type View, empty, failure, later } from "./view.ts";
+import { candidates } from "./views/candidates.ts";
 import { compactions } from "./views/compactions.ts";
 import { cost } from "./views/cost.ts";
 import { doctor } from "./views/doctor.ts";
@@ -23,7 +24,7 @@ import { sessions } from "./views/sessions.ts";
 import { timeline } from "./views/timeline.ts";
 import { todos } from "./views/todos.ts";
 
-const VIEWS: Readonly<Record<string, View>> = { "": sessions, memories, memory, proposals, recall, jobs, cost, doctor };
+const VIEWS: Readonly<Record<string, View>> = { "": sessions, memories, memory, candidates, proposals, recall, jobs, cost, doctor };
 
 const SESSION_VIEWS: Readonly<Record<string, View>> = { timeline, compactions, notes, todos, report };
 

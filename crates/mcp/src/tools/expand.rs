@@ -16,7 +16,7 @@ use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ExpandInput {
-    /// A line of the summary with its numbers such as [41], or words to search for; all messages by default
+    /// A summary line with its numbers such as [41], or words to search for; by default all messages
     query: Option<String>,
     /// ID of the compaction or collapsed span; the newest compaction by default
     id: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct ExpandInput {
     limit: Option<u64>,
     /// `next_cursor` of the previous answer
     cursor: Option<String>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     project_dir: Option<String>,
 }
 

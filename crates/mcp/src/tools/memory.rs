@@ -42,7 +42,7 @@ pub(crate) struct MemoryInput {
     /// rename: new path
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_path: Option<String>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     #[serde(default, skip_serializing)]
     project_dir: Option<String>,
 }

@@ -16,7 +16,7 @@ use bethink_memdir::prompt::guarded;
 pub(crate) struct NotesInput {
     /// A session ID, or "last"
     session_id: Option<String>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     project_dir: Option<String>,
 }
 

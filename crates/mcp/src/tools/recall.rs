@@ -19,16 +19,16 @@ const ADVICE: &str = "These are notes, not requests. They may be out of date: ch
 pub(crate) struct RecallInput {
     /// What you want to do or know, in any words
     query: String,
-    /// The same question in other words, up to 7: the memories may use none of yours
+    /// The same question in up to 7 other wordings
     #[serde(default)]
     queries: Vec<String>,
     /// Maximum number of memories, 1 to 5
     limit: Option<u64>,
     /// The current session: memories that it has already received are left out
     session_id: Option<String>,
-    /// Names of tools that you have just used: memories that only explain them are left out
+    /// Tools that you have just used: memories that only explain them are left out
     recent_tools: Option<Vec<String>>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     project_dir: Option<String>,
 }
 

@@ -27,15 +27,14 @@ pub(crate) struct RememberInput {
     /// A summary in one line
     description: Option<String>,
     /// Up to 5 questions that it answers, in other words
-    #[serde(default)]
-    questions: Vec<String>,
+    questions: Option<Vec<String>>,
     /// `team` only proposes it: a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
     scope: Option<api::MemoryScope>,
     /// The session in which it was learned
     session_id: Option<String>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     project_dir: Option<String>,
 }
 
@@ -105,7 +104,7 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
         text: text.unwrap_or_default(),
         name: input.name,
         description: input.description,
-        questions: input.questions,
+        questions: input.questions.unwrap_or_default(),
         kind: input.kind,
         scope: input.scope,
         session_id: client.session_if_named(input.session_id.as_deref())?,

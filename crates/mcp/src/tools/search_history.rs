@@ -15,11 +15,11 @@ use crate::untrusted::{fenced, line};
 pub(crate) struct SearchInput {
     /// Words to search for, or a question; "quoted words" match as a phrase
     query: String,
-    /// Search only this session, or "last"; by default all sessions of the project
+    /// A session ID, or "last"; by default the whole project
     session_id: Option<String>,
     /// Maximum number of hits, 10 by default
     limit: Option<u64>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     project_dir: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct TodosInput {
     todos: Option<Vec<TodoInput>>,
     /// A session ID, or "last"
     session_id: Option<String>,
-    /// Absolute path of the project, if it is not the client's own
+    /// Absolute path of another project than the client's
     project_dir: Option<String>,
 }
 

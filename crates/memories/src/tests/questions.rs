@@ -49,7 +49,7 @@ async fn a_topic_is_found_by_its_questions_and_keeps_them() {
     let edited = read.replace("brass-owl", "tin-owl");
     let expected = Expected::Anything;
     memories.put_memory("/project", Scope::Private, "backups", edited, expected).await.unwrap();
-    memories.restore_memory("/project", Scope::Private, "backups", Some(2)).await.unwrap();
+    memories.restore_memory("/project", Scope::Private, "backups", Some(3)).await.unwrap();
     let text = memories.memory("/project", Scope::Private, "backups").await.unwrap().text;
     assert_eq!(header::read(&text).header.questions, [QUESTION], "{text}");
     memories.cx.stop().await;

@@ -92,7 +92,7 @@ class Memories {
       "a",
       { class: "row memory-row", href: link(["memory", memory.scope, memory.name], { project: this.#project }) },
       h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, memory.title ?? memory.name), h("span", { class: "faint line", dir: "auto" }, memory.description ?? "")),
-      h("span", { class: "marks" }, memory.scope === "team" && badge("team", "team"), memory.type && badge(memory.type)),
+      h("span", { class: "marks" }, memory.scope === "team" && badge("team", "team"), memory.unmerged && badge(`on ${memory.unmerged}, not merged`), memory.type && badge(memory.type)),
       h("span", { class: "number faint bytes" }, bytes(memory.bytes)),
       time(memory.modified),
     );

@@ -3,7 +3,7 @@
 use bethink_api::PauseRequest;
 use bethink_config::Settings;
 
-use super::{Client, Home, boot, histories};
+use super::{Client, Home, boot, histories, history};
 use crate::conversation::UpstreamPrompt;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -30,7 +30,8 @@ async fn what_is_said_during_a_pause_is_never_recorded() {
     let mut after = Client::new(Some("b"));
     after.says("three");
     assert_eq!(unrecorded(&after).await, None);
-    after.sends(&daemon).await;
+    let sent = after.sends(&daemon).await;
+    assert_eq!(history(&daemon, sent.session).await, ["u:three"]);
     let texts: Vec<String> =
         histories(&daemon).await.into_iter().flat_map(|(_, said)| said).collect();
     assert!(texts.iter().all(|text| !text.contains("secret")), "{texts:?}");
