@@ -156,6 +156,9 @@ pub struct Memory {
     /// Where it was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
+    /// The branch on which it was learned, if the checkout of `project_dir` does not contain that branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
 }
 
 /// Where a memory was learned.
@@ -169,6 +172,12 @@ pub struct MemorySource {
     pub strategy: String,
     /// When it was learned, as RFC 3339.
     pub time: String,
+    /// The git branch that was checked out then; empty if there was none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub branch: String,
+    /// The commit that was checked out then.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
 }
 
 /// Topics of a project, in order of scope and name.

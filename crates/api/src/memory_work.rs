@@ -96,6 +96,10 @@ pub struct RecalledMemory {
     pub links: Vec<LinkedTopic>,
     /// Path of the whole file.
     pub path: String,
+    /// The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
+    /// are last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
     pub why: RecallWhy,
 }
 
@@ -405,6 +409,9 @@ pub struct MemoryRebuilt {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamRequest {
     pub project_dir: String,
+    /// `private` by default, or `person`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<MemoryScope>,
     /// Show what would change, but change nothing.
     #[serde(default)]
     pub dry_run: bool,

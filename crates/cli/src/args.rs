@@ -209,6 +209,9 @@ pub(crate) enum CliCommand {
         /// Undo the last consolidation, except for topics that were changed since
         #[arg(long, conflicts_with = "dry_run")]
         undo: bool,
+        /// Consolidate your own memory, which holds in all projects
+        #[arg(long)]
+        me: bool,
     },
     /// List, write and repair the project's memories
     #[command(subcommand, arg_required_else_help = true)]

@@ -7,7 +7,7 @@ pub mod asked;
 pub mod candidates;
 pub mod draft;
 pub mod gates;
-mod matter;
+pub mod matter;
 pub mod plain;
 pub mod prose;
 pub mod table;
@@ -25,7 +25,7 @@ use crate::same::Meaning;
 use matter::settled_by;
 use teach::{TaughtSentence, Teachings, taught_by};
 
-pub use candidates::{Candidate, MAX_CANDIDATES};
+pub use candidates::{FoundCandidate, MAX_CANDIDATES};
 pub use draft::STRATEGY;
 pub use gates::No;
 
@@ -84,7 +84,7 @@ pub enum DropReason {
 pub struct Extraction {
     pub writes: Vec<WrittenTopic>,
     /// Statements that wait for a decision, the best first; at most [`MAX_CANDIDATES`].
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<FoundCandidate>,
     pub dropped: Vec<(Seq, String, DropReason)>,
     /// The user's requests to forget something.
     pub forget: Vec<(Seq, String)>,
@@ -133,6 +133,7 @@ impl<'a> Extractor<'a> {
             messages: vec![taught.seq.0.to_string()],
             strategy: STRATEGY.to_owned(),
             time: draft::time(taught.at),
+            ..Source::default()
         };
         self.drop_replaced(taught);
         let replaced = self.replaced(taught, &source);
@@ -147,14 +148,14 @@ impl<'a> Extractor<'a> {
 
     /// Returns the best candidates that are neither known nor refused. If two have the same subject, the later one is
     /// kept.
-    fn candidates(&self) -> Vec<Candidate> {
-        let mut kept: Vec<(Meaning, Candidate)> = Vec::new();
+    fn candidates(&self) -> Vec<FoundCandidate> {
+        let mut kept: Vec<(Meaning, FoundCandidate)> = Vec::new();
         for candidate in candidates::found_in(self.lookup.said) {
             let meaning = Meaning::of(&candidate.sentence);
             if self.is_refused(&meaning) || self.is_known(&meaning) {
                 continue;
             }
-            let is_like = |(other, _): &&mut (Meaning, Candidate)| {
+            let is_like = |(other, _): &&mut (Meaning, FoundCandidate)| {
                 meaning.same(other) || meaning.about(other)
             };
             match kept.iter_mut().find(is_like) {
@@ -201,9 +202,11 @@ impl<'a> Extractor<'a> {
     /// Returns the topic that an extraction wrote about the same matter as this statement.
     fn settled(&self, taught: &TaughtSentence<'_>) -> Option<&'a KnownTopic> {
         let matter = settled_by(taught.sentence)?;
+        // What is said about a project overrides the person's memory there, and does not change it.
+        let is_persons = Scope::of(Some(taught.lesson.kind())) == Scope::Person;
         self.lookup.known.iter().find(|known| {
             let head = header::read(&known.text).header;
-            known.scope != Scope::Team
+            (known.scope == Scope::Private || known.scope == Scope::Person && is_persons)
                 && head.source.is_some_and(|source| source.strategy == STRATEGY)
                 && head.description.is_some_and(|said| settled_by(&said).as_ref() == Some(&matter))
         })

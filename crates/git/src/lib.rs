@@ -7,8 +7,9 @@
 //! own, which only uses the repository's objects and refs. Overriding each setting that can run a program would not be
 //! enough, because new releases of git add such settings.
 //!
-//! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`].
+//! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`] → [`checkout`].
 
+pub mod checkout;
 pub mod error;
 pub mod oid;
 pub mod read;
@@ -20,6 +21,7 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
+pub use checkout::Checkout;
 pub use error::{GitError, GitTrouble};
 pub use oid::{NotAnOid, Oid};
 pub use read::{CommittedChange, TreeEntry};

@@ -22,8 +22,8 @@ pub struct Repo {
     /// The `.git` directory.
     pub(crate) own: PathBuf,
     /// The directory of bethink's own that git uses as the repository.
-    view: PathBuf,
-    branch: String,
+    pub(crate) view: PathBuf,
+    pub(crate) branch: String,
 }
 
 impl Repo {
@@ -146,7 +146,7 @@ pub(crate) fn branch_of(head: &str) -> Option<String> {
 
 /// Creates or corrects the view. Files that are already correct are not written again, because a git process may be
 /// using them. Only the settings for the format of objects and refs are taken from the repository.
-fn look_through(own: &Path, view: &Path, branch: &str) -> io::Result<()> {
+pub(crate) fn look_through(own: &Path, view: &Path, branch: &str) -> io::Result<()> {
     fs::create_dir_all(view)?;
     let own_config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();
     let says = |name: &str, value: &str| {

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::{
-    Commit, Git, GitError, GitLimits, GitTrouble, Oid, Person, PushOutcome, Remote, Repo,
+    Checkout, Commit, Git, GitError, GitLimits, GitTrouble, Oid, Person, PushOutcome, Remote, Repo,
     TreeChange,
 };
 
@@ -391,4 +391,61 @@ async fn git_gets_no_variable_that_it_does_not_need() {
     assert!(environment.contains("GIT_TERMINAL_PROMPT=0"), "{environment}");
     // Cargo sets it for tests.
     assert!(!environment.contains("CARGO_"), "{environment}");
+}
+
+#[tokio::test]
+async fn a_checkout_knows_its_branch_and_what_it_contains() {
+    let place = Place::new();
+    let (dir, hand) = (place.path("app"), |args: &[&str]| place.by_hand(&place.path("app"), args));
+    fs::create_dir_all(dir.join("src")).unwrap();
+    hand(&["init", "--quiet", "-b", "main"]);
+    assert_eq!(Checkout::of(&dir), None, "no commit yet");
+    let commit = |what: &str| {
+        hand(&["commit", "--quiet", "--allow-empty", "-m", what]);
+        Checkout::of(&dir.join("src")).unwrap()
+    };
+    let first = commit("one");
+    assert_eq!(first.branch.as_deref(), Some("main"));
+    hand(&["switch", "--quiet", "-c", "feature/a+b"]);
+    let feature = commit("two");
+    assert_eq!(feature.branch.as_deref(), Some("feature/a+b"));
+    hand(&["switch", "--quiet", "main"]);
+    let main = Checkout::of(&dir).unwrap();
+    let gone: Oid = "1".repeat(40).parse().unwrap();
+    let all = [first.commit.clone(), feature.commit.clone(), gone];
+    let view = place.path("view");
+    let lacking = place.git().not_contained(&main, &view, &all).await.unwrap();
+    assert_eq!(lacking.iter().collect::<Vec<_>>(), [&feature.commit]);
+    // A linked working tree has a HEAD of its own.
+    hand(&["worktree", "add", "--quiet", "../linked", "feature/a+b"]);
+    let linked = Checkout::of(&place.path("linked")).unwrap();
+    assert_eq!((&linked.branch, &linked.commit), (&feature.branch, &feature.commit));
+    assert!(place.git().not_contained(&linked, &view, &all).await.unwrap().is_empty());
+    // Packed refs, and a merge.
+    hand(&["pack-refs", "--all"]);
+    assert_eq!(Checkout::of(&dir), Some(main.clone()));
+    assert!(main.has_branch("feature/a+b") && !main.has_branch("other"));
+    hand(&["merge", "--quiet", "feature/a+b"]);
+    let merged = Checkout::of(&dir).unwrap();
+    assert!(place.git().not_contained(&merged, &view, &all).await.unwrap().is_empty());
+    hand(&["switch", "--quiet", "--detach", "main"]);
+    assert_eq!(Checkout::of(&dir).unwrap().branch, None);
+}
+
+#[test]
+fn a_damaged_head_is_no_checkout() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = dir.path().join(".git");
+    fs::create_dir_all(git.join("refs/heads")).unwrap();
+    fs::write(git.join("config"), "0".repeat(40)).unwrap();
+    let long = format!("ref: refs/heads/{}", "b".repeat(4_096));
+    for head in
+        ["", "ref: ", "ref: refs/heads/../../config", "ref: refs/heads/a b", "zz", &long, "\0"]
+    {
+        fs::write(git.join("HEAD"), head).unwrap();
+        assert_eq!(Checkout::of(dir.path()), None, "{head:?}");
+    }
+    fs::remove_file(git.join("HEAD")).unwrap();
+    fs::create_dir(git.join("HEAD")).unwrap();
+    assert_eq!(Checkout::of(dir.path()), None);
 }

@@ -63,7 +63,8 @@ impl HookService {
         for (shown, scope) in snapshots.iter_mut().zip(Scope::ALL) {
             *shown = self.memories.snapshot_soon(project.directory(scope)).await;
         }
-        let mut texts = index_texts(&snapshots);
+        let unmerged = self.memories.unmerged(&project, dir).await;
+        let mut texts = index_texts(&snapshots, &unmerged);
         if has_own {
             snapshots[0] = Arc::default();
             texts[0].clear();

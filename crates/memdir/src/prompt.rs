@@ -12,7 +12,7 @@ mod tests;
 pub use guard::{guarded, guarded_line};
 pub use index::index;
 pub use news::index_news;
-pub use recalled::{Excerpt, RecalledText, excerpt, recalled};
+pub use recalled::{Excerpt, RecalledText, excerpt, recalled, unmerged};
 
 /// Maximum number of lines of a recalled memory (specification, section 7).
 pub const RECALLED_LINES: usize = 200;

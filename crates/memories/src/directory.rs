@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use bethink_extractor::embedded::matter::{Matter, settled_by};
 use bethink_memdir::{Hash, Header, Name, Scope, conflict};
 use bethink_memdir_fs::{
     DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, StrangeEntry,
@@ -34,11 +35,18 @@ pub struct MemoryTopic {
     pub header: Header,
     /// The description in the front matter, or the beginning of the body.
     pub described: String,
+    /// Found when it is first needed.
+    pub(crate) matter: OnceLock<Option<Matter>>,
 }
 
 impl MemoryTopic {
     pub(crate) fn title(&self) -> String {
         self.name.titled(&self.header)
+    }
+
+    /// Returns the matter that its description settles, on which only one statement can be right.
+    fn matter(&self) -> Option<&Matter> {
+        self.matter.get_or_init(|| settled_by(&self.described)).as_ref()
     }
 }
 
@@ -67,6 +75,24 @@ impl DirectorySnapshot {
     /// The whole index, except secrets. The prompt decides how much of it to show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
+    }
+
+    /// Returns the topics of the person's memory that a project's memory overrides: those with the name of a private topic,
+    /// and those on a matter that a private topic or one of the team's settles.
+    pub(crate) fn overridden_by(&self, private: &Self, team: &Self) -> BTreeSet<Name> {
+        let same_name = |name: &&Name| private.topics.contains_key(*name);
+        let mut overridden: BTreeSet<Name> =
+            self.topics.keys().filter(same_name).cloned().collect();
+        let own = self.topics.values().filter_map(|topic| Some((topic.matter()?, &topic.name)));
+        let own: Vec<(&Matter, &Name)> = own.collect();
+        if !own.is_empty() {
+            let settled = private.topics.values().chain(team.topics.values());
+            for matter in settled.filter_map(|topic| topic.matter()) {
+                let same = own.iter().filter(|(known, _)| *known == matter);
+                overridden.extend(same.map(|(_, name)| (*name).clone()));
+            }
+        }
+        overridden
     }
 
     /// Returns the topics that have several versions, each with its other versions.

@@ -23,6 +23,7 @@ impl ForeignMemory {
             messages: Vec::new(),
             strategy: format!("import from {from}"),
             time: self.time.clone().unwrap_or_else(|| now.to_owned()),
+            ..Source::default()
         };
         let header = Header {
             description: Some(self.description.clone()),

@@ -7,9 +7,10 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
+//! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`branches`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
 //! [`candidates`] → [`search`] → [`foreign`] → [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
 
+mod branches;
 mod candidates;
 mod change;
 mod damage;
@@ -45,6 +46,7 @@ mod tool;
 mod watch;
 mod write;
 
+pub use branches::UnmergedTopics;
 pub use directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
 pub use dream::run::DreamJob;
 pub use extract::run::ExtractJob;

@@ -10,6 +10,7 @@ use bethink_service::{Clock, locked};
 use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
 
+use crate::branches::ContainedCommits;
 use crate::directory::MemoryDirectory;
 use crate::place::ProjectPlace;
 use crate::recall::library::Library;
@@ -29,6 +30,7 @@ pub struct MemoryProject {
     person: Arc<MemoryDirectory>,
     /// Its topics, ready for recall.
     pub(crate) library: Arc<Library>,
+    pub(crate) contained: ContainedCommits,
     /// Sessions that have had prompts in this project. Changes are published to them.
     followers: Mutex<HashSet<SessionId>>,
     pub turns: Arc<ProjectTurns>,
@@ -66,6 +68,7 @@ impl MemoryProject {
             team: directory(Scope::Team, &place.team, is_team_configured),
             person,
             library: Arc::default(),
+            contained: ContainedCommits::default(),
             followers: Mutex::default(),
             turns,
         }

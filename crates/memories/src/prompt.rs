@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex};
 
 use bethink_context::{Attachment, ProjectTexts};
-use bethink_memdir::{Hash, Scope, index, prompt};
+use bethink_memdir::{Hash, Name, Scope, index, prompt};
 use bethink_service::locked;
 use bethink_sessions::{
     Contributed, Contribution, Contributor, Inject, LoadedSession, Moment, PromptRequest,
@@ -15,6 +15,7 @@ use bethink_sessions::{
 };
 use bethink_transcript::Role;
 
+use crate::branches::UnmergedTopics;
 use crate::directory::DirectorySnapshot;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -63,8 +64,9 @@ impl Contributor for IndexContributor {
                 system.memory = standing.part.clone();
             }
             let mut reminders = Vec::new();
+            let unmerged = self.0.unmerged(&project, &loaded.session.project_dir).await;
             if matches!(moment, Moment::Begin { .. }) {
-                reminders.extend(index_news(loaded, &mut standing, &project));
+                reminders.extend(index_news(loaded, &mut standing, &project, &unmerged));
             }
             // The session stays locked until the prompt is stored, so nothing else can have changed this.
             let once_kept = move || *locked(&kept) = standing;
@@ -90,7 +92,8 @@ impl MemoryService {
         }
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
         let snapshots = [private, team, person];
-        let shown = index_texts(&snapshots);
+        let unmerged = self.unmerged(project, &loaded.session.project_dir).await;
+        let shown = index_texts(&snapshots, &unmerged);
         let is_empty = snapshots.iter().all(|shown| shown.topics.is_empty())
             && shown.iter().all(String::is_empty);
         let part = (!is_empty).then(|| prompt::index(&dirs, &shown));
@@ -113,6 +116,7 @@ fn index_news(
     loaded: &LoadedSession,
     standing: &mut IndexShown,
     project: &MemoryProject,
+    unmerged: &UnmergedTopics,
 ) -> Option<Attachment> {
     let last = loaded.state.history.entries().last()?;
     if last.message.role != Role::User {
@@ -123,19 +127,26 @@ fn index_news(
     if !standing.made || standing.told == now {
         return None;
     }
-    let texts = index_texts(&directories);
+    let texts = index_texts(&directories, unmerged);
     let news = prompt::index_news(&standing.shown, &texts);
     standing.told = now;
     Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
 }
 
 /// Returns the indexes as prompts show them: private, the team's and the person's. The person's has no line of a topic
-/// that the project's private memory replaces.
-pub fn index_texts(snapshots: &[Arc<DirectorySnapshot>; 3]) -> [String; 3] {
+/// that the project's memory overrides. Lines of topics of unmerged branches are last.
+pub fn index_texts(
+    snapshots: &[Arc<DirectorySnapshot>; 3],
+    unmerged: &UnmergedTopics,
+) -> [String; 3] {
     let [private, team, person] = snapshots;
-    let replaced = private.topics.keys().filter(|name| person.topics.contains_key(*name));
-    let own = replaced.fold(person.index_text(), |text, name| index::remove(&text, name));
-    [private.index_text(), team.index_text(), own]
+    let overridden = person.overridden_by(private, team);
+    let own = overridden.iter().fold(person.index_text(), |text, name| index::remove(&text, name));
+    let last = |scope: Scope, text: String| {
+        let branch = |name: &Name| unmerged.get(&(scope, name.clone()));
+        index::moved_last(&text, |name| branch(name).map(|branch| prompt::unmerged(branch)))
+    };
+    [last(Scope::Private, private.index_text()), last(Scope::Team, team.index_text()), own]
 }
 
 fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {

@@ -7,6 +7,7 @@ use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 
+use crate::branches::UnmergedTopics;
 use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
 use crate::refused::text_of;
@@ -54,12 +55,13 @@ impl MemoryService {
                 break;
             }
         }
+        let unmerged = self.unmerged(&project, project_dir).await;
         let more = found.len() > limit;
         found.truncate(limit);
         let last = found.last().filter(|_| more);
         Ok(api::MemoriesPage {
             next_cursor: last.map(|(scope, topic)| format!("{scope}/{}", topic.name)),
-            memories: found.iter().map(|(scope, topic)| out(*scope, topic)).collect(),
+            memories: found.iter().map(|(scope, topic)| out(*scope, topic, &unmerged)).collect(),
         })
     }
 
@@ -121,7 +123,7 @@ pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> Serv
     ServiceError::not_found(detail).hint("`GET /v1/memories` lists the topics")
 }
 
-pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {
+fn out(scope: Scope, topic: &MemoryTopic, unmerged: &UnmergedTopics) -> api::Memory {
     let header = &topic.header;
     api::Memory {
         scope,
@@ -134,5 +136,6 @@ pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {
         bytes: topic.bytes,
         etag: topic.hash.to_string(),
         source: header.source.clone(),
+        unmerged: unmerged.get(&(scope, topic.name.clone())).cloned(),
     }
 }

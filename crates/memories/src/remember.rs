@@ -24,7 +24,7 @@ const NAMES: usize = 100;
 pub enum RememberOutcome {
     Written(api::MemoryWritten),
     /// Proposed, because it is for the team.
-    Proposed(api::Proposal),
+    Proposed(Box<api::Proposal>),
 }
 
 /// A new topic that has no file yet.
@@ -80,7 +80,7 @@ impl MemoryService {
             text: topic.text,
             source: Some(topic.source),
         };
-        Ok(RememberOutcome::Proposed(self.propose_memory(request).await?.proposal))
+        Ok(RememberOutcome::Proposed(Box::new(self.propose_memory(request).await?.proposal)))
     }
 
     fn topic(&self, request: &api::Remember, strategy: &str) -> Result<NewTopic> {
@@ -97,6 +97,7 @@ impl MemoryService {
             messages: Vec::new(),
             strategy: strategy.to_owned(),
             time: rfc3339(self.cx.now()),
+            ..Source::default()
         };
         let header = Header {
             name: None,

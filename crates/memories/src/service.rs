@@ -8,6 +8,7 @@ use bethink_models::ModelService;
 use bethink_service::{ErrorKind, Result, ServiceContext, ServiceError, blocking};
 use bethink_sessions::{Inject, LoadedSession, SessionEvent, SessionService};
 use bethink_transcript::UnixMicros;
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::place::ProjectPlace;
 use crate::project::{MemoryProject, ProjectRegistry};
@@ -26,6 +27,8 @@ pub(crate) struct MemoryState {
     pub(crate) projects: ProjectRegistry,
     /// When to check again whether a dream is due, by directory.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
+    /// Held by a dream over the person's memory.
+    pub(crate) dreaming_of_person: AsyncMutex<()>,
     /// Names of the clients that have connected to our MCP server, and when they last did.
     pub(crate) mcp_clients: Mutex<HashMap<String, UnixMicros>>,
 }

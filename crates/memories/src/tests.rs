@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod branches;
 pub(crate) mod home;
 mod person;
 mod questions;

@@ -84,6 +84,7 @@ impl MemoryService {
         let current = directory.read_file(&write.file).await?;
         let current = current.as_ref().and_then(FileContent::text);
         let write = stamped(write, current, self.cx.now());
+        let write = self.with_branch(project, write, current).await;
         let tried = self.change(directory, &write).await?;
         drop(turn);
         let (mut warnings, mut before) = (Vec::new(), None);

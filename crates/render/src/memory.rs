@@ -15,8 +15,16 @@ const LEAST_ABOUT: usize = 40;
 /// Indentation of the later lines of a finding.
 const INDENT: &str = "  ";
 
-/// Lists topics on one line each if the descriptions fit, else on two.
+/// Says that a memory was learned on a branch that the checkout does not contain.
+pub fn unmerged(branch: &str) -> String {
+    format!("learned on branch {branch}, not merged here")
+}
+
+/// Lists topics on one line each if the descriptions fit, else on two. Those of unmerged branches are last.
 pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
+    let mut memories = memories.to_vec();
+    memories.sort_by_key(|memory| memory.unmerged.is_some());
+    let memories = memories.as_slice();
     let names = memories.iter().map(|memory| columns(&memory.name)).max().unwrap_or(0);
     match names + OTHER_COLUMNS + LEAST_ABOUT <= width {
         true => table(memories, width, now),
@@ -53,7 +61,11 @@ fn name(memory: &Memory) -> StyledText {
 }
 
 fn about(memory: &Memory) -> String {
-    memory.description.clone().or_else(|| memory.title.clone()).unwrap_or_default()
+    let about = memory.description.clone().or_else(|| memory.title.clone()).unwrap_or_default();
+    match &memory.unmerged {
+        Some(branch) => format!("({}) {about}", unmerged(branch)),
+        None => about,
+    }
 }
 
 fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {

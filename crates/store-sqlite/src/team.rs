@@ -141,6 +141,7 @@ fn proposal(row: &Row) -> StoreResult<StoredProposal> {
             messages: row.json("source_messages", "messages of a proposal")?,
             strategy: row.get("source_strategy")?,
             time: row.get("source_time")?,
+            ..MemorySource::default()
         }),
     };
     Ok(StoredProposal {

@@ -181,6 +181,7 @@ async fn assert_all_there(store: &SqliteStore) {
             messages: vec!["m1".to_owned(), "\"m2\"".to_owned()],
             strategy: "model".to_owned(),
             time: "today".to_owned(),
+            ..MemorySource::default()
         }),
         state: ProposalState::Rejected,
         proposed_at: UnixMicros(1_700_000_000_000_000),

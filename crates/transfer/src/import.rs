@@ -227,6 +227,9 @@ impl TransferService {
             if hash.is_some() {
                 let dir = project_dir.take().or(chunk.cwd).filter(|dir| dir.starts_with('/'));
                 let dir = project_dir.insert(dir.unwrap_or_else(|| "/".to_owned())).clone();
+                if let Some(why) = self.cx.recording().excluded(&dir) {
+                    return Err(why.into());
+                }
                 let own = self.sessions.new_session(session, dir)?;
                 let created_at = begun(session).unwrap_or(own.created_at);
                 new.push(NewSession { content_hash: hash.take(), created_at, ..own });

@@ -34,6 +34,7 @@ pub async fn proposals_come_back_as_put(store: &impl Store) {
         messages: vec!["a".to_owned(), "\"b\"".to_owned()],
         strategy: "embedded".to_owned(),
         time: "yesterday".to_owned(),
+        ..MemorySource::default()
     };
     let whole = StoredProposal {
         replaces: Some("hash".to_owned()),

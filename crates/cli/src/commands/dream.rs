@@ -1,6 +1,6 @@
 //! `bethink dream`: consolidates a project's memory, shows what that would change, or undoes it.
 
-use bethink_api::{DreamPhase, DreamRequest, DreamResult};
+use bethink_api::{DreamPhase, DreamRequest, DreamResult, MemoryScope};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, TerminalLook, Tone, hanging, wrapped};
 
@@ -16,9 +16,10 @@ const MARGIN: usize = 13;
 /// Maximum number of dropped lines that are shown; `--json` has all.
 const DROPPED: usize = 12;
 
-pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
+pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool, me: bool) -> Done {
     let client = app.client().await?;
-    let request = DreamRequest { project_dir: app.project_dir(), dry_run, undo };
+    let scope = me.then_some(MemoryScope::Person);
+    let request = DreamRequest { project_dir: app.project_dir(), scope, dry_run, undo };
     let job = client.dream(&request).await?;
     let result: DreamResult = result(finished(app, &client, job, "dream").await?, "dream")?;
     let Some(screen) = app.screen.unless_json(&result)? else { return Ok(()) };

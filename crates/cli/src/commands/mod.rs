@@ -97,7 +97,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
         CliCommand::Notes(command) => Box::pin(notes::run(app, command)).await,
         CliCommand::Recall(how) => recall::recall(app, &how).await,
         CliCommand::Remember(what) => Box::pin(memory::remember(app, what)).await,
-        CliCommand::Dream { dry_run, undo } => dream::dream(app, dry_run, undo).await,
+        CliCommand::Dream { dry_run, undo, me } => dream::dream(app, dry_run, undo, me).await,
         CliCommand::Memory(command) => Box::pin(memory::run(app, command)).await,
         CliCommand::Todo => todo::todo(app).await,
         CliCommand::Team(command) => Box::pin(team::run(app, command)).await,

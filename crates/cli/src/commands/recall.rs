@@ -111,6 +111,8 @@ fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
         .dim(scope)
         .put(Tone::Accent, memory.name.clone())
         .plain(format!("{kind} {}", memory.age));
+    let branch = memory.unmerged.as_deref().map(bethink_render::memory::unmerged);
+    let name = name.dim(branch.map_or_else(String::new, |told| format!(", {told}")));
     let mut lines = vec![name.fitted(width)];
     if let Some(about) = &memory.description {
         lines.push(StyledText::from(INDENT).strong(about.clone()).fitted(width));

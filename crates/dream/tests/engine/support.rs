@@ -47,6 +47,7 @@ pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Drea
         messages: vec!["12".to_owned()],
         strategy: "embedded".to_owned(),
         time: time.clone(),
+        ..Source::default()
     };
     let head = Header {
         name: Some(name.to_owned()),

@@ -37,7 +37,7 @@ const MAX_SENTENCES: usize = 30;
 
 /// A statement of the user that may be worth remembering.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct FoundCandidate {
     pub seq: Seq,
     /// When it was said.
     pub at: UnixMicros,
@@ -127,21 +127,21 @@ fn as_ascii(pattern: &str) -> String {
 }
 
 /// Returns all candidates of these statements, the best first.
-pub fn found_in(said: &[RecordedStatement]) -> Vec<Candidate> {
+pub fn found_in(said: &[RecordedStatement]) -> Vec<FoundCandidate> {
     let own = said.iter().filter(|said| said.kind != SaidKind::Handover && !said.is_interruption());
-    let mut found: Vec<Candidate> = own.flat_map(of_statement).collect();
+    let mut found: Vec<FoundCandidate> = own.flat_map(of_statement).collect();
     sort(&mut found);
     reward_repetition(&mut found);
     sort(&mut found);
     found
 }
 
-fn sort(found: &mut [Candidate]) {
+fn sort(found: &mut [FoundCandidate]) {
     found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
 }
 
 /// Raises the scores of statements that the user repeats. Only the best ones are compared, each with each other.
-fn reward_repetition(found: &mut [Candidate]) {
+fn reward_repetition(found: &mut [FoundCandidate]) {
     let compared = found.len().min(COMPARED);
     let best = &mut found[..compared];
     let meanings: Vec<Meaning> = best.iter().map(|found| Meaning::of(&found.sentence)).collect();
@@ -161,7 +161,7 @@ struct Scored<'a> {
     score: i32,
 }
 
-fn of_statement(said: &RecordedStatement) -> Vec<Candidate> {
+fn of_statement(said: &RecordedStatement) -> Vec<FoundCandidate> {
     let text = after_quotation(&said.text);
     let sentences = sentences(text);
     if sentences.len() > MAX_SENTENCES {
@@ -221,14 +221,14 @@ fn run(text: &str, scored: &[Scored<'_>], start: usize) -> usize {
     end
 }
 
-fn candidate(said: &RecordedStatement, before: Option<&str>, run: &[Scored<'_>]) -> Candidate {
+fn candidate(said: &RecordedStatement, before: Option<&str>, run: &[Scored<'_>]) -> FoundCandidate {
     let text = &said.text;
     let offset = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
     let (first, last) = (run[0].sentence.text, run[run.len() - 1].sentence.text);
     let sentence = text.get(offset(first)..offset(last) + last.len()).unwrap_or(first);
     let best = run.iter().max_by_key(|scored| scored.score).unwrap_or(&run[0]);
     let before = before.or(said.question.as_deref()).or(said.claim.as_deref());
-    Candidate {
+    FoundCandidate {
         seq: said.seq,
         at: said.at,
         sentence: sentence.to_owned(),

@@ -6,7 +6,7 @@ use super::table::TABLE;
 
 /// The matter that a statement settles, and for what: `host` for `production`, for example.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Matter {
+pub struct Matter {
     name: &'static str,
     of: String,
 }
@@ -15,7 +15,7 @@ pub(super) struct Matter {
 const RULES_OUT: [&str; 7] = ["never ", "don't ", "do not ", "no ", "avoid ", "stop ", "not "];
 
 /// Returns the matter that a sentence settles.
-pub(super) fn settled_by(sentence: &str) -> Option<Matter> {
+pub fn settled_by(sentence: &str) -> Option<Matter> {
     let plain = plain(sentence);
     if RULES_OUT.iter().any(|start| plain.starts_with(start)) {
         return None;

@@ -53,6 +53,7 @@ fn source() -> Source {
         messages: vec!["3-9".to_owned()],
         strategy: STRATEGY.to_owned(),
         time: "2026-11-22T10:00:00Z".to_owned(),
+        ..Source::default()
     }
 }
 

@@ -101,6 +101,8 @@ fn source(root: &YamlNode) -> Option<Source> {
                 messages: text("messages").map(YamlNode::texts).unwrap_or_default(),
                 strategy: line("strategy"),
                 time: line("time"),
+                branch: line("branch"),
+                commit: line("commit"),
             };
             // Without any known part, it would be written as an empty one, and not be read again.
             Some(source).filter(|source| *source != Source::default())

@@ -162,6 +162,7 @@ fn where_it_was_learnt() {
         messages: vec!["12-14".to_owned(), "20".to_owned()],
         strategy: "embedded".to_owned(),
         time: "2026-05-01T10:00:00Z".to_owned(),
+        ..Source::default()
     };
     let text = "---\nname: a\nsource:\n  session: \"0199\"\n  messages: [12-14, 20]\n  strategy: embedded\n  time: 2026-05-01T10:00:00Z\n---\n";
     assert_eq!(header(text).source, Some(source.clone()));
@@ -232,6 +233,8 @@ fn full() -> Header {
             messages: vec!["12-14".to_owned(), "20".to_owned()],
             strategy: "embedded".to_owned(),
             time: "2026-05-01T10:00:00Z".to_owned(),
+            branch: "feature/fog".to_owned(),
+            commit: "cd5c".repeat(10),
         }),
         questions: vec!["How far: can I see?".to_owned(), "Where does it end?".to_owned()],
         faults: Vec::new(),
@@ -254,6 +257,8 @@ fn a_new_topic_is_written_as_a_person_would() {
       messages: [12-14, 20]
       strategy: embedded
       time: 2026-05-01T10:00:00Z
+      branch: feature/fog
+      commit: cd5ccd5ccd5ccd5ccd5ccd5ccd5ccd5ccd5ccd5c
     ---
 
     The fog ends at 800 m.

@@ -64,6 +64,8 @@ pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     put("messages", !messages.is_empty(), format!("[{}]", messages.join(", ")));
     put("strategy", !source.strategy.is_empty(), scalar(&source.strategy));
     put("time", !source.time.is_empty(), scalar(&source.time));
+    put("branch", !source.branch.is_empty(), scalar(&source.branch));
+    put("commit", !source.commit.is_empty(), scalar(&source.commit));
     out
 }
 

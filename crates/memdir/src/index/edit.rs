@@ -29,6 +29,23 @@ pub fn remove(text: &str, name: &Name) -> String {
     without(text, |entry| entry.name.folded() == name)
 }
 
+/// Moves entries to the end, each with a note at the end of its first line. `note` returns `None` for an entry that stays.
+pub fn moved_last(text: &str, note: impl Fn(&Name) -> Option<String>) -> String {
+    let mut moved = String::new();
+    for entry in entries(text) {
+        let Some(note) = note(&entry.name) else { continue };
+        let (first, rest) = entry.text.split_at(entry.first.text.len());
+        moved.push_str(&format!("{first} ({note}){}", rest.trim_end_matches(['\r', '\n'])));
+        moved.push_str(line_end(text));
+    }
+    if moved.is_empty() {
+        return text.to_owned();
+    }
+    let kept = without(text, |entry| note(&entry.name).is_some());
+    let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { line_end(text) };
+    format!("{kept}{gap}{moved}")
+}
+
 /// Updates an index to match the existing topics: prose and valid entries stay, entries whose topics no longer exist
 /// are removed, and missing topics are added. Team topics are left out, because the team has its own index.
 pub fn rebuild(old: &str, topics: &[TopicLine<'_>]) -> String {

@@ -401,3 +401,26 @@ proptest! {
         prop_assert!(differing(&add("", &fog, &title, &after), &lists).is_empty());
     }
 }
+
+#[test]
+fn entries_are_moved_to_the_end_with_a_note() {
+    let check = |text: &str, expect: &str| {
+        let fog = |name: &Name| (name.as_str() == "fog").then(|| "later".to_owned());
+        assert_eq!(moved_last(text, fog), expect, "{text:?}");
+    };
+    check(
+        "- [Fog](fog.md) — far\n- [Sea](sea.md)\n",
+        "- [Sea](sea.md)\n- [Fog](fog.md) — far (later)\n",
+    );
+    check(
+        "- [Fog](fog.md)\n  and more\n\nProse.",
+        "\nProse.\n- [Fog](fog.md) (later)\n  and more\n",
+    );
+    check(
+        "- [Fog](fog.md)\r\n- [Sea](sea.md)\r\n",
+        "- [Sea](sea.md)\r\n- [Fog](fog.md) (later)\r\n",
+    );
+    check("- [Fog](fog.md)", "- [Fog](fog.md) (later)\n");
+    check("- [Sea](sea.md)", "- [Sea](sea.md)");
+    check("", "");
+}

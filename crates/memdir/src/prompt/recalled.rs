@@ -20,6 +20,8 @@ pub struct RecalledText<'a> {
     pub now: UnixMicros,
     /// Other versions of the topic, which people have not merged yet.
     pub versions: &'a [Name],
+    /// The branch on which it was learned, if the checkout does not contain that branch.
+    pub unmerged: Option<&'a str>,
 }
 
 /// The beginning of a memory's body, within the limits.
@@ -60,8 +62,9 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
 
     let mut out = format!(
         "<system-reminder>\nThis memory may be relevant to the request: {name} ({kind}{scope}), last \
-         changed {when}{}. {}\n<memory>\n",
+         changed {when}{}{}. {}\n<memory>\n",
         learned(&topic.header),
+        memory.unmerged.map_or_else(String::new, |branch| format!(", {}", unmerged(branch))),
         advice(memory),
     );
     let description = topic.header.description.as_ref();
@@ -102,6 +105,11 @@ fn learned(header: &header::Header) -> String {
         out.push_str(&format!(" (messages {messages})"));
     }
     out
+}
+
+/// Says that a memory was learned on a branch that the checkout does not contain.
+pub fn unmerged(branch: &str) -> String {
+    format!("learned on branch {}, not merged here", guarded_line(branch))
 }
 
 fn advice(memory: &RecalledText<'_>) -> &'static str {

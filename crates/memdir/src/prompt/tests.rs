@@ -16,6 +16,7 @@ fn memory<'a>(name: &'a Name, text: &'a str, days: i64) -> RecalledText<'a> {
         modified: UnixMicros(0),
         now: UnixMicros(days * DAY + 1),
         versions: &[],
+        unmerged: None,
     }
 }
 

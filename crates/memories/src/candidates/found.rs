@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use bethink_api::MemoryAuthor;
 use bethink_extractor::Meaning;
-use bethink_extractor::embedded::{Candidate, MAX_CANDIDATES};
+use bethink_extractor::embedded::{FoundCandidate, MAX_CANDIDATES};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_service::{Result, at_low_priority, if_found};
 use bethink_store::{
@@ -26,7 +26,7 @@ impl MemoryService {
         &self,
         session: &SessionRecord,
         project: &MemoryProject,
-        found: Vec<Candidate>,
+        found: Vec<FoundCandidate>,
         writes: &mut Vec<PlannedWrite>,
     ) -> Result<ExtractedCandidates> {
         let mut out = ExtractedCandidates::default();
@@ -123,9 +123,9 @@ impl MemoryService {
         &self,
         session: &SessionRecord,
         project: &MemoryProject,
-        found: Vec<Candidate>,
+        found: Vec<FoundCandidate>,
     ) -> Result<Vec<StoredCandidate>> {
-        let found: Vec<Candidate> =
+        let found: Vec<FoundCandidate> =
             found.into_iter().filter(|one| may_be_stored(&one.sentence)).collect();
         if found.is_empty() {
             return Ok(Vec::new());

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 use bethink_api as api;
-use bethink_config::Settings;
 use bethink_memdir::{MemoryKind, Scope, header};
 use bethink_service::ErrorKind;
 use bethink_store::ExtractionPlan;
@@ -12,23 +11,11 @@ use serde_json::json;
 
 use crate::remember::RememberOutcome;
 use crate::service::MemoryService;
-use crate::tests::home::start;
+use crate::tests::home::{boot, session};
 
 /// It has the words of a wish and of a reason, and no rule takes it for certain.
 const SAID: &str = "Ideally the retry limit is configurable, because some servers are slow.";
 const AGAIN: &str = "Ideally the retry limit is configurable because some servers are slow!";
-
-async fn boot(home: &tempfile::TempDir) -> MemoryService {
-    let mut settings = Settings::at(home.path());
-    // Asked for by the test, so that it knows when it is done.
-    settings.memory.extraction = "off".to_owned();
-    start(settings, None).await
-}
-
-async fn session(memories: &MemoryService) -> SessionId {
-    let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
-    SessionId(memories.sessions.create_session(request, None).await.unwrap().id)
-}
 
 /// The user says it, the assistant answers, and the turn is extracted.
 async fn hear(memories: &MemoryService, id: SessionId, said: &str) -> api::Extracted {

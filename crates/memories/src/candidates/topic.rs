@@ -30,6 +30,7 @@ pub(super) fn topic(
         messages: vec![newest.seq.0.to_string()],
         strategy: draft::STRATEGY.to_owned(),
         time: rfc3339(newest.said_at),
+        ..Source::default()
     };
     let head = Header {
         name: None,

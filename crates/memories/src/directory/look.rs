@@ -1,7 +1,7 @@
 //! Reads the changed parts of a directory again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use bethink_memdir::{Name, header};
 use bethink_memdir_fs::{
@@ -167,5 +167,6 @@ fn topic(name: &Name, content: &FileContent) -> MemoryTopic {
         modified: recorded(&topic.header).unwrap_or(content.stat.modified),
         described: topic.header.described(topic.body),
         header: topic.header,
+        matter: OnceLock::new(),
     }
 }

@@ -23,11 +23,11 @@ impl MemoryService {
     /// Changes the topics, then the index.
     pub(super) async fn apply_dream(
         &self,
-        project: &MemoryProject,
-        root: &Arc<MemoryRoot>,
+        place: (&MemoryProject, Scope, &Arc<MemoryRoot>),
         plan: &DreamPlan,
         dreamer: &Author,
     ) -> Result<AppliedPlan> {
+        let (project, scope, _) = place;
         let mut applied = AppliedPlan::default();
         for change in &plan.changes {
             let DirectoryFile::Topic(name) = &change.file else { continue };
@@ -37,9 +37,9 @@ impl MemoryService {
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }
-            self.change_in_dream(project, change, dreamer, &mut applied).await?;
+            self.change_in_dream((project, scope), change, dreamer, &mut applied).await?;
         }
-        self.apply_index(project, root, plan, dreamer, &mut applied).await?;
+        self.apply_index(place, plan, dreamer, &mut applied).await?;
         Ok(applied)
     }
 
@@ -47,8 +47,7 @@ impl MemoryService {
     /// again.
     async fn apply_index(
         &self,
-        project: &MemoryProject,
-        root: &Arc<MemoryRoot>,
+        (project, scope, root): (&MemoryProject, Scope, &Arc<MemoryRoot>),
         plan: &DreamPlan,
         dreamer: &Author,
         applied: &mut AppliedPlan,
@@ -57,7 +56,7 @@ impl MemoryService {
         if applied.left.is_empty() {
             let Some(change) = index else { return Ok(()) };
             let mut tried = AppliedPlan::default();
-            self.change_in_dream(project, change, dreamer, &mut tried).await?;
+            self.change_in_dream((project, scope), change, dreamer, &mut tried).await?;
             if tried.left.is_empty() {
                 applied.files.extend(tried.files);
                 return Ok(());
@@ -66,20 +65,20 @@ impl MemoryService {
         let changes: Vec<WordsChange> =
             plan.changes.iter().filter_map(|change| words_change(change, &applied.files)).collect();
         let write = MemoryWrite {
-            scope: Scope::Private,
+            scope,
             file: DirectoryFile::Index,
             text: None,
             expected: Expected::Anything,
             author: dreamer.clone(),
         };
-        let shown = project.directory(Scope::Private);
+        let shown = project.directory(scope);
         self.change_text(shown, &write, |index| followed(index, &changes)).await?;
-        let directory = self.dream_directory(project.directory(Scope::Private), root).await?;
+        let directory = self.dream_directory(project.directory(scope), root).await?;
         let now = self.cx.now();
         let plan = at_low_priority(move || bethink_dream::plan(&directory, &[], now)).await?;
         let index = plan.changes.iter().find(|change| change.file == DirectoryFile::Index);
         if let Some(change) = index {
-            self.change_in_dream(project, change, dreamer, applied).await?;
+            self.change_in_dream((project, scope), change, dreamer, applied).await?;
         }
         Ok(())
     }
@@ -87,7 +86,7 @@ impl MemoryService {
     /// Changes a file if it still has the text that the plan was made for.
     async fn change_in_dream(
         &self,
-        project: &MemoryProject,
+        (project, scope): (&MemoryProject, Scope),
         change: &PlannedChange,
         dreamer: &Author,
         applied: &mut AppliedPlan,
@@ -96,7 +95,7 @@ impl MemoryService {
         let (text, expected, author) =
             (change.after.clone(), change.expected().into(), dreamer.clone());
         let file = change.file.clone();
-        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
+        let write = MemoryWrite { scope, file, text, expected, author };
         let Err(error) = self.write_memory(project, write).await else {
             applied.files.push(path);
             return Ok(());

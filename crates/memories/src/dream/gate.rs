@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use bethink_memdir::Scope;
 use bethink_service::{Result, blocking, locked};
 use bethink_sessions::{LoadedSession, SessionHandle};
 use bethink_store::{LastDream, PageRequest, SessionFilter};
@@ -81,8 +82,24 @@ impl MemoryService {
         self.put_last_dream(&project.key, LastDream { at: Some(now), ..last.clone() }).await?;
         let payload = json!({ "project_dir": dir, "session": session.0, "before": last });
         self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
+        self.dream_of_person_if_due(session, dir).await?;
         self.cx.jobs().wake();
         Ok(true)
+    }
+
+    /// Enqueues a dream over the person's memory, together with that of a project, if enough time has passed since its last.
+    async fn dream_of_person_if_due(&self, session: SessionId, dir: &str) -> Result<()> {
+        let (key, now) = (Scope::Person.to_string(), self.cx.now());
+        let last = self.last_dream(&key).await?;
+        if gate(last.at, self.cx.settings().memory.dream_hours, now) != Gate::Count {
+            return Ok(());
+        }
+        self.put_last_dream(&key, LastDream { at: Some(now), ..last.clone() }).await?;
+        let payload = json!({
+            "project_dir": dir, "scope": Scope::Person, "session": session.0, "before": last,
+        });
+        self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
+        Ok(())
     }
 
     /// Returns the project's sessions that were written to after `since`, at most `enough`, newest first.

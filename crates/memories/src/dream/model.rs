@@ -60,6 +60,7 @@ impl MemoryService {
             messages: Vec::new(),
             strategy: STRATEGY.to_string(),
             time: rfc3339(self.cx.now()),
+            ..Source::default()
         };
         let wrote = !files.is_empty();
         let (texts, now) = (Arc::clone(directory), self.cx.now());

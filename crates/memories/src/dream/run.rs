@@ -30,6 +30,9 @@ const MOST_SESSIONS: usize = 50;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct DreamRequest {
     project_dir: String,
+    /// `private` or `person`.
+    #[serde(default)]
+    scope: Scope,
     #[serde(default)]
     dry_run: bool,
     #[serde(default)]
@@ -48,10 +51,17 @@ impl MemoryService {
                 "undo has no dry run; `bethink memory history NAME` shows each file's versions";
             return Err(ServiceError::invalid("dry_run", detail));
         }
+        if request.scope == Some(Scope::Team) {
+            let why =
+                "a team's memory is not consolidated, because others change it at the same time";
+            return Err(ServiceError::invalid("scope", why).hint("use `private` or `person`"));
+        }
         // Reject an invalid directory before a job is created.
         self.project(&request.project_dir).await?;
-        let api::DreamRequest { project_dir, dry_run, undo } = request;
-        let payload = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
+        let api::DreamRequest { project_dir, scope, dry_run, undo } = request;
+        let scope = scope.unwrap_or_default();
+        let payload =
+            json!({ "project_dir": project_dir, "scope": scope, "dry_run": dry_run, "undo": undo });
         self.cx.jobs().enqueue(new_job_id(), DREAM, None, &payload).await
     }
 
@@ -66,7 +76,8 @@ impl MemoryService {
             Err(error) => {
                 if let Some(before) = &request.before {
                     // Restore the state from before it was enqueued, so that the next check tries again.
-                    self.put_last_dream(&project.key, before.clone()).await?;
+                    let key = dream_key(&project, request.scope);
+                    self.put_last_dream(&key, before.clone()).await?;
                     locked(&self.inner.dream_looks).remove(&request.project_dir);
                 }
                 Err(error)
@@ -80,11 +91,15 @@ impl MemoryService {
         request: &DreamRequest,
         id: &str,
     ) -> Result<api::DreamResult> {
-        let _one = project.turns.dreaming.try_lock().map_err(|_| {
+        let lock = match request.scope {
+            Scope::Person => &self.inner.dreaming_of_person,
+            _ => &project.turns.dreaming,
+        };
+        let _one = lock.try_lock().map_err(|_| {
             ServiceError::conflict("this memory is already being consolidated")
                 .hint("try again later")
         })?;
-        let directory = project.directory(Scope::Private);
+        let directory = project.directory(request.scope);
         let mut result = api::DreamResult {
             project_dir: request.project_dir.clone(),
             dir: directory.dir.display().to_string(),
@@ -106,11 +121,12 @@ impl MemoryService {
         let dreamer = Author { by: api::MemoryAuthor::Dream, session: request.session, note };
         let work = async {
             if request.undo {
-                return self.undo_dream(project, &mut result).await;
+                return self.undo_dream(project, request.scope, &mut result).await;
             }
             let plan = self.plan_dream(project, &root, request, &mut result).await?;
             report(&plan, &mut result);
-            self.carry_out_dream(project, &root, &plan, &dreamer, &mut result).await
+            let place = (project, request.scope, &root);
+            self.carry_out_dream(place, &plan, &dreamer, &mut result).await
         };
         self.alone_in(Arc::clone(&root), work).await?;
         Ok(result)
@@ -124,7 +140,7 @@ impl MemoryService {
         result: &mut api::DreamResult,
     ) -> Result<DreamPlan> {
         let directory =
-            Arc::new(self.dream_directory(project.directory(Scope::Private), root).await?);
+            Arc::new(self.dream_directory(project.directory(request.scope), root).await?);
         let (now, texts) = (self.cx.now(), Arc::clone(&directory));
         let taught = self.new_lessons(project, request).await?;
         let plan = at_low_priority(move || bethink_dream::plan(&texts, &taught, now)).await?;
@@ -142,6 +158,10 @@ impl MemoryService {
         project: &MemoryProject,
         request: &DreamRequest,
     ) -> Result<Vec<TaughtTopic>> {
+        if request.scope == Scope::Person {
+            // What a session teaches is written by its own project.
+            return Ok(Vec::new());
+        }
         let last = match &request.before {
             Some(before) => before.at,
             None => self.last_dream(&project.key).await?.at,
@@ -157,22 +177,30 @@ impl MemoryService {
 
     async fn carry_out_dream(
         &self,
-        project: &MemoryProject,
-        root: &Arc<MemoryRoot>,
+        (project, scope, root): (&MemoryProject, Scope, &Arc<MemoryRoot>),
         plan: &DreamPlan,
         dreamer: &Author,
         result: &mut api::DreamResult,
     ) -> Result<()> {
-        let mut last = self.last_dream(&project.key).await?;
+        let key = dream_key(project, scope);
+        let mut last = self.last_dream(&key).await?;
         if !plan.is_empty() {
             // Store this before the first file is changed, so that an interrupted dream can be undone too.
             last.id = Some(dreamer.note.clone());
-            self.put_last_dream(&project.key, last.clone()).await?;
-            let applied = self.apply_dream(project, root, plan, dreamer).await?;
+            self.put_last_dream(&key, last.clone()).await?;
+            let applied = self.apply_dream((project, scope, root), plan, dreamer).await?;
             (result.applied, result.left_alone) = (applied.files, applied.left);
         }
         last.at = Some(self.cx.now());
-        self.put_last_dream(&project.key, last).await
+        self.put_last_dream(&key, last).await
+    }
+}
+
+/// Returns the name under which the last dream over a directory is stored.
+pub(super) fn dream_key(project: &MemoryProject, scope: Scope) -> String {
+    match scope {
+        Scope::Person => scope.to_string(),
+        _ => project.key.clone(),
     }
 }
 

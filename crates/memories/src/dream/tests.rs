@@ -88,7 +88,7 @@ impl Home {
     /// The job's result, or why it failed.
     async fn dream(&self, dry_run: bool, undo: bool) -> Result<api::DreamResult, String> {
         let project_dir = self.dir.clone();
-        let request = api::DreamRequest { project_dir, dry_run, undo };
+        let request = api::DreamRequest { project_dir, scope: None, dry_run, undo };
         let job = self.memories.dream(request).await.unwrap();
         self.done(bethink_transcript::JobId(job.id)).await
     }
@@ -223,8 +223,11 @@ async fn a_file_that_was_edited_meanwhile_is_left_alone_and_nothing_is_removed()
     std::fs::write(home.memory().join("one.md"), edited).unwrap();
     let dreamer =
         Author { by: api::MemoryAuthor::Dream, session: None, note: "dream 1".to_owned() };
-    let applied =
-        home.memories.apply_dream(&home.project, &home.root(), &plan, &dreamer).await.unwrap();
+    let applied = home
+        .memories
+        .apply_dream((&home.project, Scope::Private, &home.root()), &plan, &dreamer)
+        .await
+        .unwrap();
     let left: Vec<&str> = applied.left.iter().map(|left| left.file.as_str()).collect();
     assert_eq!(left, ["one.md", "two.md"]);
     assert_eq!(home.text("one.md").unwrap(), edited);
@@ -241,7 +244,10 @@ async fn a_dream_that_was_killed_goes_on() {
     half.changes.truncate(1);
     let dreamer =
         Author { by: api::MemoryAuthor::Dream, session: None, note: "dream 1".to_owned() };
-    home.memories.apply_dream(&home.project, &home.root(), &half, &dreamer).await.unwrap();
+    home.memories
+        .apply_dream((&home.project, Scope::Private, &home.root()), &half, &dreamer)
+        .await
+        .unwrap();
     let both = format!("{}{}", home.text("one.md").unwrap(), home.text("two.md").unwrap());
     assert!(both.contains(PNPM) && both.contains(TOO));
     home.dream(false, false).await.unwrap();
@@ -374,7 +380,8 @@ async fn no_memory_is_no_dream() {
     let wrong =
         api::DreamRequest { project_dir: "here".to_owned(), ..api::DreamRequest::default() };
     assert!(home.memories.dream(wrong).await.is_err());
-    let both = api::DreamRequest { project_dir: home.dir.clone(), dry_run: true, undo: true };
+    let both =
+        api::DreamRequest { project_dir: home.dir.clone(), scope: None, dry_run: true, undo: true };
     assert_eq!(home.memories.dream(both).await.unwrap_err().field.as_deref(), Some("dry_run"));
     std::fs::create_dir_all(home.memory()).unwrap();
     std::fs::write(home.memory().join("MEMORY.md"), [0xff, 0xfe]).unwrap();

@@ -9,6 +9,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::LastDream;
 
+use super::run::dream_key;
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
@@ -21,10 +22,12 @@ impl MemoryService {
     pub(super) async fn undo_dream(
         &self,
         project: &MemoryProject,
+        scope: Scope,
         result: &mut api::DreamResult,
     ) -> Result<()> {
-        let last = self.last_dream(&project.key).await?;
-        let directory = project.directory(Scope::Private);
+        let key = dream_key(project, scope);
+        let last = self.last_dream(&key).await?;
+        let directory = project.directory(scope);
         let nothing = || ServiceError::not_found("there is no dream to undo here");
         let id = last.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;
@@ -41,7 +44,7 @@ impl MemoryService {
             }
         }
         let last = LastDream { at: Some(self.cx.now()), id: None };
-        self.put_last_dream(&project.key, last).await
+        self.put_last_dream(&key, last).await
     }
 
     /// Returns the files that the dream changed, each with the number of the first version that the dream wrote.
@@ -74,7 +77,7 @@ impl MemoryService {
         let text = self.memory_text_before(directory, path, oldest).await?;
         let expected = newest.hash.parse::<Hash>().ok().into();
         let author = Author { by: api::MemoryAuthor::Restore, session: None, note };
-        let write = MemoryWrite { scope: Scope::Private, file, text, expected, author };
+        let write = MemoryWrite { scope: directory.scope, file, text, expected, author };
         match self.write_memory(project, write).await {
             Ok(_) => Ok(None),
             Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::ReadOnly) => {

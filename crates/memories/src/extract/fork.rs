@@ -77,6 +77,7 @@ impl MemoryService {
             messages: vec![range(statements)],
             strategy: engine::STRATEGY.to_owned(),
             time,
+            ..Source::default()
         };
         let learned = {
             let copy = desk.copy();

@@ -23,23 +23,11 @@ use serde_json::{Value, json};
 
 use crate::memory_write::Expected;
 use crate::service::MemoryService;
-use crate::tests::home::start;
+use crate::tests::home::{boot, session, start};
 
 mod model;
 
 const TAUGHT: &str = "From now on, use pnpm for installs.";
-
-async fn boot(home: &tempfile::TempDir) -> MemoryService {
-    let mut settings = Settings::at(home.path());
-    // Asked for by the test, so that it knows when it is done.
-    settings.memory.extraction = "off".to_owned();
-    start(settings, None).await
-}
-
-async fn session(memories: &MemoryService) -> SessionId {
-    let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
-    SessionId(memories.sessions.create_session(request, None).await.unwrap().id)
-}
 
 async fn say(memories: &MemoryService, id: SessionId, messages: &[Value]) {
     let roles = ["user", "assistant"].iter().cycle();

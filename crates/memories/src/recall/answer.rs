@@ -83,6 +83,7 @@ impl MemoryService {
             Some(found) => (library.with_nearest(found, wanted).await?, api::Strategy::Model),
             None => (library.choose(wanted).await?, api::Strategy::Embedded),
         };
+        let found = self.unmerged_last(&project, &request.project_dir, found).await;
         let memories = self.recalled_memories(&project, found).await;
         Ok(api::RecallAnswer { memories, searched, strategy })
     }
@@ -123,7 +124,8 @@ impl MemoryService {
             limit: MOST,
         };
         let mut texts = Vec::new();
-        for found in project.library.choose(wanted).await? {
+        let found = project.library.choose(wanted).await?;
+        for found in self.unmerged_last(&project, dir, found).await {
             let text = self.reminder(&project, &found).await;
             texts.extend(text.map(|text| (name_of(&found.key()), text)));
         }
@@ -160,7 +162,7 @@ impl MemoryService {
         project: &MemoryProject,
         found: FoundMemory,
     ) -> Option<api::RecalledMemory> {
-        let FoundMemory { scope, topic, why, certainty } = found;
+        let FoundMemory { scope, topic, why, certainty, unmerged } = found;
         let directory = project.directory(scope);
         let (text, _) = directory.read(&topic.name).await.ok()??;
         if !self.held_back(directory, &text).await.ok()?.is_empty() {
@@ -186,6 +188,7 @@ impl MemoryService {
                 .collect(),
             links: linked(&directory.shown(), &topic.name, &text),
             path: directory.dir.join(topic.name.file()).display().to_string(),
+            unmerged,
             why,
         })
     }

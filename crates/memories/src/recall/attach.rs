@@ -108,6 +108,7 @@ impl MemoryService {
             modified: found.topic.modified,
             now: self.cx.now(),
             versions: &directory.shown().other_versions(name),
+            unmerged: found.unmerged.as_deref(),
         }))
     }
 

@@ -32,6 +32,8 @@ pub(super) struct FoundMemory {
     pub(super) topic: Arc<MemoryTopic>,
     pub(super) why: api::RecallWhy,
     pub(super) certainty: api::RecallCertainty,
+    /// The branch on which it was learned, if the checkout does not contain that branch.
+    pub(super) unmerged: Option<String>,
 }
 
 impl FoundMemory {
@@ -142,6 +144,7 @@ impl LibraryState {
                 topic: Arc::clone(&entry.topic),
                 why: explained(api::Strategy::Embedded, &pick.why, None),
                 certainty: pick.certainty,
+                unmerged: None,
             })
         });
         found.collect()
@@ -174,6 +177,21 @@ impl LibraryState {
 }
 
 impl MemoryService {
+    /// Moves memories of branches that the checkout of `dir` does not contain to the end.
+    pub(super) async fn unmerged_last(
+        &self,
+        project: &MemoryProject,
+        dir: &str,
+        mut found: Vec<FoundMemory>,
+    ) -> Vec<FoundMemory> {
+        let unmerged = self.unmerged(project, dir).await;
+        for one in &mut found {
+            one.unmerged = unmerged.get(&one.key()).cloned();
+        }
+        found.sort_by_key(|one| one.unmerged.is_some());
+        found
+    }
+
     /// Updates the catalog to match the directories. Only reads files that changed.
     pub(super) async fn refresh_library(&self, project: &Arc<MemoryProject>) -> Result<()> {
         let _one = project.library.following.lock().await;
@@ -238,6 +256,7 @@ impl MemoryService {
                 topic: Arc::clone(&entry.topic),
                 why: explained(api::Strategy::Model, &why, Some(place)),
                 certainty: api::RecallCertainty::Sure,
+                unmerged: None,
             })
         });
         Some(found.take(wanted.limit).collect())

@@ -67,12 +67,12 @@ impl Library {
         shown: &[Arc<DirectorySnapshot>; 3],
     ) {
         let mut there = HashSet::new();
-        let private = &shown[0];
+        let [private, team, person] = shown;
+        let overridden = person.overridden_by(private, team);
         for (directory, shown) in directories.iter().zip(shown) {
             let key = |topic: &MemoryTopic| (directory.scope, topic.name.clone());
-            // A project's own topic replaces the person's of the same name.
             let counts = |topic: &&Arc<MemoryTopic>| {
-                directory.scope != Scope::Person || !private.topics.contains_key(&topic.name)
+                directory.scope != Scope::Person || !overridden.contains(&topic.name)
             };
             there.extend(shown.topics.values().filter(counts).map(|topic| key(topic)));
             let topics = shown.topics.values().filter(counts);

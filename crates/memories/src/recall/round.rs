@@ -161,10 +161,12 @@ impl MemoryService {
             return;
         }
         let found = library.choose(wanted.clone()).await.unwrap_or_default();
+        let found = self.unmerged_last(&project, dir, found).await;
         locked(&round.found).by_words = found;
         round.looked.send_replace(true);
         wanted.limit = super::MOST;
         if let Some(chosen) = self.choose_by_model(library, Some(session), own, &wanted).await {
+            let chosen = self.unmerged_last(&project, dir, chosen).await;
             locked(&round.found).by_model = Some(chosen);
         }
     }

@@ -9,6 +9,8 @@ use bethink_search::SearchService;
 use bethink_service::JobRunner;
 use bethink_service_testing::context_with;
 use bethink_sessions::{Contributor, SessionService};
+use bethink_transcript::SessionId;
+use serde_json::json;
 
 use crate::service::MemoryService;
 use crate::{
@@ -40,4 +42,21 @@ pub(crate) async fn start(settings: Settings, model: Option<Arc<dyn Model>>) -> 
     );
     cx.spawn(runner.work());
     memories
+}
+
+/// Starts it without extractions: a test asks for them itself, so that it knows when they are done.
+pub(crate) async fn boot(home: &tempfile::TempDir) -> MemoryService {
+    let mut settings = Settings::at(home.path());
+    settings.memory.extraction = "off".to_owned();
+    start(settings, None).await
+}
+
+pub(crate) async fn session(memories: &MemoryService) -> SessionId {
+    session_in(memories, "/project").await
+}
+
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+pub(crate) async fn session_in(memories: &MemoryService, dir: &str) -> SessionId {
+    let request = serde_json::from_value(json!({ "project_dir": dir })).unwrap();
+    SessionId(memories.sessions.create_session(request, None).await.unwrap().id)
 }

@@ -6,12 +6,11 @@ use bethink_service::ErrorKind;
 use bethink_transcript::SessionId;
 use serde_json::json;
 
-use super::home::start;
+use super::home::{session_in, start};
 use crate::service::MemoryService;
 
 async fn taught(memories: &MemoryService, dir: &str) -> SessionId {
-    let request = serde_json::from_value(json!({ "project_dir": dir })).unwrap();
-    let id = SessionId(memories.sessions.create_session(request, None).await.unwrap().id);
+    let id = session_in(memories, dir).await;
     let body = json!({ "messages": [
         { "role": "user", "content": "From now on, use pnpm for installs." },
         { "role": "assistant", "content": "Good." },

@@ -668,10 +668,61 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check recall on the project's own data: topics that their own words do not find, and topics that come too often. This
-         *     changes nothing.
+         * Check recall with the project's own data: list topics that their own words do not find, and topics that are recalled
+         *     too often. This changes nothing.
          */
         post: operations["recall_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get whether recording is paused, and which paths are excluded. */
+        get: operations["recording_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/recording/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause recording and learning. Requests through the gateway are still forwarded. */
+        post: operations["recording_pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/recording/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the pause of recording, if there is one. */
+        post: operations["recording_resume"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1905,6 +1956,7 @@ export interface components {
         DreamRequest: {
             /** @description Any directory of the project. */
             project_dir: string;
+            scope?: components["schemas"]["MemoryScope"] | null;
             /** @description Show what would change, but change nothing. */
             dry_run?: boolean;
             /** @description Undo the changes of the last consolidation, except in topics that were changed since. */
@@ -2128,6 +2180,7 @@ export interface components {
             version: string;
             /** @description What is wrong, if the status is `degraded`. */
             detail?: string | null;
+            pause?: components["schemas"]["RecordingPause"] | null;
             /** @description Invalid settings, for which the default is used instead. */
             notices?: string[];
         };
@@ -2395,6 +2448,8 @@ export interface components {
             name?: string | null;
             /** @description A description in one line. */
             description?: string | null;
+            /** @description Questions that it answers, in other words than its own: at most 5, of 200 characters each. */
+            questions?: string[];
             type?: components["schemas"]["MemoryKind"] | null;
             scope?: components["schemas"]["MemoryScope"] | null;
         };
@@ -2448,7 +2503,7 @@ export interface components {
             name: string;
             /** @description `created`, `changed`, or `proposed` for the team. */
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The user's own words, if they were used. */
@@ -2465,7 +2520,7 @@ export interface components {
         LinkedTopic: {
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description: string;
         };
         /** @description A login. The answer also sets a cookie; further requests need both. */
@@ -2510,9 +2565,11 @@ export interface components {
             name: string;
             /** @description The name in its front matter, if it differs from the file name. */
             title?: string | null;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
+            /** @description Questions that it answers, in other words than its own: at most 5, of 200 characters each. */
+            questions?: string[];
             /** @description When the file was last written, as RFC 3339. */
             modified: string;
             /**
@@ -2523,6 +2580,8 @@ export interface components {
             /** @description ETag of the file, for the header `If-Match` of the next write. */
             etag?: string;
             source?: components["schemas"]["MemorySource"] | null;
+            /** @description The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. */
+            unmerged?: string | null;
         };
         /**
          * @description Who wrote a version of a topic.
@@ -2574,7 +2633,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description: string;
             /** @description The part of the text that contains the most of these words. */
             snippet: string;
@@ -2703,6 +2762,10 @@ export interface components {
             strategy: string;
             /** @description When it was learned, as RFC 3339. */
             time: string;
+            /** @description The git branch that was checked out then; empty if there was none. */
+            branch?: string;
+            /** @description The commit that was checked out then. */
+            commit?: string;
         };
         /** @description One call of Anthropic's memory tool, `memory_20250818`. */
         MemoryToolCall: {
@@ -3166,6 +3229,14 @@ export interface components {
             tags?: string[] | null;
             model?: components["schemas"]["ModelSpec"] | null;
         };
+        /** @description How long to pause. */
+        PauseRequest: {
+            /**
+             * Format: int64
+             * @description At most 30 days; if absent, until somebody ends the pause.
+             */
+            seconds?: number | null;
+        };
         /** @description The plan: a file or its text. */
         Plan: {
             /** @description The file that contains the plan. */
@@ -3391,7 +3462,10 @@ export interface components {
          * @enum {string}
          */
         RecallCertainty: "sure" | "perhaps";
-        /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
+        /**
+         * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
+         *     memories.
+         */
         RecallCheck: {
             /**
              * Format: int64
@@ -3513,7 +3587,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Its age, in words. */
@@ -3537,6 +3611,11 @@ export interface components {
             links?: components["schemas"]["LinkedTopic"][];
             /** @description Path of the whole file. */
             path: string;
+            /**
+             * @description The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
+             *     are last.
+             */
+            unmerged?: string | null;
             why: components["schemas"]["RecallWhy"];
         };
         /** @description A topic that was added to a prompt, and why. */
@@ -3545,6 +3624,19 @@ export interface components {
             /** @description The name. */
             name: string;
             why: components["schemas"]["RecallWhy"];
+        };
+        /** @description A time in which nothing is recorded or learned. */
+        RecordingPause: {
+            /** @description When it began, as RFC 3339. */
+            since: string;
+            /** @description When it ends, as RFC 3339; absent if somebody has to end it. */
+            until?: string | null;
+        };
+        /** @description What is recorded. */
+        RecordingStatus: {
+            pause?: components["schemas"]["RecordingPause"] | null;
+            /** @description Projects and transcripts below these paths are never recorded. */
+            exclude: string[];
         };
         /** @description The provider's answer when it refused the session's last prompt. */
         RecoverRequest: {
@@ -3660,6 +3752,8 @@ export interface components {
             name?: string | null;
             /** @description A description in one line. */
             description?: string | null;
+            /** @description Questions that it answers, in other words than its own: at most 5, of 200 characters each. */
+            questions?: string[];
             type?: components["schemas"]["MemoryKind"] | null;
             scope?: components["schemas"]["MemoryScope"] | null;
             /**
@@ -4144,7 +4238,7 @@ export interface components {
          * @description A part of a topic.
          * @enum {string}
          */
-        TopicField: "name" | "description" | "heading" | "identifier" | "body";
+        TopicField: "name" | "description" | "question" | "heading" | "identifier" | "body";
         /** @description bethink's own model calls and what they cost. Calls of deleted sessions are included. */
         Usage: {
             /**
@@ -4423,6 +4517,7 @@ export type OpenConflict = components['schemas']['OpenConflict'];
 export type OtherBlock = components['schemas']['OtherBlock'];
 export type PartTokens = components['schemas']['PartTokens'];
 export type PatchSession = components['schemas']['PatchSession'];
+export type PauseRequest = components['schemas']['PauseRequest'];
 export type Plan = components['schemas']['Plan'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemType = components['schemas']['ProblemType'];
@@ -4455,6 +4550,8 @@ export type RecallTerm = components['schemas']['RecallTerm'];
 export type RecallWhy = components['schemas']['RecallWhy'];
 export type RecalledMemory = components['schemas']['RecalledMemory'];
 export type RecalledTopic = components['schemas']['RecalledTopic'];
+export type RecordingPause = components['schemas']['RecordingPause'];
+export type RecordingStatus = components['schemas']['RecordingStatus'];
 export type RecoverRequest = components['schemas']['RecoverRequest'];
 export type Recovered = components['schemas']['Recovered'];
 export type RecoveryEvent = components['schemas']['RecoveryEvent'];
@@ -5730,13 +5827,98 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
+            /**
+             * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
+             *     memories.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RecallCheck"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    recording_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is recorded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingStatus"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    recording_pause: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseRequest"];
+            };
+        };
+        responses: {
+            /** @description What is recorded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingStatus"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    recording_resume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is recorded. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordingStatus"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -162,6 +162,7 @@ pub(super) fn shown(text: &str) {
         modified: NOW,
         now: NOW,
         versions: &[],
+        unmerged: None,
     });
     let _ = unseen::find(text);
     let _ = unseen::strip(text);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::MemoryKind;
 use bethink_extractor::embedded::teach::{TaughtSentence, taught_by};
-use bethink_extractor::embedded::{Candidate, Extraction, ExtractionInput, draft, extract};
+use bethink_extractor::embedded::{Extraction, ExtractionInput, FoundCandidate, draft, extract};
 use bethink_facts::{Facts, RecordedStatement};
 use bethink_session_file::{LineKind, SessionFileReader, Thread};
 use bethink_terminal::words::plural;
@@ -131,7 +131,7 @@ fn statements<'a>(
         score: None,
         said_at: draft::time(taught.at),
     });
-    let candidates = found.candidates.iter().map(|candidate: &Candidate| FoundStatement {
+    let candidates = found.candidates.iter().map(|candidate: &FoundCandidate| FoundStatement {
         file,
         session_id: read.session_id.as_deref(),
         message_uuid: uuid(candidate.seq),

@@ -194,17 +194,6 @@ DreamPhase: TypeAlias = Literal['orient', 'gather', 'consolidate', 'prune']
 """The phases of a consolidation, in order."""
 
 
-class DreamRequest(TypedDict):
-    """A memory to consolidate. The answer is a job whose result is a `DreamResult`."""
-
-    project_dir: str
-    """Any directory of the project."""
-    dry_run: NotRequired[bool]
-    """Show what would change, but change nothing."""
-    undo: NotRequired[bool]
-    """Undo the changes of the last consolidation, except in topics that were changed since."""
-
-
 class DreamStep(TypedDict):
     """One step of a consolidation."""
 
@@ -449,7 +438,7 @@ class LinkedTopic(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """What it is about, in one line."""
 
 
 class LoggedIn(TypedDict):
@@ -513,6 +502,10 @@ class MemorySource(TypedDict):
     """How it was learned: `embedded`, `model`, `agent` or `person`."""
     time: str
     """When it was learned, as RFC 3339."""
+    branch: NotRequired[str]
+    """The git branch that was checked out then; empty if there was none."""
+    commit: NotRequired[str]
+    """The commit that was checked out then."""
 
 
 class MemoryToolCall(TypedDict):
@@ -687,6 +680,13 @@ class PatchSession(TypedDict):
     tags: NotRequired[list[str] | None]
     """Labels for searching."""
     model: NotRequired[ModelSpec | None]
+
+
+class PauseRequest(TypedDict):
+    """How long to pause."""
+
+    seconds: NotRequired[int | None]
+    """At most 30 days; if absent, until somebody ends the pause."""
 
 
 class Plan(TypedDict):
@@ -897,6 +897,23 @@ class RecallRequest(TypedDict):
     """Maximum number of memories, up to 5."""
 
 
+class RecordingPause(TypedDict):
+    """A time in which nothing is recorded or learned."""
+
+    since: str
+    """When it began, as RFC 3339."""
+    until: NotRequired[str | None]
+    """When it ends, as RFC 3339; absent if somebody has to end it."""
+
+
+class RecordingStatus(TypedDict):
+    """What is recorded."""
+
+    pause: NotRequired[RecordingPause | None]
+    exclude: list[str]
+    """Projects and transcripts below these paths are never recorded."""
+
+
 class RecoverRequest(TypedDict):
     """The provider's answer when it refused the session's last prompt."""
 
@@ -944,6 +961,8 @@ class Remember(TypedDict):
     """The file name; derived from the description if absent."""
     description: NotRequired[str | None]
     """A description in one line."""
+    questions: NotRequired[list[str]]
+    """Questions that it answers, in other words than its own: at most 5, of 200 characters each."""
     type: NotRequired[MemoryKind | None]
     scope: NotRequired[MemoryScope | None]
     session_id: NotRequired[str | None]
@@ -1350,7 +1369,9 @@ class Tools(TypedDict):
     tools: list[dict[str, Any]]
 
 
-TopicField: TypeAlias = Literal['name', 'description', 'heading', 'identifier', 'body']
+TopicField: TypeAlias = Literal[
+    'name', 'description', 'question', 'heading', 'identifier', 'body'
+]
 """A part of a topic."""
 
 
@@ -1665,6 +1686,18 @@ class DreamNote(TypedDict):
     """The text."""
 
 
+class DreamRequest(TypedDict):
+    """A memory to consolidate. The answer is a job whose result is a `DreamResult`."""
+
+    project_dir: str
+    """Any directory of the project."""
+    scope: NotRequired[MemoryScope | None]
+    dry_run: NotRequired[bool]
+    """Show what would change, but change nothing."""
+    undo: NotRequired[bool]
+    """Undo the changes of the last consolidation, except in topics that were changed since."""
+
+
 class DreamResult(TypedDict):
     """What a consolidation found, changed and did not change."""
 
@@ -1741,6 +1774,7 @@ class Health(TypedDict):
     """Version of the daemon."""
     detail: NotRequired[str | None]
     """What is wrong, if the status is `degraded`."""
+    pause: NotRequired[RecordingPause | None]
     notices: NotRequired[list[str]]
     """Invalid settings, for which the default is used instead."""
 
@@ -1849,6 +1883,8 @@ class KeepCandidate(TypedDict):
     """The topic's name; derived from the text if absent."""
     description: NotRequired[str | None]
     """A description in one line."""
+    questions: NotRequired[list[str]]
+    """Questions that it answers, in other words than its own: at most 5, of 200 characters each."""
     type: NotRequired[MemoryKind | None]
     scope: NotRequired[MemoryScope | None]
 
@@ -1880,7 +1916,7 @@ class LearnedMemory(TypedDict):
     outcome: MemoryOutcome
     """`created`, `changed`, or `proposed` for the team."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     statement: NotRequired[str | None]
     """The user's own words, if they were used."""
@@ -1899,8 +1935,10 @@ class Memory(TypedDict):
     title: NotRequired[str | None]
     """The name in its front matter, if it differs from the file name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
+    questions: NotRequired[list[str]]
+    """Questions that it answers, in other words than its own: at most 5, of 200 characters each."""
     modified: str
     """When the file was last written, as RFC 3339."""
     bytes: int
@@ -1908,6 +1946,8 @@ class Memory(TypedDict):
     etag: NotRequired[str]
     """ETag of the file, for the header `If-Match` of the next write."""
     source: NotRequired[MemorySource | None]
+    unmerged: NotRequired[str | None]
+    """The branch on which it was learned, if the checkout of `project_dir` does not contain that branch."""
 
 
 class MemoryEventData(TypedDict):
@@ -1951,7 +1991,7 @@ class MemoryHit(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """What it is about, in one line."""
     snippet: str
     """The part of the text that contains the most of these words."""
     highlights: list[list[int]]
@@ -2274,7 +2314,10 @@ class Proposals(TypedDict):
 
 
 class RecallCheck(TypedDict):
-    """The result of a recall check: how well topics are found by their own words, and which past prompts would get memories."""
+    """
+    The result of a recall check: how well topics are found by their own words, and which past prompts would get
+    memories.
+    """
 
     topics: int
     """Number of topics."""
@@ -2316,7 +2359,7 @@ class RecalledMemory(TypedDict):
     name: str
     """The name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     age: str
     """Its age, in words."""
@@ -2336,6 +2379,11 @@ class RecalledMemory(TypedDict):
     """Topics that it links to."""
     path: str
     """Path of the whole file."""
+    unmerged: NotRequired[str | None]
+    """
+    The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
+    are last.
+    """
     why: RecallWhy
 
 

@@ -1,0 +1,193 @@
+//! Memories that were learned on a branch which a checkout does not contain: they are shown last, and say so.
+//!
+//! The branch and the commit are recorded with the statement. A memory counts fully if the checkout is on that branch or has
+//! that commit in its history, and also if the branch no longer exists: then it was merged in another form, or given up.
+//! Git is asked once for each commit and each HEAD; otherwise a few small files of the repository are read.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bethink_api::MemoryAuthor;
+use bethink_git::{Checkout, Git, GitLimits, Oid};
+use bethink_memdir::header::{self, HeaderChange};
+use bethink_memdir::{Name, Scope, Source};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{blocking, locked, parse_rfc3339};
+
+use crate::memory_write::MemoryWrite;
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// How long a prompt waits for git. If it takes longer, all memories count fully.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum number of commits that git is asked about at once. Those of other topics count as contained.
+const MOST_COMMITS: usize = 500;
+/// Maximum number of HEADs whose answers are kept.
+const MOST_HEADS: usize = 16;
+/// A statement that is older than this, in microseconds, was made with another checkout: one hour.
+const RECENT_MICROS: i64 = 3_600_000_000;
+
+/// Topics of branches that a checkout does not contain, each with its branch.
+pub type UnmergedTopics = HashMap<(Scope, Name), String>;
+
+/// Whether commits are in the history of a HEAD.
+#[derive(Debug, Default)]
+pub(crate) struct ContainedCommits(Mutex<HashMap<Oid, HashMap<Oid, bool>>>);
+
+impl ContainedCommits {
+    fn unknown(&self, head: &Oid, commits: &[Oid]) -> Vec<Oid> {
+        let held = locked(&self.0);
+        let known = held.get(head);
+        let is_new = |commit: &&Oid| !known.is_some_and(|known| known.contains_key(*commit));
+        let mut new: Vec<Oid> = commits.iter().filter(is_new).cloned().collect();
+        new.sort();
+        new.dedup();
+        new
+    }
+
+    fn add(&self, head: &Oid, answers: impl IntoIterator<Item = (Oid, bool)>) {
+        let mut held = locked(&self.0);
+        if held.len() >= MOST_HEADS && !held.contains_key(head) {
+            held.clear();
+        }
+        held.entry(head.clone()).or_default().extend(answers);
+    }
+
+    fn has(&self, head: &Oid, commit: &Oid) -> bool {
+        let held = locked(&self.0);
+        held.get(head).and_then(|known| known.get(commit)).copied().unwrap_or(true)
+    }
+}
+
+/// A topic with the branch and the commit of its source.
+struct LearnedOnBranch {
+    key: (Scope, Name),
+    branch: String,
+    commit: Oid,
+}
+
+impl MemoryService {
+    /// Returns the project's topics of branches that the checkout of `dir` does not contain. None if git cannot tell.
+    pub async fn unmerged(&self, project: &MemoryProject, dir: &str) -> UnmergedTopics {
+        let learned = learned_on_branches(project);
+        if learned.is_empty() {
+            return UnmergedTopics::new();
+        }
+        let dir = PathBuf::from(dir);
+        let checkout = blocking(move || Ok(Checkout::of(&dir))).await.ok().flatten();
+        let Some(checkout) = checkout.filter(|checkout| !checkout.is_shallow()) else {
+            return UnmergedTopics::new();
+        };
+        let is_elsewhere = |one: &LearnedOnBranch| checkout.branch.as_ref() != Some(&one.branch);
+        let learned: Vec<LearnedOnBranch> = learned.into_iter().filter(is_elsewhere).collect();
+        let commits: Vec<Oid> = learned.iter().map(|one| one.commit.clone()).collect();
+        self.ask_git(project, &checkout, &commits).await;
+        let is_contained = |commit: &Oid| project.contained.has(&checkout.commit, commit);
+        let apart: Vec<LearnedOnBranch> =
+            learned.into_iter().filter(|one| !is_contained(&one.commit)).collect();
+        if apart.is_empty() {
+            return UnmergedTopics::new();
+        }
+        let found = blocking(move || {
+            let lives = apart.into_iter().filter(|one| checkout.has_branch(&one.branch));
+            Ok(lives.map(|one| (one.key, one.branch)).collect())
+        });
+        found.await.unwrap_or_default()
+    }
+
+    /// Asks git about the commits whose answers are not known.
+    async fn ask_git(&self, project: &MemoryProject, checkout: &Checkout, commits: &[Oid]) {
+        let head = &checkout.commit;
+        let mut new = project.contained.unknown(head, commits);
+        if new.is_empty() {
+            return;
+        }
+        new.truncate(MOST_COMMITS);
+        let limits = GitLimits { local: PATIENCE, ..GitLimits::default() };
+        let git = Git::new(std::env::vars_os(), limits);
+        let view = Path::new(&self.cx.settings().home).join("branches").join(&project.key);
+        let lacking = match git.not_contained(checkout, &view, &new).await {
+            Ok(lacking) => lacking,
+            Err(error) => {
+                tracing::debug!(%error, "could not find which branches are merged; all memories count fully");
+                HashSet::new()
+            }
+        };
+        let answers = new.into_iter().map(|commit| {
+            let is_contained = !lacking.contains(&commit);
+            (commit, is_contained)
+        });
+        project.contained.add(head, answers);
+    }
+
+    /// Returns the write with branch and commit in its source, if it states something that was just said. `before` is the
+    /// file's current text.
+    pub(crate) async fn with_branch(
+        &self,
+        project: &MemoryProject,
+        write: MemoryWrite,
+        before: Option<&str>,
+    ) -> MemoryWrite {
+        let by_somebody = matches!(
+            write.author.by,
+            MemoryAuthor::Person | MemoryAuthor::Agent | MemoryAuthor::Extraction
+        );
+        let (Some(text), DirectoryFile::Topic(_), Scope::Private, true) =
+            (&write.text, &write.file, write.scope, by_somebody)
+        else {
+            return write;
+        };
+        let Some(mut source) = header::read(text).header.source else { return write };
+        if !source.commit.is_empty() {
+            return write;
+        }
+        let old = before.and_then(|before| header::read(before).header.source);
+        match old.filter(|old| is_same_statement(old, &source)) {
+            Some(old) => (source.branch, source.commit) = (old.branch, old.commit),
+            None => match self.branch_now(project, &write, &source).await {
+                Some((branch, commit)) => (source.branch, source.commit) = (branch, commit),
+                None => return write,
+            },
+        }
+        let text = header::with(text, &[HeaderChange::Source(&source)]).ok();
+        MemoryWrite { text: text.or(write.text), ..write }
+    }
+
+    async fn branch_now(
+        &self,
+        project: &MemoryProject,
+        write: &MemoryWrite,
+        source: &Source,
+    ) -> Option<(String, String)> {
+        let said = parse_rfc3339(&source.time)?;
+        if self.cx.now().0.saturating_sub(said.0) > RECENT_MICROS {
+            return None;
+        }
+        let mut dir = project.root.clone();
+        if let Some(session) = write.author.session {
+            dir = PathBuf::from(self.cx.store().session(session).await.ok()?.project_dir);
+        }
+        let checkout = blocking(move || Ok(Checkout::of(&dir))).await.ok()??;
+        Some((checkout.branch?, checkout.commit.to_string()))
+    }
+}
+
+fn is_same_statement(old: &Source, new: &Source) -> bool {
+    (&old.session, &old.messages, &old.time) == (&new.session, &new.messages, &new.time)
+}
+
+fn learned_on_branches(project: &MemoryProject) -> Vec<LearnedOnBranch> {
+    let mut learned = Vec::new();
+    for scope in [Scope::Private, Scope::Team] {
+        for (name, topic) in &project.directory(scope).shown().topics {
+            let Some(source) = &topic.header.source else { continue };
+            if let (false, Ok(commit)) = (source.branch.is_empty(), source.commit.parse()) {
+                let (key, branch) = ((scope, name.clone()), source.branch.clone());
+                learned.push(LearnedOnBranch { key, branch, commit });
+            }
+        }
+    }
+    learned
+}

@@ -1,0 +1,97 @@
+//! What was learned on a branch is shown last elsewhere, until the branch is merged.
+
+use std::path::Path;
+use std::process::Command;
+
+use bethink_api as api;
+use bethink_config::Settings;
+use bethink_memdir::Scope;
+
+use super::home::start;
+use crate::prompt::index_texts;
+use crate::service::MemoryService;
+
+fn git(dir: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=ada", "-c", "user.email=ada@h"])
+        .args(args)
+        .current_dir(dir)
+        .env("HOME", dir)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+async fn remember(memories: &MemoryService, dir: &str, name: &str) {
+    let request = api::Remember {
+        project_dir: dir.to_owned(),
+        text: "The release notes are collected in a draft.".to_owned(),
+        name: Some(name.to_owned()),
+        ..api::Remember::default()
+    };
+    memories.remember(request).await.unwrap();
+}
+
+/// Names of the recalled topics in their order, each with its branch if that is not merged; the same of the list; and the
+/// index as a prompt shows it.
+async fn seen(memories: &MemoryService, dir: &str) -> (Vec<String>, Vec<String>, String) {
+    let named = |name: &str, branch: &Option<String>| match branch {
+        Some(branch) => format!("{name} on {branch}"),
+        None => name.to_owned(),
+    };
+    let query = "where are the release notes collected?".to_owned();
+    let asked = api::RecallRequest { project_dir: dir.to_owned(), query, ..Default::default() };
+    let recalled = memories.recall(asked).await.unwrap().memories;
+    let recalled = recalled.iter().map(|one| named(&one.name, &one.unmerged)).collect();
+    let listed = memories.memories(dir, None, None, None).await.unwrap().memories;
+    let listed = listed.iter().map(|one| named(&one.name, &one.unmerged)).collect();
+    let project = memories.project(dir).await.unwrap();
+    let unmerged = memories.unmerged(&project, dir).await;
+    let mut snapshots = <[std::sync::Arc<crate::DirectorySnapshot>; 3]>::default();
+    for (shown, scope) in snapshots.iter_mut().zip(Scope::ALL) {
+        *shown = memories.snapshot_anew(project.directory(scope)).await.unwrap();
+    }
+    (recalled, listed, index_texts(&snapshots, &unmerged)[0].clone())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_branch_counts_fully_where_it_is_merged() {
+    let home = tempfile::tempdir().unwrap();
+    let app = home.path().join("app");
+    std::fs::create_dir(&app).unwrap();
+    let dir = app.canonicalize().unwrap().display().to_string();
+    let run = |args: &[&str]| git(&app, args);
+    run(&["init", "--quiet", "-b", "main"]);
+    run(&["commit", "--quiet", "--allow-empty", "-m", "one"]);
+    run(&["switch", "--quiet", "-c", "draft"]);
+    run(&["commit", "--quiet", "--allow-empty", "-m", "two"]);
+    let memories = start(Settings::at(home.path().join("home")), None).await;
+    remember(&memories, &dir, "a-draft").await;
+    let text = memories.memory(&dir, Scope::Private, "a-draft").await.unwrap().text;
+    assert!(text.contains("  branch: draft\n  commit: "), "{text}");
+    run(&["switch", "--quiet", "main"]);
+    remember(&memories, &dir, "b-main").await;
+    let (recalled, listed, index) = seen(&memories, &dir).await;
+    assert_eq!(recalled, ["b-main", "a-draft on draft"]);
+    assert_eq!(listed, ["a-draft on draft", "b-main"], "a list is in order of names");
+    let lines: Vec<&str> = index.lines().collect();
+    assert!(lines[0].contains("b-main.md"), "{index}");
+    assert!(lines[1].contains("a-draft.md"), "{index}");
+    assert!(lines[1].ends_with("(learned on branch draft, not merged here)"), "{index}");
+    // A checkout of the branch has it.
+    run(&["switch", "--quiet", "draft"]);
+    assert!(!seen(&memories, &dir).await.2.contains("not merged"));
+    // A merge, and also a squashed merge whose branch is deleted, makes it count.
+    run(&["switch", "--quiet", "main"]);
+    run(&["branch", "--quiet", "copy", "draft"]);
+    run(&["merge", "--quiet", "--no-ff", "-m", "three", "draft"]);
+    assert_eq!(seen(&memories, &dir).await.1, ["a-draft", "b-main"]);
+    run(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    assert_eq!(seen(&memories, &dir).await.1, ["a-draft on draft", "b-main"]);
+    run(&["branch", "--quiet", "-D", "draft"]);
+    assert_eq!(seen(&memories, &dir).await.1, ["a-draft", "b-main"]);
+    // A damaged HEAD makes no difference between branches.
+    std::fs::write(app.join(".git/HEAD"), "ref: refs/heads/").unwrap();
+    assert_eq!(seen(&memories, &dir).await.1, ["a-draft", "b-main"]);
+    memories.cx.stop().await;
+}
