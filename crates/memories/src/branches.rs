@@ -12,7 +12,7 @@ use std::time::Duration;
 use bethink_api::MemoryAuthor;
 use bethink_git::{Checkout, Git, GitLimits, Oid};
 use bethink_memdir::header::{self, HeaderChange};
-use bethink_memdir::{Name, Scope, Source};
+use bethink_memdir::{Name, Scope, Source, index, prompt};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{blocking, locked, parse_rfc3339};
 
@@ -172,6 +172,12 @@ impl MemoryService {
         let checkout = blocking(move || Ok(Checkout::of(&dir))).await.ok()??;
         Some((checkout.branch?, checkout.commit.to_string()))
     }
+}
+
+/// Moves the lines of such topics to the end of an index, each with a note.
+pub(crate) fn unmerged_last(index: &str, scope: Scope, unmerged: &UnmergedTopics) -> String {
+    let branch = |name: &Name| unmerged.get(&(scope, name.clone()));
+    index::moved_last(index, |name| branch(name).map(|branch| prompt::unmerged(branch)))
 }
 
 fn is_same_statement(old: &Source, new: &Source) -> bool {

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex};
 
 use bethink_context::{Attachment, ProjectTexts};
-use bethink_memdir::{Hash, Name, Scope, index, prompt};
+use bethink_memdir::{Hash, Scope, index, prompt};
 use bethink_service::locked;
 use bethink_sessions::{
     Contributed, Contribution, Contributor, Inject, LoadedSession, Moment, PromptRequest,
@@ -15,7 +15,7 @@ use bethink_sessions::{
 };
 use bethink_transcript::Role;
 
-use crate::branches::UnmergedTopics;
+use crate::branches::{UnmergedTopics, unmerged_last};
 use crate::directory::DirectorySnapshot;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -142,11 +142,8 @@ pub fn index_texts(
     let [private, team, person] = snapshots;
     let overridden = person.overridden_by(private, team);
     let own = overridden.iter().fold(person.index_text(), |text, name| index::remove(&text, name));
-    let last = |scope: Scope, text: String| {
-        let branch = |name: &Name| unmerged.get(&(scope, name.clone()));
-        index::moved_last(&text, |name| branch(name).map(|branch| prompt::unmerged(branch)))
-    };
-    [last(Scope::Private, private.index_text()), last(Scope::Team, team.index_text()), own]
+    let last = |scope, text: &str| unmerged_last(text, scope, unmerged);
+    [last(Scope::Private, &private.index_text()), last(Scope::Team, &team.index_text()), own]
 }
 
 fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {

@@ -7,7 +7,7 @@ use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 
-use crate::branches::UnmergedTopics;
+use crate::branches::{UnmergedTopics, unmerged_last};
 use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
 use crate::refused::text_of;
@@ -74,7 +74,9 @@ impl MemoryService {
         let directory = project.directory(scope.unwrap_or_default());
         let snapshot = self.snapshot(directory).await?;
         let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
-        let shown = index::shown(text);
+        let unmerged = self.unmerged(&project, project_dir).await;
+        let last = unmerged_last(text, directory.scope, &unmerged);
+        let shown = index::shown(&last);
         Ok(api::MemoryIndex {
             dir: directory.dir.display().to_string(),
             scope: directory.scope,

@@ -158,7 +158,8 @@ impl MemoryService {
 pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
     let most = header::MOST_QUESTIONS;
     if given.len() > most {
-        let detail = format!("has {} questions; a topic has at most {most}", given.len());
+        let detail =
+            format!("the topic would have {} questions; at most {most} are allowed", given.len());
         return Err(ServiceError::invalid("questions", detail).hint("leave out some of them"));
     }
     for (question, number) in given.iter().zip(1..) {

@@ -66,7 +66,7 @@ async fn bad_questions_are_refused_and_never_repeated() {
     for (questions, why) in [
         (vec!["Who?", secret.as_str()], "question 2 contains what looks like"),
         (vec![long.as_str()], "at most 200"),
-        (many, "has 300 questions; a topic has at most 5"),
+        (many, "would have 300 questions; at most 5"),
     ] {
         let refused = memories.remember(remember(&questions)).await.unwrap_err();
         assert_eq!(
