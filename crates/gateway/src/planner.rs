@@ -5,7 +5,8 @@ use std::future::Future;
 use bethink_service::Result;
 
 use crate::conversation::{
-    AnswerTicket, GatewayRequest, GatewayService, PreparedPrompt, ProviderResponse, UpstreamPrompt,
+    AnswerTicket, ChainedHistory, GatewayRequest, GatewayService, PreparedPrompt, ProviderResponse,
+    UpstreamPrompt,
 };
 
 /// Finds the session of a request, stores the new messages, and makes the prompt to send.
@@ -21,6 +22,12 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
     /// Returns the prompt that [`PromptPlanner::prepare`] would make, and stores nothing.
     fn count(&self, request: GatewayRequest)
     -> impl Future<Output = Result<UpstreamPrompt>> + Send;
+
+    /// Returns what was said through the answer with this ID; `None` if it is unknown.
+    fn history_through(
+        &self,
+        answer: &str,
+    ) -> impl Future<Output = Result<Option<ChainedHistory>>> + Send;
 
     /// Returns a smaller prompt after the provider refused one, with a ticket that replaces the old one; `None` if
     /// there is none.
@@ -47,6 +54,10 @@ impl PromptPlanner for GatewayService {
 
     async fn count(&self, request: GatewayRequest) -> Result<UpstreamPrompt> {
         self.count_prompt(request).await
+    }
+
+    async fn history_through(&self, answer: &str) -> Result<Option<ChainedHistory>> {
+        GatewayService::history_through(self, answer).await
     }
 
     async fn refused(
