@@ -668,8 +668,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check recall on the project's own data: topics that their own words do not find, and topics that come too often. This
-         *     changes nothing.
+         * Check recall with the project's own data: list topics that their own words do not find, and topics that are recalled
+         *     too often. This changes nothing.
          */
         post: operations["recall_check"];
         delete?: never;
@@ -2448,7 +2448,7 @@ export interface components {
             name: string;
             /** @description `created`, `changed`, or `proposed` for the team. */
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The user's own words, if they were used. */
@@ -2465,7 +2465,7 @@ export interface components {
         LinkedTopic: {
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description: string;
         };
         /** @description A login. The answer also sets a cookie; further requests need both. */
@@ -2510,7 +2510,7 @@ export interface components {
             name: string;
             /** @description The name in its front matter, if it differs from the file name. */
             title?: string | null;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description When the file was last written, as RFC 3339. */
@@ -2574,7 +2574,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description: string;
             /** @description The part of the text that contains the most of these words. */
             snippet: string;
@@ -3391,7 +3391,10 @@ export interface components {
          * @enum {string}
          */
         RecallCertainty: "sure" | "perhaps";
-        /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
+        /**
+         * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
+         *     memories.
+         */
         RecallCheck: {
             /**
              * Format: int64
@@ -3513,7 +3516,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Its age, in words. */
@@ -5730,7 +5733,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
+            /**
+             * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
+             *     memories.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -449,7 +449,7 @@ class LinkedTopic(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """What it is about, in one line."""
 
 
 class LoggedIn(TypedDict):
@@ -1880,7 +1880,7 @@ class LearnedMemory(TypedDict):
     outcome: MemoryOutcome
     """`created`, `changed`, or `proposed` for the team."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     statement: NotRequired[str | None]
     """The user's own words, if they were used."""
@@ -1899,7 +1899,7 @@ class Memory(TypedDict):
     title: NotRequired[str | None]
     """The name in its front matter, if it differs from the file name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     modified: str
     """When the file was last written, as RFC 3339."""
@@ -1951,7 +1951,7 @@ class MemoryHit(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """What it is about, in one line."""
     snippet: str
     """The part of the text that contains the most of these words."""
     highlights: list[list[int]]
@@ -2274,7 +2274,10 @@ class Proposals(TypedDict):
 
 
 class RecallCheck(TypedDict):
-    """The result of a recall check: how well topics are found by their own words, and which past prompts would get memories."""
+    """
+    The result of a recall check: how well topics are found by their own words, and which past prompts would get
+    memories.
+    """
 
     topics: int
     """Number of topics."""
@@ -2316,7 +2319,7 @@ class RecalledMemory(TypedDict):
     name: str
     """The name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     age: str
     """Its age, in words."""
