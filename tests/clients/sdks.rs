@@ -71,6 +71,24 @@ fn openai_for_python() {
 }
 
 #[test]
+fn responses_for_python() {
+    let Some(python) = kit(Kit::Python) else { return };
+    let house = House::new();
+    house.run(python.script("python").arg(file("python/openai_responses.py")), "openai");
+    assert!(house.kept() > 80, "{}", house.kept());
+}
+
+#[test]
+fn responses_for_typescript() {
+    let Some(node) = kit(Kit::Node) else { return };
+    let house = House::new();
+    let script =
+        node.script("node").arg(file("node/openai-responses.mjs")).env("KIT", node.place());
+    house.run(script, "openai");
+    assert!(house.kept() > 10, "{}", house.kept());
+}
+
+#[test]
 fn anthropic_for_typescript() {
     let Some(node) = kit(Kit::Node) else { return };
     let house = House::new();

@@ -10,5 +10,6 @@ mod chat;
 mod memory;
 mod own_model;
 mod pass;
+mod responses;
 mod streams;
 mod world;

@@ -5,7 +5,7 @@ mod breakpoints;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bethink_model_http::Provider;
+use bethink_model_http::{Provider, WireFormat};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
@@ -25,6 +25,7 @@ type AnthropicEnvelope = WireEnvelope<AnthropicWire>;
 
 impl GatewayWire for AnthropicWire {
     const PROVIDER: Provider = Provider::Anthropic;
+    const FORMAT: WireFormat = WireFormat::Messages;
 
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self> {
         let system_at = members.system.map(|raw| position(body, raw.get()));
@@ -70,7 +71,7 @@ impl AnthropicEnvelope {
         for (at, piece) in pieces.iter().enumerate() {
             let json = match piece {
                 PromptPart::Client(index) => self.raw.get(*index)?,
-                PromptPart::Written(json) => json,
+                PromptPart::Written(written) => &written.json,
             };
             let json = std::str::from_utf8(json).ok()?;
             let marked = match &mark {

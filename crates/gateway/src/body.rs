@@ -3,7 +3,6 @@
 use axum::body::Body;
 use bethink_intake::{ReceivedBody, Unread};
 use http::StatusCode;
-use http::header::CONTENT_ENCODING;
 use http::request::Parts;
 
 use crate::fault::GatewayFault;
@@ -14,11 +13,6 @@ pub(crate) async fn read(
     parts: &Parts,
     limit: u64,
 ) -> Result<ReceivedBody, GatewayFault> {
-    let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    if !parts.headers.get_all(CONTENT_ENCODING).iter().all(plain) {
-        let what = "the gateway cannot read a compressed body: send it without Content-Encoding";
-        return Err(GatewayFault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed_body", what));
-    }
     bethink_intake::whole(body, parts, limit).await.map_err(|unread| match unread {
         Unread::TooLarge { limit, actual } => {
             let what = format!(
@@ -30,9 +24,7 @@ pub(crate) async fn read(
             GatewayFault::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", unread.to_string())
         }
         Unread::CutOff { .. } => GatewayFault::invalid(unread.to_string()),
-        Unread::Busy => {
-            GatewayFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", unread.to_string())
-        }
+        Unread::Busy => GatewayFault::busy(),
     })
 }
 
@@ -40,7 +32,7 @@ pub(crate) async fn read(
 mod tests {
     use bethink_intake::BodyBudget;
     use bethink_model_http::Provider;
-    use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, RETRY_AFTER};
+    use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue, RETRY_AFTER};
 
     use super::*;
 
@@ -62,12 +54,6 @@ mod tests {
         assert_eq!(counted("1234").await.unwrap().bytes, "1234");
         assert_eq!(counted("12345").await.unwrap_err().status, 413);
         assert_eq!(status("", &head(CONTENT_LENGTH, "2000000")).await, Err(413));
-    }
-
-    #[tokio::test]
-    async fn a_compressed_body_is_refused() {
-        assert_eq!(status("x", &head(CONTENT_ENCODING, "zstd")).await, Err(415));
-        assert_eq!(status("x", &head(CONTENT_ENCODING, "Identity")).await, Ok(1));
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,8 +15,8 @@ const CLAUDE_CODE: &str = "claude-code";
 const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
 /// The text before the session ID in Claude Code's `metadata.user_id`.
 const IN_USER_ID: &str = "_session_";
-/// Headers in which clients of chat completions send their session's ID.
-const OPENAI_SESSION: [&str; 3] = ["session_id", "conversation_id", "x-session-id"];
+/// Headers in which clients of OpenAI's formats send their session's ID.
+const OPENAI_SESSION: [&str; 4] = ["session-id", "session_id", "conversation_id", "x-session-id"];
 /// Prefix of the beta flag for a context window of a million tokens; a date follows.
 const LONG_CONTEXT_BETA: &str = "context-1m-";
 /// Maximum length of a client's own session ID, in bytes. Usual ones have about 40.

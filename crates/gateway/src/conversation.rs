@@ -8,6 +8,7 @@
 mod answer;
 mod begin;
 mod cache;
+mod chain;
 mod find;
 mod frame;
 mod parts;
@@ -26,8 +27,11 @@ mod window;
 mod working_dir;
 
 pub(crate) use frame::RequestFrame;
+#[cfg(test)]
+pub(crate) use request::WrittenBlock;
 pub(crate) use request::{
-    AnswerOutcome, ClientKey, GatewayRequest, PromptPart, ProviderResponse, UpstreamPrompt,
+    AnswerOutcome, BlockSource, ChainedHistory, ClientKey, GatewayRequest, PromptPart,
+    ProviderResponse, UpstreamPrompt, WrittenMessage,
 };
 pub use service::GatewayService;
 pub(crate) use ticket::{AnswerTicket, PreparedPrompt};

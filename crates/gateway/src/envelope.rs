@@ -5,21 +5,29 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bethink_transcript::json::{decode_string, encode_string};
 use bytes::Bytes;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::client_identity::ClientIdentity;
-use crate::conversation::{GatewayRequest, PromptPart, RequestFrame};
+use crate::conversation::{ChainedHistory, GatewayRequest, PromptPart, RequestFrame};
 use crate::fault::GatewayFault;
-use bethink_model_http::Provider;
+use bethink_model_http::{Provider, WireFormat};
 use http::HeaderMap;
 
 /// The parts of request handling that differ between the wire formats.
 pub(crate) trait GatewayWire: Sized + Send + Sync {
     const PROVIDER: Provider;
+    const FORMAT: WireFormat;
+
+    /// Returns the elements of the conversation, and its place in the body.
+    fn conversation(body: &Bytes, members: &Members<'_>) -> Option<(Vec<Bytes>, Range<usize>)> {
+        elements(body, members.messages.as_ref()?)
+    }
 
     /// Reads the messages; `None` if that is impossible. The request is then forwarded unchanged and not stored.
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self>;
@@ -39,6 +47,23 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         system_added: Option<&str>,
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>>;
+
+    /// Returns the ID of the answer that the request continues, if the provider keeps what was said before it.
+    fn previous(_: &WireEnvelope<Self>) -> Option<&str> {
+        None
+    }
+
+    /// Takes what was said before the request, which then belongs to its messages.
+    fn precede(_: &mut WireEnvelope<Self>, _: ChainedHistory) {}
+
+    fn history(_: &WireEnvelope<Self>) -> Option<&ChainedHistory> {
+        None
+    }
+
+    /// Returns the leading instructions, if a later request may continue this one's answer by its ID.
+    fn chain_heads(_: &WireEnvelope<Self>) -> Option<Arc<[String]>> {
+        None
+    }
 }
 
 /// A parsed request.
@@ -59,8 +84,18 @@ pub(crate) struct WireEnvelope<W> {
 /// The members of a body that are read, for all wire formats.
 #[derive(Deserialize)]
 pub(crate) struct Members<'a> {
-    #[serde(borrow)]
-    pub(crate) messages: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) messages: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(crate) input: Option<InputItems<'a>>,
+    #[serde(borrow, default)]
+    pub(crate) instructions: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) previous_response_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) conversation: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) store: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     pub(crate) system: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -77,17 +112,81 @@ pub(crate) struct Members<'a> {
     max_tokens: Option<&'a RawValue>,
     #[serde(borrow, default)]
     max_completion_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    max_output_tokens: Option<&'a RawValue>,
+}
+
+/// The member `input` of the Responses API. Its elements are found while the body is parsed, so that it is parsed once.
+#[derive(Debug)]
+pub(crate) enum InputItems<'a> {
+    Text,
+    Items(Vec<&'a RawValue>),
+    Unknown,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for InputItems<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(InputVisitor)
+    }
+}
+
+struct InputVisitor;
+
+impl<'de> Visitor<'de> for InputVisitor {
+    type Value = InputItems<'de>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a text or a list of items")
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(InputItems::Text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut found: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = found.next_element()? {
+            items.push(item);
+        }
+        Ok(InputItems::Items(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut found: A) -> Result<Self::Value, A::Error> {
+        while found.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(InputItems::Unknown)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(InputItems::Unknown)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(InputItems::Unknown)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(InputItems::Unknown)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(InputItems::Unknown)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(InputItems::Unknown)
+    }
 }
 
 impl<W: GatewayWire> WireEnvelope<W> {
     pub(crate) fn read(body: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
         let members: Members<'_> = serde_json::from_str(text).ok()?;
-        let limit = members.max_completion_tokens.or(members.max_tokens);
-        let raw = members.messages.iter().map(|raw| body.slice(position(body, raw.get())));
+        let limits = [members.max_completion_tokens, members.max_tokens, members.max_output_tokens];
+        let limit = limits.into_iter().flatten().next();
+        let (raw, messages_at) = W::conversation(body, &members)?;
         Some(Self {
-            raw: raw.collect(),
-            messages_at: array_position(body, &members.messages)?,
+            raw,
+            messages_at,
             wire: W::read(body, &members)?,
             model: members.model.unwrap_or_default().into_owned(),
             max_output: limit.and_then(|raw| raw.get().parse().ok()),
@@ -101,6 +200,7 @@ impl<W: GatewayWire> WireEnvelope<W> {
     pub(crate) fn request(&self, headers: &HeaderMap) -> Result<GatewayRequest, GatewayFault> {
         let (metadata, key) = (self.metadata.as_deref(), self.prompt_cache_key.as_deref());
         let identity = ClientIdentity::read(W::PROVIDER, headers, metadata, key)?;
+        let history = W::history(self);
         Ok(GatewayRequest {
             entrance: W::PROVIDER.as_str(),
             // The suffix that clients use for a window of a million tokens.
@@ -110,13 +210,14 @@ impl<W: GatewayWire> WireEnvelope<W> {
                 self.model.clone()
             },
             max_output: self.max_output,
-            session: identity.session,
+            session: identity.session.or(history.map(|history| history.session)),
             client: identity.client,
             project_dir: identity.project_dir,
             system: W::system(self),
             tools: self.tools.clone(),
             messages: W::messages(self),
-            body_bytes: self.body.len(),
+            body_bytes: self.body.len() + history.map_or(0, ChainedHistory::bytes),
+            chain_heads: W::chain_heads(self),
             inject: identity.inject,
             frame: RequestFrame {
                 body: self.body.clone(),
@@ -127,6 +228,12 @@ impl<W: GatewayWire> WireEnvelope<W> {
             },
             client_model: None,
         })
+    }
+
+    /// Returns the client's elements in this range, as they were sent.
+    pub(crate) fn originals(&self, range: Range<usize>) -> Option<Vec<Cow<'_, str>>> {
+        let raw = self.raw.get(range)?.iter();
+        raw.map(|element| std::str::from_utf8(element).ok().map(Cow::Borrowed)).collect()
     }
 
     /// Returns the body with these messages, and with `system_added` after its system prompt.
@@ -151,6 +258,33 @@ fn betas(headers: &HeaderMap) -> String {
 pub(crate) fn position(body: &[u8], part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
     start..start + part.len()
+}
+
+/// Returns the elements of an array, and the array's place in the body.
+fn elements(body: &Bytes, raw: &[&RawValue]) -> Option<(Vec<Bytes>, Range<usize>)> {
+    let parts = raw.iter().map(|raw| body.slice(position(body, raw.get()))).collect();
+    Some((parts, array_position(body, raw)?))
+}
+
+/// Returns the input of the Responses API as a list of items, and its place in the body. A text counts as one element.
+pub(crate) fn input_items(
+    body: &Bytes,
+    members: &Members<'_>,
+) -> Option<(Vec<Bytes>, Range<usize>)> {
+    #[derive(Deserialize)]
+    struct TextInput<'a> {
+        #[serde(borrow)]
+        input: &'a RawValue,
+    }
+    match members.input.as_ref()? {
+        InputItems::Items(items) => elements(body, items),
+        InputItems::Text => {
+            let text: TextInput<'_> = serde_json::from_slice(body).ok()?;
+            let at = position(body, text.input.get());
+            Some((vec![body.slice(at.clone())], at))
+        }
+        InputItems::Unknown => None,
+    }
 }
 
 /// Returns the range of the array that contains these elements of `body`.

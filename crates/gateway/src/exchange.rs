@@ -6,13 +6,15 @@ use axum::extract::Request;
 use axum::response::Response;
 use bethink_config::GatewaySettings;
 use bethink_intake::BodyRoom;
-use bethink_model_http::{OutgoingRequest, Provider, ResponseStream, open_for_client};
+use bethink_model_http::{OutgoingRequest, Provider, ResponseStream, WireFormat, open_for_client};
 use bethink_models::ClientModel;
 use bytes::Bytes;
+use http::header::CONTENT_ENCODING;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 
 use crate::body;
+use crate::compression::BodyEncoding;
 use crate::conversation::{
     AnswerOutcome, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
 };
@@ -61,7 +63,7 @@ impl<M: PromptPlanner> Gateway<M> {
     pub(crate) async fn ask<W: GatewayWire>(
         &self,
         request: Request,
-        route: &'static str,
+        route: &str,
     ) -> Result<Response, GatewayFault> {
         let mut sent = self.read::<W>(request, route).await?;
         let mut prepared = None;
@@ -84,8 +86,7 @@ impl<M: PromptPlanner> Gateway<M> {
         let mut pending = PendingAnswer::new(self.planner.clone(), ticket);
         let mut tries = 0;
         loop {
-            let body = body_of(&envelope, &prompt, &sent.outgoing.body)?;
-            let outgoing = OutgoingRequest { body, ..sent.outgoing.clone() };
+            let outgoing = outgoing_with(&envelope, &prompt, &sent.outgoing)?;
             let mut upstream =
                 self.send(W::PROVIDER, outgoing).await.inspect_err(|_| pending.fail())?;
             let refused = refusal_of(&mut upstream).await.inspect_err(|_| pending.fail())?;
@@ -103,7 +104,7 @@ impl<M: PromptPlanner> Gateway<M> {
                 }
                 (None, _) => {
                     pending.accepted();
-                    return Ok(relay::recorded(W::PROVIDER, upstream, pending));
+                    return Ok(relay::recorded(W::FORMAT, upstream, pending));
                 }
             }
             tries += 1;
@@ -116,8 +117,9 @@ impl<M: PromptPlanner> Gateway<M> {
         envelope: &WireEnvelope<W>,
         outgoing: &OutgoingRequest,
     ) -> Option<ClientModel> {
-        let server =
-            self.upstream(W::PROVIDER).forwarder().ok().filter(|_| self.client_summaries)?;
+        // bethink's own calls do not use the Responses API.
+        let is_wanted = self.client_summaries && W::FORMAT != WireFormat::Responses;
+        let server = self.upstream(W::PROVIDER).forwarder().ok().filter(|_| is_wanted)?;
         let client = OutgoingRequest { body: Bytes::new(), ..outgoing.clone() };
         let model = open_for_client(Arc::clone(server), client);
         Some(ClientModel::new(model, envelope.model.clone()))
@@ -127,13 +129,13 @@ impl<M: PromptPlanner> Gateway<M> {
     pub(crate) async fn count<W: GatewayWire>(
         &self,
         request: Request,
-        route: &'static str,
+        route: &str,
     ) -> Result<Response, GatewayFault> {
         let mut sent = self.read::<W>(request, route).await?;
         if let Some((envelope, request)) = sent.parsed.take()
             && let Some(prompt) = none_if_failed(self.planner.count(request).await)?
         {
-            sent.outgoing.body = body_of(&envelope, &prompt, &sent.outgoing.body)?;
+            sent.outgoing = outgoing_with(&envelope, &prompt, &sent.outgoing)?;
         }
         Ok(relay::unrecorded(self.send(W::PROVIDER, sent.outgoing).await?))
     }
@@ -143,7 +145,7 @@ impl<M: PromptPlanner> Gateway<M> {
         &self,
         provider: Provider,
         request: Request,
-        route: &'static str,
+        route: &str,
     ) -> Result<Response, GatewayFault> {
         let (outgoing, _, _room) = self.receive(provider, request, route).await?;
         Ok(relay::unrecorded(self.send(provider, outgoing).await?))
@@ -152,10 +154,17 @@ impl<M: PromptPlanner> Gateway<M> {
     async fn read<W: GatewayWire>(
         &self,
         request: Request,
-        route: &'static str,
+        route: &str,
     ) -> Result<IncomingRequest<W>, GatewayFault> {
-        let (outgoing, headers, room) = self.receive(W::PROVIDER, request, route).await?;
-        let parsed = match WireEnvelope::<W>::read(&outgoing.body) {
+        let (outgoing, headers, mut room) = self.receive(W::PROVIDER, request, route).await?;
+        let encoding = BodyEncoding::of(&headers)?;
+        let decoded = encoding.decoded(&outgoing.body, self.max_body_bytes, &mut room).await?;
+        let body = decoded.as_ref().unwrap_or(&outgoing.body);
+        let parsed = match WireEnvelope::<W>::read(body) {
+            Some(envelope) => self.with_history(envelope).await?,
+            None => None,
+        };
+        let parsed = match parsed {
             Some(envelope) => {
                 let request = envelope.request(&headers)?;
                 (!request.messages.is_empty()).then_some((envelope, request))
@@ -165,12 +174,25 @@ impl<M: PromptPlanner> Gateway<M> {
         Ok(IncomingRequest { outgoing, parsed, _room: room })
     }
 
+    /// Adds what was said before a request that continues an answer by its ID; `None` if that answer is unknown.
+    async fn with_history<W: GatewayWire>(
+        &self,
+        mut envelope: WireEnvelope<W>,
+    ) -> Result<Option<WireEnvelope<W>>, GatewayFault> {
+        let Some(previous) = W::previous(&envelope) else { return Ok(Some(envelope)) };
+        let found = none_if_failed(self.planner.history_through(previous).await)?.flatten();
+        Ok(found.map(|history| {
+            W::precede(&mut envelope, history);
+            envelope
+        }))
+    }
+
     /// Returns the request to send, the client's original headers, and the room that its body takes.
     async fn receive(
         &self,
         provider: Provider,
         request: Request,
-        route: &'static str,
+        route: &str,
     ) -> Result<(OutgoingRequest, HeaderMap, BodyRoom), GatewayFault> {
         let (parts, body) = request.into_parts();
         // Fails before a large body is read if the request cannot be forwarded.
@@ -185,15 +207,15 @@ impl<M: PromptPlanner> Gateway<M> {
         provider: Provider,
         outgoing: OutgoingRequest,
     ) -> Result<ResponseStream, GatewayFault> {
-        let (wire, route) = (provider.as_str(), outgoing.route);
+        let (wire, route) = (provider.as_str(), outgoing.route.clone());
         let sent = self.upstream(provider).forwarder()?.send(outgoing).await;
         match &sent {
             Ok(upstream) => {
                 let status = upstream.status.as_u16();
-                tracing::debug!(wire, route, status, "forwarded a request");
+                tracing::debug!(wire, %route, status, "forwarded a request");
             }
             Err(error) => {
-                tracing::warn!(wire, route, %error, "got no answer from the provider");
+                tracing::warn!(wire, %route, %error, "got no answer from the provider");
             }
         }
         let outcome = if sent.is_ok() { "answered" } else { "failed" };
@@ -230,21 +252,21 @@ fn none_if_failed<T>(result: bethink_service::Result<T>) -> Result<Option<T>, Ga
     }
 }
 
-fn body_of<W: GatewayWire>(
+/// Returns the request with another prompt. It is never compressed, even if the client's was.
+fn outgoing_with<W: GatewayWire>(
     envelope: &WireEnvelope<W>,
     prompt: &UpstreamPrompt,
-    own: &Bytes,
-) -> Result<Bytes, GatewayFault> {
-    match prompt {
-        UpstreamPrompt::Unchanged => Ok(own.clone()),
-        UpstreamPrompt::Changed { system_added, messages } => {
-            let changed = envelope.changed(system_added.as_deref(), messages);
-            changed.ok_or_else(|| {
-                let what = "bethink could not write the prompt in the client's format";
-                GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).no_retry()
-            })
-        }
+    own: &OutgoingRequest,
+) -> Result<OutgoingRequest, GatewayFault> {
+    let mut outgoing = own.clone();
+    if let UpstreamPrompt::Changed { system_added, messages } = prompt {
+        outgoing.body = envelope.changed(system_added.as_deref(), messages).ok_or_else(|| {
+            let what = "bethink could not write the prompt in the client's format";
+            GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).no_retry()
+        })?;
+        outgoing.headers.remove(CONTENT_ENCODING);
     }
+    Ok(outgoing)
 }
 
 /// Reads a refusal: a response with an error status, or an error as the first event of a stream. Nothing has been sent

@@ -36,6 +36,18 @@ impl GatewayFault {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }
 
+    /// There is no room for another large request, which may be sent again.
+    pub(crate) fn busy() -> Self {
+        let what = bethink_intake::Unread::Busy.to_string();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what)
+    }
+
+    /// A client asks for a WebSocket. Clients that get this status send their requests over HTTP instead.
+    pub(crate) fn only_http() -> Self {
+        let what = "bethink's gateway does not serve WebSockets: send each request to this address with POST";
+        Self::new(StatusCode::UPGRADE_REQUIRED, "websocket_not_served", what).no_retry()
+    }
+
     pub(crate) fn no_retry(self) -> Self {
         Self { no_retry: true, ..self }
     }
@@ -107,7 +119,9 @@ impl GatewayFault {
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from(bethink_intake::RETRY_SECONDS));
         }
-        if self.no_retry {
+        // Some clients repeat a request after any error.
+        let is_final = self.status.is_client_error() && self.status != StatusCode::REQUEST_TIMEOUT;
+        if self.no_retry || is_final {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         response
@@ -156,6 +170,13 @@ mod tests {
         assert_eq!(body["error"]["code"], "too_large");
         assert_eq!(body["error"]["type"], "invalid_request_error");
         assert!(headers.contains_key("x-request-id"));
+        let should_retry = async |status| {
+            let fault = GatewayFault::new(status, "x", "m");
+            !read(&fault, Provider::OpenAi).await.0.contains_key("x-should-retry")
+        };
+        assert!(should_retry(StatusCode::BAD_GATEWAY).await);
+        assert!(should_retry(StatusCode::REQUEST_TIMEOUT).await);
+        assert!(!should_retry(StatusCode::UNSUPPORTED_MEDIA_TYPE).await);
     }
 
     #[test]

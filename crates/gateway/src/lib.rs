@@ -1,5 +1,5 @@
 //! The gateway: a proxy for clients that do not know bethink, for Anthropic's Messages API and OpenAI's chat
-//! completions.
+//! completions and Responses API.
 //!
 //! Finds the session that a request continues and the prompt to send for it ([`GatewayService`]). Also changes parts of
 //! a request and leaves every other byte as it is, chooses the credential and the headers to forward, streams the answer
@@ -9,6 +9,7 @@
 mod anthropic;
 mod body;
 mod client_identity;
+mod compression;
 mod conversation;
 mod envelope;
 mod exchange;
@@ -17,6 +18,7 @@ mod headers;
 mod openai;
 mod planner;
 mod relay;
+mod responses;
 mod router;
 mod upstream;
 

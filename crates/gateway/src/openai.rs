@@ -5,7 +5,7 @@ mod convert;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bethink_model_http::{Provider, chat_messages};
+use bethink_model_http::{Provider, WireFormat, chat_messages};
 use bethink_transcript::json::encode_string;
 use bytes::Bytes;
 
@@ -28,10 +28,12 @@ type OpenAiEnvelope = WireEnvelope<OpenAiWire>;
 
 impl GatewayWire for OpenAiWire {
     const PROVIDER: Provider = Provider::OpenAi;
+    const FORMAT: WireFormat = WireFormat::ChatCompletions;
 
     fn read(_: &Bytes, members: &Members<'_>) -> Option<Self> {
+        let messages = members.messages.as_ref()?.iter();
         let said: Vec<ChatMessage<'_>> =
-            members.messages.iter().map(|raw| ChatMessage::read(raw)).collect::<Option<_>>()?;
+            messages.map(|raw| ChatMessage::read(raw)).collect::<Option<_>>()?;
         let heads = said.iter().take_while(|said| said.is_head()).count();
         let (head, rest) = said.split_at(heads);
         let texts: Vec<String> = head.iter().map(ChatMessage::text).collect();
@@ -73,17 +75,12 @@ impl GatewayWire for OpenAiWire {
                 PromptPart::Client(index) => {
                     parts.extend(request.originals(converted.get(*index)?.1.clone())?);
                 }
-                PromptPart::Written(message) => parts.push(Cow::Owned(chat_messages(message)?)),
+                PromptPart::Written(written) => {
+                    parts.push(Cow::Owned(chat_messages(&written.json)?));
+                }
             }
         }
         Some(vec![(request.messages_at.clone(), format!("[{}]", parts.join(",")))])
-    }
-}
-
-impl OpenAiEnvelope {
-    fn originals(&self, range: Range<usize>) -> Option<Vec<Cow<'_, str>>> {
-        let raw = self.raw.get(range)?.iter();
-        raw.map(|message| std::str::from_utf8(message).ok().map(Cow::Borrowed)).collect()
     }
 }
 

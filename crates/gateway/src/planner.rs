@@ -5,7 +5,8 @@ use std::future::Future;
 use bethink_service::Result;
 
 use crate::conversation::{
-    AnswerTicket, GatewayRequest, GatewayService, PreparedPrompt, ProviderResponse, UpstreamPrompt,
+    AnswerTicket, ChainedHistory, GatewayRequest, GatewayService, PreparedPrompt, ProviderResponse,
+    UpstreamPrompt,
 };
 
 /// Finds the session of a request, stores the new messages, and makes the prompt to send.
@@ -29,6 +30,12 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Option<UpstreamPrompt>>> + Send {
         async { Ok(None) }
     }
+
+    /// Returns what was said through the answer with this ID; `None` if it is unknown.
+    fn history_through(
+        &self,
+        answer: &str,
+    ) -> impl Future<Output = Result<Option<ChainedHistory>>> + Send;
 
     /// Returns a smaller prompt after the provider refused one, with a ticket that replaces the old one; `None` if
     /// there is none.
@@ -62,6 +69,10 @@ impl PromptPlanner for GatewayService {
             return Ok(None);
         }
         self.unrecorded_prompt(request.clone()).await
+    }
+
+    async fn history_through(&self, answer: &str) -> Result<Option<ChainedHistory>> {
+        GatewayService::history_through(self, answer).await
     }
 
     async fn refused(

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::Response;
 use bethink_model::{ModelError, Reply};
-use bethink_model_http::{PartialReply, Provider, ResponseStream, Tee};
+use bethink_model_http::{PartialReply, ResponseStream, Tee, WireFormat};
 use bethink_transcript::TokenUsage;
 use bethink_transcript::json::encode_string;
 use bytes::Bytes;
@@ -113,11 +113,11 @@ impl<M: PromptPlanner, S> Drop for Relay<M, S> {
 
 /// Forwards an answer and reports it to the planner.
 pub(crate) fn recorded<M: PromptPlanner>(
-    provider: Provider,
+    format: WireFormat,
     upstream: ResponseStream,
     pending: PendingAnswer<M>,
 ) -> Response {
-    let tee = Tee::new(provider, &upstream.headers);
+    let tee = Tee::new(format, &upstream.headers);
     respond(upstream, Some((tee, pending)))
 }
 

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use bethink_config::GatewaySettings;
 use bethink_model_http::Provider;
 
 use crate::anthropic::AnthropicWire;
 use crate::conversation::GatewayService;
 use crate::exchange::Gateway;
+use crate::fault::GatewayFault;
 use crate::openai::OpenAiWire;
 use crate::planner::PromptPlanner;
+use crate::responses::ResponsesWire;
 
 /// Method and path of every route.
 pub const ROUTES: &[(&str, &str)] = &[
@@ -22,10 +24,32 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("POST", "/anthropic/k/{capability}/v1/messages"),
     ("POST", "/anthropic/k/{capability}/v1/messages/count_tokens"),
     ("GET", "/anthropic/k/{capability}/v1/models"),
+    ("GET", "/anthropic/v1/models/{id}"),
+    ("GET", "/anthropic/k/{capability}/v1/models/{id}"),
     ("POST", "/openai/v1/chat/completions"),
+    ("POST", "/openai/v1/responses"),
+    ("GET", "/openai/v1/responses"),
+    ("POST", "/openai/v1/responses/compact"),
+    ("POST", "/openai/v1/responses/input_tokens"),
+    ("GET", "/openai/v1/responses/{id}"),
+    ("DELETE", "/openai/v1/responses/{id}"),
+    ("POST", "/openai/v1/responses/{id}/cancel"),
+    ("GET", "/openai/v1/responses/{id}/input_items"),
+    ("POST", "/openai/v1/embeddings"),
     ("GET", "/openai/v1/models"),
+    ("GET", "/openai/v1/models/{id}"),
     ("POST", "/openai/k/{capability}/v1/chat/completions"),
+    ("POST", "/openai/k/{capability}/v1/responses"),
+    ("GET", "/openai/k/{capability}/v1/responses"),
+    ("POST", "/openai/k/{capability}/v1/responses/compact"),
+    ("POST", "/openai/k/{capability}/v1/responses/input_tokens"),
+    ("GET", "/openai/k/{capability}/v1/responses/{id}"),
+    ("DELETE", "/openai/k/{capability}/v1/responses/{id}"),
+    ("POST", "/openai/k/{capability}/v1/responses/{id}/cancel"),
+    ("GET", "/openai/k/{capability}/v1/responses/{id}/input_items"),
+    ("POST", "/openai/k/{capability}/v1/embeddings"),
     ("GET", "/openai/k/{capability}/v1/models"),
+    ("GET", "/openai/k/{capability}/v1/models/{id}"),
 ];
 
 /// Returns all routes. Put a guard in front of them: nothing here authenticates a client.
@@ -38,13 +62,23 @@ pub(crate) fn routes<M: PromptPlanner>(planner: M, settings: &GatewaySettings) -
     for (method, path) in ROUTES {
         let anthropic = path.starts_with("/anthropic/");
         let provider = if anthropic { Provider::Anthropic } else { Provider::OpenAi };
-        let route = path.split_once("/v1/").map_or("", |(_, route)| route);
+        let (method, template) = (*method, path.split_once("/v1/").map_or("", |(_, route)| route));
         let handler = move |State(gateway): State<Arc<Gateway<M>>>, request: Request| async move {
-            let answered = match route {
-                "messages" => gateway.ask::<AnthropicWire>(request, route).await,
-                "messages/count_tokens" => gateway.count::<AnthropicWire>(request, route).await,
-                "chat/completions" => gateway.ask::<OpenAiWire>(request, route).await,
-                _ => gateway.pass(provider, request, route).await,
+            let answered = match (method, template) {
+                ("POST", "messages") => gateway.ask::<AnthropicWire>(request, template).await,
+                ("POST", "messages/count_tokens") => {
+                    gateway.count::<AnthropicWire>(request, template).await
+                }
+                ("POST", "chat/completions") => gateway.ask::<OpenAiWire>(request, template).await,
+                ("POST", "responses") => gateway.ask::<ResponsesWire>(request, template).await,
+                ("POST", "responses/input_tokens") => {
+                    gateway.count::<ResponsesWire>(request, template).await
+                }
+                ("GET", "responses") => Err(GatewayFault::only_http()),
+                _ => match route_of(request.uri().path()) {
+                    Some(route) => gateway.pass(provider, request, &route).await,
+                    None => Err(GatewayFault::invalid("the address has an invalid ID").no_retry()),
+                },
             };
             answered.unwrap_or_else(|fault| {
                 let wire = provider.as_str();
@@ -56,7 +90,35 @@ pub(crate) fn routes<M: PromptPlanner>(planner: M, settings: &GatewaySettings) -
                 fault.answer(provider)
             })
         };
-        router = router.route(path, if *method == "GET" { get(handler) } else { post(handler) });
+        let handler = match method {
+            "GET" => get(handler),
+            "DELETE" => delete(handler),
+            _ => post(handler),
+        };
+        router = router.route(path, handler);
     }
     router.with_state(Gateway::new(planner, settings))
+}
+
+/// Returns the path below `/v1/`; `None` if an ID in it could lead to another path of the provider.
+fn route_of(path: &str) -> Option<String> {
+    let (_, route) = path.split_once("/v1/")?;
+    let known = |b: u8| b.is_ascii_alphanumeric() || b"-._:@".contains(&b);
+    let is_plain = |part: &str| part.bytes().all(known) && part.bytes().any(|b| b != b'.');
+    route.split('/').all(is_plain).then(|| route.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_stays_one_part_of_the_path() {
+        let route = |path: &str| route_of(path);
+        assert_eq!(route("/openai/k/secret/v1/models/gpt-5.1").as_deref(), Some("models/gpt-5.1"));
+        assert_eq!(route("/openai/v1/responses/resp_1/cancel").unwrap(), "responses/resp_1/cancel");
+        for odd in ["..", ".", "%2e%2e", "a%2fb", "", "a?b", "a b"] {
+            assert_eq!(route(&format!("/openai/v1/models/{odd}")), None, "{odd}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use bethink_model_http::{
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ impl Upstream {
     pub(crate) fn outgoing(
         &self,
         parts: &Parts,
-        route: &'static str,
+        route: &str,
         auth: ClientAuth,
     ) -> Result<OutgoingRequest, GatewayFault> {
         let forwarder = self.forwarder()?;
@@ -76,6 +77,7 @@ impl Upstream {
         }
         let query = parts.uri.query().map(str::to_owned);
         let method = parts.method.clone();
+        let route = Cow::Owned(route.to_owned());
         Ok(OutgoingRequest { method, route, query, headers, body: Bytes::new(), with_key })
     }
 

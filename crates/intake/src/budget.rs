@@ -48,7 +48,7 @@ impl BodyRoom {
 
     /// Takes room for a body of `bytes`. A body that is larger than the whole budget takes all of it, so it is only
     /// admitted when there is no other large body. Returns false if there is no room in time.
-    pub(crate) async fn grow(&mut self, bytes: u64) -> bool {
+    pub async fn grow(&mut self, bytes: u64) -> bool {
         let Some(budget) = self.budget.as_ref().filter(|_| bytes > FREE) else { return true };
         let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(budget.total);
         let taken = self.taken.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);

@@ -43,6 +43,20 @@ pub fn input(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the image block of the Messages API for a URL, which may contain the image itself.
+pub fn image_block(url: &str) -> String {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let source = match inline {
+        Some((kind, data)) => format!(
+            r#"{{"type":"base64","media_type":{},"data":{}}}"#,
+            encode_string(kind),
+            encode_string(data)
+        ),
+        None => format!(r#"{{"type":"url","url":{}}}"#, encode_string(url)),
+    };
+    format!(r#"{{"type":"image","source":{source}}}"#)
+}
+
 /// A string that arrives in pieces, stored as the inside of one JSON literal. The bytes stay unchanged, and the halves of
 /// a surrogate pair are joined.
 #[derive(Debug, Default)]

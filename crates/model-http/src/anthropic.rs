@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer;
-use crate::dialect::{Dialect, WireRequest};
+use crate::dialect::{AnswerFormat, Dialect, WireRequest};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use crate::usage::UsageTally;
 use bethink_sse::SseEvent;
@@ -19,8 +19,6 @@ use stream::Events;
 pub(crate) struct AnthropicDialect;
 
 impl Dialect for AnthropicDialect {
-    type Stream = Events;
-
     /// The API has only this version; beta headers request newer features.
     const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
     const SENDS_THINKING: bool = true;
@@ -36,6 +34,10 @@ impl Dialect for AnthropicDialect {
         let betas = request.form.betas.clone();
         Some(WireRequest { route: "messages/count_tokens", body, streamed: false, betas })
     }
+}
+
+impl AnswerFormat for AnthropicDialect {
+    type Stream = Events;
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
         if let Some(refusal) = ProviderRefusal::in_answer(json) {

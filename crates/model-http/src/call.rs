@@ -73,7 +73,7 @@ impl<D: Dialect> HttpModel<D> {
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         let outgoing = OutgoingRequest {
             method: Method::POST,
-            route: wire.route,
+            route: wire.route.into(),
             query: self.client.as_ref().and_then(|client| client.query.clone()),
             headers,
             body: Bytes::from(wire.body),

@@ -20,10 +20,17 @@ pub(crate) struct WireRequest {
     pub(crate) betas: String,
 }
 
-/// A wire format.
-pub(crate) trait Dialect: Send + Sync + fmt::Debug {
+/// The format of the answers of a wire format.
+pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
     type Stream: Stream;
 
+    fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
+    /// Returns whether the event is the last one that matters.
+    fn is_last(&self, event: &SseEvent) -> bool;
+}
+
+/// A wire format in which bethink sends its own calls.
+pub(crate) trait Dialect: AnswerFormat {
     /// Headers of every request, apart from the key.
     const HEADERS: &'static [(&'static str, &'static str)] = &[];
     /// Whether requests contain thinking. Only then can leaving it out fix an error about thinking.
@@ -32,9 +39,6 @@ pub(crate) trait Dialect: Send + Sync + fmt::Debug {
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble>;
     /// Returns the request for a token count; `None` if the provider does not count.
     fn count(&self, request: &ModelRequest) -> Option<WireRequest>;
-    fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
-    /// Returns whether the event is the last one that matters.
-    fn is_last(&self, event: &SseEvent) -> bool;
 }
 
 /// Assembles an answer from its events.

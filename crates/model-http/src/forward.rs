@@ -1,6 +1,7 @@
 //! Sends requests to one server, both bethink's own calls and forwarded ones. Each request is sent once and unchanged,
 //! with its key and within its limits. The answer is returned in pieces as it arrives.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -24,6 +25,10 @@ use crate::limits::{HttpLimits, MAX_REFUSAL};
 use crate::provider::{EndpointError, Provider};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 
+/// Events that a stream may have before the error that refuses its request.
+const BEFORE_AN_ERROR: [&str; 4] =
+    ["ping", "response.created", "response.queued", "response.in_progress"];
+
 /// Sends requests to one server. Does not connect or read a key until the first call.
 #[derive(Debug)]
 pub struct Forwarder {
@@ -39,7 +44,7 @@ pub struct Forwarder {
 pub struct OutgoingRequest {
     pub method: Method,
     /// Path relative to the base, without a leading slash.
-    pub route: &'static str,
+    pub route: Cow<'static, str>,
     pub query: Option<String>,
     /// Sent unchanged; the caller removes headers that must not be sent.
     pub headers: HeaderMap,
@@ -73,7 +78,7 @@ impl Forwarder {
     /// Sends a request and waits for the response headers. Returns every status except redirects, which are errors,
     /// because following one would send the key elsewhere.
     pub async fn send(&self, outgoing: OutgoingRequest) -> Result<ResponseStream, Box<ModelError>> {
-        let url = self.base.route(outgoing.route);
+        let url = self.base.route(&outgoing.route);
         let key = match outgoing.with_key {
             true => self.keys.key_for(&url).await.map_err(|e| explained(e.into()))?,
             false => None,
@@ -262,7 +267,7 @@ impl ResponseStream {
 fn first_error(bytes: &[u8]) -> Option<String> {
     let mut events = Vec::new();
     Decoder::new(MAX_REFUSAL).push(bytes, &mut events).ok()?;
-    let first = events.into_iter().find(|event| event.kind != "ping")?;
+    let first = events.into_iter().find(|event| !BEFORE_AN_ERROR.contains(&event.kind.as_str()))?;
     ProviderRefusal::in_answer(&first.data).map(|_| first.data)
 }
 

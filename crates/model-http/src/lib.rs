@@ -4,7 +4,7 @@
 //! time and size for an answer. Each call is sent once; retries, budgets and records belong to the caller.
 //!
 //! It also forwards the calls of other clients ([`Forwarder`]) with the same rules for addresses, and reads their
-//! answers ([`Tee`]).
+//! answers ([`Tee`]), also those of OpenAI's Responses API ([`responses`]).
 
 mod answer;
 mod anthropic;
@@ -24,11 +24,12 @@ mod open;
 mod openai;
 mod provider;
 mod resolve;
+pub mod responses;
 mod tee;
 mod trouble;
 mod usage;
 
-pub use answer::input as tool_input;
+pub use answer::{image_block, input as tool_input};
 pub use base::Base;
 pub use dialect::PartialReply;
 pub use endpoint::Endpoint;
@@ -37,6 +38,6 @@ pub use key::KeySource;
 pub use limits::HttpLimits;
 pub use open::{open, open_for_client};
 pub use openai::chat_messages;
-pub use provider::{EndpointError, Provider};
+pub use provider::{EndpointError, Provider, WireFormat};
 pub use tee::{ReadAnswer, Tee};
 pub use trouble::read_error;

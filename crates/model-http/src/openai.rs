@@ -7,7 +7,7 @@ use bethink_model::{ModelRequest, Reply};
 use bytes::Bytes;
 
 use crate::answer;
-use crate::dialect::{DeltaTaken, Dialect, PartialReply, Stream, WireRequest};
+use crate::dialect::{AnswerFormat, DeltaTaken, Dialect, PartialReply, Stream, WireRequest};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use bethink_sse::SseEvent;
 use gather::{GatheredAnswer, StreamChunk};
@@ -28,8 +28,6 @@ impl OpenAiDialect {
 }
 
 impl Dialect for OpenAiDialect {
-    type Stream = GatheredAnswer;
-
     const SENDS_THINKING: bool = false;
 
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble> {
@@ -42,6 +40,10 @@ impl Dialect for OpenAiDialect {
     fn count(&self, _request: &ModelRequest) -> Option<WireRequest> {
         None
     }
+}
+
+impl AnswerFormat for OpenAiDialect {
+    type Stream = GatheredAnswer;
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
         let mut gathered = GatheredAnswer::default();

@@ -50,6 +50,14 @@ impl Provider {
     }
 }
 
+/// The format of a request and its answer. OpenAI has two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireFormat {
+    Messages,
+    ChatCompletions,
+    Responses,
+}
+
 impl fmt::Display for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

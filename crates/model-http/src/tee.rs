@@ -6,11 +6,12 @@ use bytes::Bytes;
 use reqwest::header::HeaderMap;
 
 use crate::anthropic::AnthropicDialect;
-use crate::dialect::{DeltaTaken, Dialect, PartialReply, Stream};
+use crate::dialect::{AnswerFormat, DeltaTaken, PartialReply, Stream};
 use crate::head::{BodyKind, encoding, kind};
 use crate::limits::{MAX_ANSWER, MAX_EVENT, MAX_UNREAD};
 use crate::openai::OpenAiDialect;
-use crate::provider::Provider;
+use crate::provider::WireFormat;
+use crate::responses::ResponsesFormat;
 use crate::trouble::ProviderTrouble;
 
 /// Collects and parses the bytes of one answer.
@@ -37,10 +38,11 @@ pub struct ReadAnswer {
 
 impl Tee {
     /// Creates a reader for an answer with these headers.
-    pub fn new(provider: Provider, headers: &HeaderMap) -> Self {
-        let reader = match provider {
-            Provider::Anthropic => reader(AnthropicDialect, headers),
-            Provider::OpenAi => reader(OpenAiDialect::new(false), headers),
+    pub fn new(format: WireFormat, headers: &HeaderMap) -> Self {
+        let reader = match format {
+            WireFormat::Messages => reader(AnthropicDialect, headers),
+            WireFormat::ChatCompletions => reader(OpenAiDialect::new(false), headers),
+            WireFormat::Responses => reader(ResponsesFormat, headers),
         };
         Self { reader, unread: Vec::new(), unread_bytes: 0, taken: 0, given_up: false }
     }
@@ -93,7 +95,10 @@ trait AnswerReader: Send + std::fmt::Debug {
     }
 }
 
-fn reader<D: Dialect + 'static>(dialect: D, headers: &HeaderMap) -> Option<Box<dyn AnswerReader>> {
+fn reader<D: AnswerFormat + 'static>(
+    dialect: D,
+    headers: &HeaderMap,
+) -> Option<Box<dyn AnswerReader>> {
     match kind(headers) {
         _ if encoding(headers).is_some() => None,
         BodyKind::Events => Some(Box::new(Streamed {
@@ -117,7 +122,7 @@ struct WholeReader<D> {
     json: Vec<u8>,
 }
 
-impl<D: Dialect> AnswerReader for WholeReader<D> {
+impl<D: AnswerFormat> AnswerReader for WholeReader<D> {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()> {
         self.json.extend_from_slice(bytes);
         Ok(())
@@ -140,7 +145,7 @@ enum End {
 }
 
 #[derive(Debug)]
-struct Streamed<D: Dialect> {
+struct Streamed<D: AnswerFormat> {
     dialect: D,
     stream: D::Stream,
     decoder: Decoder,
@@ -149,7 +154,7 @@ struct Streamed<D: Dialect> {
     readable: bool,
 }
 
-impl<D: Dialect> AnswerReader for Streamed<D> {
+impl<D: AnswerFormat> AnswerReader for Streamed<D> {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()> {
         let mut events = Vec::new();
         let decoded = self.decoder.push(bytes, &mut events);
@@ -174,7 +179,7 @@ impl<D: Dialect> AnswerReader for Streamed<D> {
     }
 }
 
-impl<D: Dialect> Streamed<D> {
+impl<D: AnswerFormat> Streamed<D> {
     fn take(&mut self, event: &SseEvent) {
         if !self.readable {
             if self.dialect.is_last(event) {

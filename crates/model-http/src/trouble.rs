@@ -12,6 +12,9 @@ use crate::key::{ApiKey, KeyError};
 use crate::limits::MAX_REFUSAL;
 use crate::resolve::NotAllowed;
 
+/// Types of the events with which a stream of the Responses API fails, as JSON.
+const FAILURES: [&str; 2] = ["\"error\"", "\"response.failed\""];
+
 #[derive(Debug)]
 pub(crate) enum ProviderTrouble {
     /// The provider returned an error.
@@ -125,6 +128,8 @@ impl ProviderRefusal {
     /// Reads `{"error": …}` in all its forms; `None` if there is no error.
     pub(crate) fn of_value(value: &Value) -> Option<Self> {
         let value = value.as_array().map_or(value, |all| all.first().unwrap_or(value));
+        let value =
+            value.get("response").filter(|inner| inner["error"].is_object()).unwrap_or(value);
         let member = |of: &Value, name: &str| match of.get(name) {
             Some(Value::String(text)) => Some(text.clone()),
             Some(Value::Number(number)) => Some(number.to_string()),
@@ -157,12 +162,19 @@ impl ProviderRefusal {
         struct Top<'a> {
             #[serde(borrow)]
             error: Option<&'a RawValue>,
+            #[serde(borrow, rename = "type")]
+            kind: Option<&'a RawValue>,
         }
         if !json.contains("\"error\"") {
             return None;
         }
         let top: Top<'_> = serde_json::from_str(json).ok()?;
-        top.error.filter(|error| !matches!(error.get(), "null" | "false"))?;
+        let has_error = top.error.is_some_and(|error| !matches!(error.get(), "null" | "false"));
+        // Events of the Responses API have the error's members at the top, or in a response.
+        let is_failure = |kind: &RawValue| FAILURES.contains(&kind.get());
+        if !has_error && !top.kind.is_some_and(is_failure) {
+            return None;
+        }
         if json.len() > MAX_REFUSAL {
             return Some(Self::worded("the error response is too long"));
         }

@@ -35,6 +35,13 @@ struct OpenAiUsage {
 }
 
 #[derive(Deserialize)]
+struct ResponsesUsage {
+    input_tokens: Option<Box<RawValue>>,
+    output_tokens: Option<Box<RawValue>>,
+    input_tokens_details: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
 struct Details {
     cached_tokens: Option<Box<RawValue>>,
 }
@@ -49,14 +56,32 @@ impl UsageTally {
         take(&mut self.read, &mut self.doubtful, usage.cache_read_input_tokens);
     }
 
-    /// Adds a `usage` of chat completions, where the prompt's figure includes cached tokens.
+    /// Adds a `usage` of chat completions.
     pub(crate) fn take_openai(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<OpenAiUsage>(usage) else { return };
-        let details = self.read::<Details>(usage.prompt_tokens_details.as_deref());
+        let OpenAiUsage { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
+        self.take_with_cached(prompt_tokens, completion_tokens, prompt_tokens_details.as_deref());
+    }
+
+    /// Adds a `usage` of the Responses API.
+    pub(crate) fn take_responses(&mut self, usage: Option<&RawValue>) {
+        let Some(usage) = self.read::<ResponsesUsage>(usage) else { return };
+        let ResponsesUsage { input_tokens, output_tokens, input_tokens_details } = usage;
+        self.take_with_cached(input_tokens, output_tokens, input_tokens_details.as_deref());
+    }
+
+    /// Adds figures of OpenAI, where the prompt's figure includes cached tokens.
+    fn take_with_cached(
+        &mut self,
+        prompt_tokens: Option<Box<RawValue>>,
+        output: Option<Box<RawValue>>,
+        details: Option<&RawValue>,
+    ) {
+        let details = self.read::<Details>(details);
         let mut prompt = None;
-        take(&mut prompt, &mut self.doubtful, usage.prompt_tokens);
+        take(&mut prompt, &mut self.doubtful, prompt_tokens);
         take(&mut self.read, &mut self.doubtful, details.and_then(|all| all.cached_tokens));
-        take(&mut self.output, &mut self.doubtful, usage.completion_tokens);
+        take(&mut self.output, &mut self.doubtful, output);
         if let Some(prompt) = prompt {
             let read = self.read.unwrap_or(0);
             self.doubtful |= read > prompt;

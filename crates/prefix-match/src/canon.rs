@@ -14,9 +14,13 @@ const END: u8 = 0xFF;
 /// Members of an image or a document that do not identify it.
 const FORM: [&[u8]; 2] = [b"type", b"citations"];
 
-/// Appends the content's canonical bytes. Thinking is left out: many clients drop it, and none may change it, because
-/// the provider checks its signature. Adjacent text blocks count as one; if `trims`, white space around them is
-/// ignored.
+/// Members of other blocks that do not belong to their meaning. Clients of OpenAI's Responses API leave them out when they
+/// send an item again.
+const STATE: [&[u8]; 2] = [b"id", b"status"];
+
+/// Appends the content's canonical bytes. Thinking and reasoning are left out: many clients drop them, and none may
+/// change them, because the provider checks their signatures. Adjacent text blocks count as one; if `trims`, white space
+/// around them is ignored.
 pub(crate) fn content(
     out: &mut Vec<u8>,
     content: &ContentShape<'_>,
@@ -47,7 +51,7 @@ pub(crate) fn content(
 }
 
 fn is_text(block: &BlockShape<'_>) -> bool {
-    matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking")
+    matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking" | b"reasoning")
 }
 
 /// Appends strings as one string, or nothing if all are empty.
@@ -97,7 +101,7 @@ fn block(out: &mut Vec<u8>, block: &BlockShape<'_>, media: &mut u32) -> Result<(
             }
             _ => {
                 out.push(b'O');
-                members(out, block.members.iter())
+                members(out, block.members.iter().filter(|(key, _)| !STATE.contains(key)))
             }
         },
     }

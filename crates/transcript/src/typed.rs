@@ -119,6 +119,7 @@ mod tests {
             "",
         );
         check("[Old tool result content cleared]", "");
+        check("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>", "");
     }
 
     #[test]

@@ -3,18 +3,14 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { runTwice } from "./compare.mjs";
 
 // The package is in the kit, not next to this file.
 const kit = createRequire(pathToFileURL(`${process.env.KIT}/`).href);
 const { default: Anthropic } = kit("@anthropic-ai/sdk");
 const { version } = JSON.parse(readFileSync(`${process.env.KIT}/node_modules/@anthropic-ai/sdk/package.json`));
 
-const UPSTREAM = process.env.UPSTREAM_URL;
-const GATEWAY = process.env.GATEWAY_URL;
 const MODEL = "claude-sonnet-4-5";
-const COUNTED = new Set(["id", "_request_id", "request_id", "requestID", "tool_use_id"]);
-// The errors for an answer that ends too early. Which one occurs depends on where the connection ended.
-const BROKE_OFF = new Set(["APIConnectionError", "AnthropicError", "TypeError", "SyntaxError"]);
 const WEATHER = {
   name: "weather",
   description: "The weather of a place",
@@ -101,37 +97,4 @@ const scenarios = [
   ]),
 ];
 
-function plain(value) {
-  if (Array.isArray(value)) return value.map(plain);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => !COUNTED.has(key))
-      .map(([key, item]) => [key, plain(item)]),
-  );
-}
-
-async function outcome(scenario, baseURL, plan) {
-  await fetch(`${UPSTREAM}/__script`, { method: "POST", body: JSON.stringify(plan) });
-  try {
-    return { result: plain(await scenario(baseURL)) };
-  } catch (error) {
-    if (BROKE_OFF.has(error.constructor.name)) return { error: "broke off" };
-    return { error: error.constructor.name, status: error.status ?? null, body: plain(error.error ?? null) };
-  }
-}
-
-let failed = 0;
-for (const [name, scenario, plan] of scenarios) {
-  const direct = await outcome(scenario, UPSTREAM, plan);
-  const through = await outcome(scenario, GATEWAY, plan);
-  const same = JSON.stringify(direct) === JSON.stringify(through);
-  if (!same) failed += 1;
-  const sdk = `@anthropic-ai/sdk ${version}`;
-  console.log(`${sdk.padEnd(24)} ${name.padEnd(26)} ${same ? "same" : "DIFFERENT"}: ${direct.error ?? "a result"}`);
-  if (!same) {
-    console.log("  straight:", JSON.stringify(direct).slice(0, 2000));
-    console.log("  through: ", JSON.stringify(through).slice(0, 2000));
-  }
-}
-process.exitCode = failed === 0 ? 0 : 1;
+await runTwice(`@anthropic-ai/sdk ${version}`, scenarios);

@@ -17,7 +17,7 @@ pub fn server(script: Script) -> Server {
 pub fn home(server: &Server, wire: Wire) -> Home {
     let provider = match wire {
         Wire::Anthropic => "anthropic",
-        Wire::OpenAi => "openai",
+        Wire::OpenAi | Wire::Responses => "openai",
     };
     Home::new()
         .with("BETHINK_MODEL__PROVIDER", provider)

@@ -213,10 +213,10 @@ fn limit(answer: &mut Answer, max_tokens: u64) {
 fn usage(asked: &Ask, answer: &Answer, cached: usize) -> Usage {
     let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let whole = asked.tokens();
-    // Chat completions cache by themselves; the Messages API up to the last breakpoint.
+    // OpenAI caches by itself; the Messages API up to the last breakpoint.
     let reach = match asked.wire {
         ask::Wire::Anthropic => asked.pieces.marked,
-        ask::Wire::OpenAi => asked.pieces.text.len(),
+        ask::Wire::OpenAi | ask::Wire::Responses => asked.pieces.text.len(),
     };
     let enough = |tokens: u64| if tokens < LEAST_CACHED { 0 } else { tokens };
     let read = enough(ask::tokens(cached.min(reach)));

@@ -1,7 +1,9 @@
-//! Parses a request of either wire format.
+//! Parses a request of any wire format.
 
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::responses;
 
 /// Number of bytes that this server counts as one token.
 const BYTES_PER_TOKEN: f64 = 3.6;
@@ -13,6 +15,8 @@ pub enum Wire {
     Anthropic,
     /// `/v1/chat/completions`.
     OpenAi,
+    /// `/v1/responses`.
+    Responses,
 }
 
 /// The purpose of a request, recognized by its last instruction.
@@ -33,6 +37,8 @@ pub struct Ask {
     pub stream: bool,
     /// The stream ends with usage figures, which is optional in chat completions.
     pub usage_wanted: bool,
+    /// The server keeps the answer, and later requests may name it.
+    pub is_stored: bool,
     pub max_tokens: u64,
     /// In the format of the Messages API.
     pub messages: Vec<Value>,
@@ -67,22 +73,25 @@ impl Ask {
         let messages = match wire {
             Wire::Anthropic => list(&body["messages"]),
             Wire::OpenAi => from_chat(&list(&body["messages"])),
+            Wire::Responses => responses::messages(&responses::items(&body["input"])),
         };
         let forbidden = matches!(&body["tool_choice"], Value::String(s) if s == "none")
             || body["tool_choice"]["type"] == "none";
         let tools = list(&body["tools"]);
         let offered = if forbidden { Vec::new() } else { tools.iter().map(tool).collect() };
         let instruction = instruction(&messages);
-        let limit = ["max_tokens", "max_completion_tokens"].map(|key| body[key].as_u64());
+        let limit = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+        let limit = limit.map(|key| body[key].as_u64());
+        let system = if wire == Wire::Responses { &body["instructions"] } else { &body["system"] };
         Ask {
             wire,
             model: body["model"].as_str().unwrap_or("").to_owned(),
             stream: body["stream"] == true,
-            usage_wanted: wire == Wire::Anthropic
-                || body["stream_options"]["include_usage"] == true,
+            is_stored: wire == Wire::Responses && body["store"] != false,
+            usage_wanted: wire != Wire::OpenAi || body["stream_options"]["include_usage"] == true,
             max_tokens: limit.into_iter().flatten().next().unwrap_or(4096),
             purpose: purpose(&instruction),
-            pieces: pieces(&tools, &body["system"], &messages),
+            pieces: pieces(&tools, system, &messages),
             messages,
             tools: offered,
             instruction,

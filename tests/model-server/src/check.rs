@@ -6,6 +6,7 @@ use bethink_harness::prompt;
 use serde_json::Value;
 
 use crate::ask::{self, Wire};
+use crate::responses;
 
 /// Maximum number of cache breakpoints in a request.
 const MOST_MARKS: usize = 4;
@@ -38,6 +39,14 @@ pub fn faults(wire: Wire, headers: &[(String, String)], body: &Value) -> Faults 
             out.prompt = chat(&messages);
             chat_tools(body, &mut out.envelope);
         }
+        Wire::Responses => {
+            out.prompt = responses::faults(&responses::items(&body["input"]));
+            if body["tools"].as_array().is_some_and(Vec::is_empty)
+                && body["tool_choice"].is_object()
+            {
+                out.envelope.push("`tool_choice` without tools".to_owned());
+            }
+        }
     }
     out
 }
@@ -46,7 +55,7 @@ fn envelope(body: &Value, out: &mut Vec<String>) {
     if body["model"].as_str().is_none_or(str::is_empty) {
         out.push("`model` is missing".to_owned());
     }
-    for key in ["max_tokens", "max_completion_tokens"] {
+    for key in ["max_tokens", "max_completion_tokens", "max_output_tokens"] {
         if !body[key].is_null() && body[key].as_u64().is_none_or(|limit| limit == 0) {
             out.push(format!("`{key}` is {}", body[key]));
         }

@@ -7,7 +7,7 @@ use crate::ask::{Ask, Wire};
 use crate::fault::Fault;
 use crate::refusal::{self, Body, PAGE, Refusal};
 use crate::script::Recording;
-use crate::{anthropic, openai};
+use crate::{anthropic, openai, responses};
 
 /// Number of characters in a delta.
 const DELTA: usize = 48;
@@ -100,6 +100,7 @@ pub(crate) fn more(wire: Wire, text: &str) -> String {
     match wire {
         Wire::Anthropic => anthropic::more(text),
         Wire::OpenAi => openai::more(text),
+        Wire::Responses => responses::more(text),
     }
 }
 
@@ -113,7 +114,7 @@ pub(crate) fn cut(text: &str) -> impl Iterator<Item = String> {
 fn request_id(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic => "request-id",
-        Wire::OpenAi => "x-request-id",
+        Wire::OpenAi | Wire::Responses => "x-request-id",
     }
 }
 
@@ -127,6 +128,7 @@ fn whole(
     let mut body = match asked.wire {
         Wire::Anthropic => anthropic::whole(asked, answer, request),
         Wire::OpenAi => openai::whole(asked, answer, request),
+        Wire::Responses => responses::whole(asked, answer, request),
     };
     match fault {
         Some(Fault::UnknownEvents) => body["vendor_news"] = json!({"mood": [1, null]}),
@@ -156,6 +158,7 @@ fn streamed(
     let mut events = match asked.wire {
         Wire::Anthropic => anthropic::events(asked, answer, request),
         Wire::OpenAi => openai::events(asked, answer, request),
+        Wire::Responses => responses::events(asked, answer, request),
     };
     let told = error.map(|error| error_event(asked.wire, error, request));
     match fault {
@@ -198,6 +201,11 @@ fn error_event(wire: Wire, error: &Refusal, request: &str) -> String {
     match wire {
         Wire::Anthropic => anthropic::event(&envelope),
         Wire::OpenAi => openai::event(&envelope),
+        Wire::Responses => {
+            let mut error = envelope["error"].clone();
+            error["type"] = json!("error");
+            responses::event(&error)
+        }
     }
 }
 
@@ -205,6 +213,7 @@ fn unknown(wire: Wire) -> String {
     let news = json!({"type": "vendor_news", "mood": {"of": ["the", null, 1]}});
     match wire {
         Wire::Anthropic => anthropic::event(&news),
+        Wire::Responses => responses::event(&news),
         Wire::OpenAi => {
             let choices =
                 json!([{"index": 0, "delta": {"vendor_mood": "fine"}, "finish_reason": null}]);

@@ -35,7 +35,7 @@ pub(crate) fn refusal(
     let input = asked.tokens();
     // If no window is set, the request counts as a fifth too long.
     let limit = window.unwrap_or(input * 4 / 5);
-    let chat = asked.wire == Wire::OpenAi;
+    let chat = asked.wire != Wire::Anthropic;
     let invalid = |message: String| error(400, "invalid_request_error", message);
     Some(match fault {
         Fault::RateLimited | Fault::RateLimitedBare | Fault::RateLimitedLong => rate(fault, chat),
@@ -79,6 +79,9 @@ pub(crate) fn refusal(
                 .to_owned(),
         ),
         Fault::Invalid => invalid("temperature: range: 0..1".to_owned()),
+        Fault::Overflow | Fault::OverflowAfterOk if asked.wire == Wire::Responses => {
+            too_long_input()
+        }
         Fault::Overflow | Fault::OverflowAfterOk if chat => too_long_chat(input, limit),
         Fault::Overflow | Fault::OverflowAfterOk => {
             invalid(format!("prompt is too long: {input} tokens > {limit} maximum"))
@@ -176,7 +179,7 @@ fn output_overflow(asked: &Ask, window: Option<u64>) -> Refusal {
                  decrease input length or `max_tokens` and try again"
             ),
         ),
-        Wire::OpenAi => {
+        Wire::OpenAi | Wire::Responses => {
             let sum = input + output;
             let text = format!(
                 "This model's maximum context length is {limit} tokens. However, you requested {sum} \
@@ -186,6 +189,18 @@ fn output_overflow(asked: &Ask, window: Option<u64>) -> Refusal {
             code(error(400, "invalid_request_error", text), 400, "context_length_exceeded")
         }
     }
+}
+
+/// The Responses API names no figures.
+fn too_long_input() -> Refusal {
+    let text = "Your input exceeds the context window of this model. Please adjust your input and try again.";
+    code(error(400, "invalid_request_error", text), 400, "context_length_exceeded")
+}
+
+/// The request continues an answer that is not kept.
+pub(crate) fn unknown_response(id: &str) -> Refusal {
+    let text = format!("Previous response with id '{id}' not found.");
+    code(error(400, "invalid_request_error", text), 400, "previous_response_not_found")
 }
 
 fn too_long_chat(input: u64, limit: u64) -> Refusal {
@@ -242,7 +257,7 @@ pub(crate) fn envelope(wire: Wire, refusal: &Refusal, request: &str) -> Value {
         Wire::Anthropic => {
             json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": request})
         }
-        Wire::OpenAi => {
+        Wire::OpenAi | Wire::Responses => {
             json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
         }
     }

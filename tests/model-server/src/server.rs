@@ -1,6 +1,6 @@
 //! The server, with one thread and one port.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 
 use crate::admin;
-use crate::answer::{self, Stop};
+use crate::answer::{self, Answer, Stop};
 use crate::ask::{Ask, Wire};
 use crate::check::bound_elsewhere;
 use crate::deliver::{After, Manner, deliver, reset};
@@ -19,6 +19,7 @@ use crate::fault::Fault;
 use crate::http::{self, Incoming};
 use crate::payload::Payload;
 use crate::refusal::{self, Refusal};
+use crate::responses;
 use crate::script::Script;
 use crate::state::{Counts, Decided, Seen, State};
 
@@ -26,6 +27,8 @@ use crate::state::{Counts, Decided, Seen, State};
 const PEEKED: usize = 8;
 /// The model that `/v1/models` lists.
 const MODEL: &str = "scripted-1";
+/// Path of the responses that are kept.
+const RESPONSES: &str = "/v1/responses/";
 /// How long a connection must remain unanswered before the backlog counts as full.
 const UNANSWERED: Duration = Duration::from_millis(200);
 
@@ -211,6 +214,28 @@ async fn respond(stream: &mut TcpStream, state: &State, incoming: &Incoming) -> 
             let asked = Ask::read(Wire::Anthropic, &body(incoming));
             plain(Payload::json(200, &json!({"input_tokens": asked.tokens()})))
         }
+        ("POST", "/v1/responses") => {
+            return ask(stream, state, incoming, Wire::Responses).await;
+        }
+        ("POST", "/v1/responses/input_tokens") => {
+            state.count(|counts| counts.count_tokens += 1);
+            let asked = Ask::read(Wire::Responses, &body(incoming));
+            let counted =
+                json!({"object": "response.input_tokens", "input_tokens": asked.tokens()});
+            plain(Payload::json(200, &counted))
+        }
+        ("POST", "/v1/responses/compact") => plain(compacted(&body(incoming))),
+        ("POST", "/v1/embeddings") => {
+            let vector = json!({"object": "embedding", "index": 0, "embedding": [0.5, -0.5]});
+            plain(Payload::json(200, &json!({"object": "list", "data": [vector], "model": "e"})))
+        }
+        (_, path) if path.starts_with(RESPONSES) => {
+            plain(kept_response(state, incoming.method.as_str(), &path[RESPONSES.len()..]))
+        }
+        ("GET", path) if path.starts_with("/v1/models/") => {
+            let name = &path["/v1/models/".len()..];
+            plain(Payload::json(200, &json!({"id": name, "object": "model", "type": "model"})))
+        }
         ("GET", "/v1/models") => {
             state.count(|counts| counts.models += 1);
             let model =
@@ -231,19 +256,28 @@ async fn ask(
     incoming: &Incoming,
     wire: Wire,
 ) -> io::Result<After> {
-    let body = body(incoming);
+    let mut body = body(incoming);
+    let unknown = if wire == Wire::Responses { continue_answer(state, &mut body) } else { None };
     let asked = Ask::read(wire, &body);
     let decided = state.decide(incoming, &body, &asked);
     let request = format!("req_{:06}", decided.number);
     let refused = match decided.fault {
-        None => refused(&asked, &decided, state),
+        None => unknown.or_else(|| refused(&asked, &decided, state)),
         Some(_) => None,
     };
     let (payload, reason) = match refused {
         Some((refusal, reason)) => (Payload::refused(wire, &refusal, &request), Some(reason)),
         None => match &decided.script.recording {
             Some(recording) if decided.fault.is_none() => (Payload::recorded(recording), None),
-            _ => (react(&asked, &decided, &request, key(incoming)), None),
+            _ => {
+                let (payload, answer) = react(&asked, &decided, &request, key(incoming));
+                if let Some(answer) = answer.filter(|_| asked.is_stored) {
+                    let output = responses::output(&answer, &request);
+                    let items = [responses::items(&body["input"]), output].concat();
+                    state.keep_response(responses::id(&request), items);
+                }
+                (payload, None)
+            }
         },
     };
     state.ended(&decided, &asked, reason.as_deref());
@@ -271,7 +305,52 @@ fn refused(asked: &Ask, decided: &Decided, state: &State) -> Option<(Refusal, St
     Some((over, "over the window".to_owned()))
 }
 
-fn react(asked: &Ask, decided: &Decided, request: &str, key: &str) -> Payload {
+/// Adds what was said through the answer that a request continues. Returns the refusal if it is unknown.
+fn continue_answer(state: &State, body: &mut Value) -> Option<(Refusal, String)> {
+    let id = body["previous_response_id"].as_str()?.to_owned();
+    let Some(earlier) = state.response(&id) else {
+        return Some((refusal::unknown_response(&id), format!("no response {id}")));
+    };
+    body["input"] = json!([earlier, responses::items(&body["input"])].concat());
+    None
+}
+
+/// Answers a request for a kept response, or for a part of it.
+fn kept_response(state: &State, method: &str, path: &str) -> Payload {
+    let (id, part) = path.split_once('/').unwrap_or((path, ""));
+    let Some(items) = state.response(id) else {
+        let error = json!({"message": format!("Response with id '{id}' not found."),
+            "type": "invalid_request_error", "param": null, "code": null});
+        return Payload::json(404, &json!({"error": error}));
+    };
+    match (method, part) {
+        ("DELETE", "") => {
+            let deleted = state.delete_response(id);
+            Payload::json(200, &json!({"id": id, "object": "response", "deleted": deleted}))
+        }
+        (_, "input_items") => Payload::json(200, &json!({"object": "list", "data": items})),
+        _ => Payload::json(
+            200,
+            &json!({"id": id, "object": "response", "status": "completed", "output": items}),
+        ),
+    }
+}
+
+/// Answers a request to compact an input.
+fn compacted(body: &Value) -> Payload {
+    let items = responses::items(&body["input"]);
+    let users = items.iter().filter(|item| item["role"] == "user").cloned();
+    let compaction = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "compacted"});
+    let output: Vec<Value> = users.chain([compaction]).collect();
+    Payload::json(
+        200,
+        &json!({"id": "resp_compacted", "object": "response.compaction", "output": output,
+        "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}),
+    )
+}
+
+/// Returns the response, and the answer if it is a good one.
+fn react(asked: &Ask, decided: &Decided, request: &str, key: &str) -> (Payload, Option<Answer>) {
     let error =
         decided.fault.and_then(|fault| refusal::refusal(fault, asked, decided.script.window, key));
     let in_stream = matches!(
@@ -279,13 +358,14 @@ fn react(asked: &Ask, decided: &Decided, request: &str, key: &str) -> Payload {
         Some(Fault::ErrorAfterOk | Fault::ErrorMidStream | Fault::OverflowAfterOk)
     );
     if let Some(error) = error.as_ref().filter(|_| !in_stream) {
-        return Payload::refused(asked.wire, error, request);
+        return (Payload::refused(asked.wire, error, request), None);
     }
     let mut answer = answer::answer(asked, decided.fault, decided.cached, decided.number);
-    if decided.script.thinking && asked.wire == Wire::Anthropic && answer.stop != Stop::Refusal {
+    let thinks = asked.wire != Wire::OpenAi && answer.stop != Stop::Refusal;
+    if decided.script.thinking && thinks {
         answer.content.insert(0, answer::thinking(asked));
     }
-    Payload::answered(asked, &answer, decided.fault, request, error.as_ref())
+    (Payload::answered(asked, &answer, decided.fault, request, error.as_ref()), Some(answer))
 }
 
 fn manner(fault: Option<Fault>, wire: Wire, script: &Script, state: &State) -> Manner {
@@ -300,7 +380,16 @@ fn manner(fault: Option<Fault>, wire: Wire, script: &Script, state: &State) -> M
 }
 
 fn body(incoming: &Incoming) -> Value {
-    serde_json::from_slice(&incoming.body).unwrap_or(Value::Null)
+    let mut plain = Vec::new();
+    let read = match incoming.header("content-encoding") {
+        Some("gzip") => flate2::read::GzDecoder::new(&*incoming.body).read_to_end(&mut plain),
+        Some("zstd") => match ruzstd::decoding::StreamingDecoder::new(&*incoming.body) {
+            Ok(mut decoder) => decoder.read_to_end(&mut plain),
+            Err(error) => Err(io::Error::other(error)),
+        },
+        _ => return serde_json::from_slice(&incoming.body).unwrap_or(Value::Null),
+    };
+    read.ok().and_then(|_| serde_json::from_slice(&plain).ok()).unwrap_or(Value::Null)
 }
 
 /// Returns the key in a request.

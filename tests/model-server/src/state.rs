@@ -26,7 +26,7 @@ pub struct Seen {
     pub wire: Wire,
     pub purpose: Purpose,
     pub headers: Vec<(String, String)>,
-    /// The body as JSON; `null` if it was not JSON.
+    /// The body as JSON, with the input of earlier requests that it continues; `null` if it was not JSON.
     pub json: Value,
     #[serde(skip)]
     pub body: Vec<u8>,
@@ -84,6 +84,8 @@ struct Inner {
     prompts: VecDeque<String>,
     /// Bodies that were rejected with a permanent error.
     dead: HashSet<String>,
+    /// The items through each answer of the Responses API that is kept.
+    responses: BTreeMap<String, Vec<Value>>,
 }
 
 /// The decision about a request before it is answered.
@@ -106,6 +108,7 @@ impl State {
             seen: VecDeque::new(),
             prompts: VecDeque::new(),
             dead: HashSet::new(),
+            responses: BTreeMap::new(),
         };
         Self { inner: Mutex::new(inner), elsewhere, held: watch::Sender::new(false) }
     }
@@ -140,6 +143,19 @@ impl State {
     pub(crate) async fn released(&self) {
         // The sender is not dropped before `self`.
         drop(self.held.subscribe().wait_for(|held| !held).await);
+    }
+
+    /// Returns the items through an answer that is kept.
+    pub(crate) fn response(&self, id: &str) -> Option<Vec<Value>> {
+        self.lock().responses.get(id).cloned()
+    }
+
+    pub(crate) fn keep_response(&self, id: String, items: Vec<Value>) {
+        self.lock().responses.insert(id, items);
+    }
+
+    pub(crate) fn delete_response(&self, id: &str) -> bool {
+        self.lock().responses.remove(id).is_some()
     }
 
     pub(crate) fn draw_unread(&self) -> Option<Fault> {

@@ -54,13 +54,20 @@ fn addr(server: &Server) -> SocketAddr {
 fn request(wire: Wire, stream: bool) -> Value {
     let tools = match wire {
         Wire::Anthropic => json!([{"name": "Read", "input_schema": {"properties": {"path": {}}}}]),
+        Wire::Responses => {
+            json!([{"type": "function", "name": "Read", "parameters": {"properties": {"path": {}}}}])
+        }
         Wire::OpenAi => {
             json!([{"type": "function", "function": {"name": "Read", "parameters": {"properties": {"path": {}}}}}])
         }
     };
+    const TEXT: &str = "Sum up in <summary>: Primary Request and Intent.";
+    if wire == Wire::Responses {
+        return json!({"model": "m", "max_output_tokens": 4000, "stream": stream, "tools": tools, "input": TEXT});
+    }
     json!({"model": "m", "max_tokens": 4000, "stream": stream, "tools": tools,
         "stream_options": {"include_usage": true},
-        "messages": [{"role": "user", "content": "Sum up in <summary>: Primary Request and Intent."}]})
+        "messages": [{"role": "user", "content": TEXT}]})
 }
 
 fn post(server: &Server, path: &str, body: &str) -> TcpStream {
@@ -78,6 +85,7 @@ fn ask(server: &Server, wire: Wire, body: &Value) -> Got {
     let path = match wire {
         Wire::Anthropic => "/v1/messages",
         Wire::OpenAi => "/v1/chat/completions",
+        Wire::Responses => "/v1/responses",
     };
     read(post(server, path, &body.to_string()))
 }
@@ -214,12 +222,12 @@ fn looks(fault: Fault, got: &Got, stream: bool) -> bool {
 }
 
 #[test]
-fn every_fault_does_what_it_says_on_both_wires() {
+fn every_fault_does_what_it_says_on_every_wire() {
     std::thread::scope(|scope| {
         for fault in Fault::ALL {
             scope.spawn(move || {
                 let server = Server::start(Script::always(*fault)).unwrap();
-                for wire in [Wire::Anthropic, Wire::OpenAi] {
+                for wire in [Wire::Anthropic, Wire::OpenAi, Wire::Responses] {
                     for stream in [true, false] {
                         let got = ask(&server, wire, &request(wire, stream));
                         let brief: String = got.text().chars().take(300).collect();
@@ -231,9 +239,9 @@ fn every_fault_does_what_it_says_on_both_wires() {
                     }
                 }
                 let counts = server.counts();
-                assert_eq!(counts.failed.get(fault.name()), Some(&4), "{counts:?}");
+                assert_eq!(counts.failed.get(fault.name()), Some(&6), "{counts:?}");
                 assert_eq!((counts.answered_well, counts.invalid_prompts), (0, 0), "{counts:?}");
-                // The same bytes came twice as one stream and twice as one JSON, on two wires.
+                // The same bytes came twice as one stream and twice as one JSON, on three wires.
                 assert_eq!(counts.repeated, 0, "{counts:?}");
             });
         }

@@ -8,7 +8,7 @@ fn read(body: &str) -> AnthropicEnvelope {
 }
 
 fn written(text: &str) -> PromptPart {
-    PromptPart::Written(Bytes::from(json!({"role": "user", "content": text}).to_string()))
+    PromptPart::written(json!({"role": "user", "content": text}).to_string())
 }
 
 const BODY: &str = r#" { "x_unknown" : [1,{"a":1e2}],"model":"big","max_tokens":50,

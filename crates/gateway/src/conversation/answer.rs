@@ -1,12 +1,15 @@
 //! Stores the model's answers.
 
+use std::sync::Arc;
+
 use bethink_prefix_match::LikenessReader;
 use bethink_service::{Result, ServiceError};
 use bethink_transcript::message::MessageSource;
-use bethink_transcript::{Message, MessageId, MessageMeta, Seq, TokenUsage, json};
+use bethink_transcript::{Message, MessageId, MessageMeta, Seq, SessionId, TokenUsage, json};
 use bytes::Bytes;
 
 use super::cache::SharedPrefix;
+use super::chain::AnswerLink;
 use super::queue::StorageTask;
 use super::read_request::fresh_id;
 use super::request::{AnswerOutcome, ProviderResponse};
@@ -17,6 +20,8 @@ use super::ticket::{AnswerTicket, TicketState};
 struct ReceivedAnswer {
     message: Message,
     mark: u128,
+    /// The provider's ID, by which later requests may continue the answer.
+    id: Option<String>,
 }
 
 impl GatewayService {
@@ -45,6 +50,7 @@ impl GatewayService {
             .cache
             .extend(sent.session, sent.length, &[answer.mark], None, |_| answer.work(&sent))
         {
+            self.link(&sent, &answer, sent.session);
             self.store_in_background(sent.session);
             return;
         }
@@ -59,11 +65,15 @@ impl GatewayService {
     fn read_answer(&self, sent: &TicketState, raw: Bytes) -> Result<ReceivedAnswer> {
         let reading = LikenessReader::default().read(&raw).map_err(ServiceError::internal)?;
         let mark = sent.chain.clone().push(&reading);
-        let id = provider_id(sent, &raw).map_or_else(fresh_id, Ok)?;
+        let given = provider_id(&raw);
+        // Some servers with OpenAI's formats repeat their IDs.
+        let own = given.as_ref().filter(|_| sent.entrance == "anthropic");
+        let own = own.and_then(|id| MessageId::new(id).ok());
+        let id = own.map_or_else(fresh_id, Ok)?;
         let meta = MessageMeta { seq: Seq::ZERO, id, created_at: self.cx.now() };
         let message =
             Message::parse(meta, raw, MessageSource::Client).map_err(ServiceError::internal)?;
-        Ok(ReceivedAnswer { message, mark })
+        Ok(ReceivedAnswer { message, mark, id: given })
     }
 
     /// Stores an answer to a session that has continued or is no longer cached. A second answer to the same messages
@@ -92,9 +102,17 @@ impl GatewayService {
             },
         };
         if self.cache.extend(session, sent.length, &[answer.mark], None, |_| answer.work(sent)) {
+            self.link(sent, &answer, session);
             self.store_in_background(session);
         }
         Ok(())
+    }
+
+    fn link(&self, sent: &TicketState, answer: &ReceivedAnswer, session: SessionId) {
+        if let (Some(heads), Some(id)) = (&sent.chain_heads, &answer.id) {
+            let link = AnswerLink { session, through: sent.length + 1, heads: Arc::clone(heads) };
+            self.cache.add_answer_link(id.clone(), link);
+        }
     }
 }
 
@@ -110,14 +128,11 @@ impl ReceivedAnswer {
     }
 }
 
-/// Returns the provider's ID of the answer. `None` for OpenAI's format, because some local servers repeat their IDs.
-fn provider_id(sent: &TicketState, raw: &Bytes) -> Option<MessageId> {
-    if sent.entrance != "anthropic" {
-        return None;
-    }
+/// Returns the provider's ID of the answer.
+fn provider_id(raw: &Bytes) -> Option<String> {
     let members = json::members(std::str::from_utf8(raw).ok()?)?;
     let (_, id) = members.iter().find(|(name, _)| name == "id")?;
-    MessageId::new(&json::decode_string(id.get())).ok()
+    Some(json::decode_string(id.get()).into_owned())
 }
 
 fn count(usage: TokenUsage, outcome: AnswerOutcome) {

@@ -12,6 +12,7 @@ use bethink_store::ClientSession;
 use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
 
+use super::chain::{AnswerLink, AnswerLinks};
 use super::queue::{StorageQueue, StorageTask};
 use super::request::ClientKey;
 
@@ -78,6 +79,7 @@ struct CacheState {
     /// Sessions by the mark of each prefix.
     places: HashMap<(ChainScope, u128), SessionId>,
     claims: HashMap<ClientKey, KeyClaim>,
+    answers: AnswerLinks,
     /// Marks of the first messages of all sessions, stored and cached; `None` until they are read.
     firsts: Option<HashSet<(ChainScope, u128)>>,
     clock: u64,
@@ -213,6 +215,7 @@ impl ConversationCache {
         let mut state = self.state();
         state.drop_conversation(session);
         state.claims.retain(|_, claim| claim.session != session);
+        state.answers.remove(session);
     }
 
     /// Returns whether any conversation begins with this mark; `None` before [`Self::set_beginnings`] was called.
@@ -228,6 +231,15 @@ impl ConversationCache {
             .collect();
         let stored = stored.into_iter().map(|(scope, mark)| (ChainScope(scope), mark));
         state.firsts = Some(stored.chain(known).collect());
+    }
+
+    /// Records which answer of a session has this ID.
+    pub(super) fn add_answer_link(&self, id: String, link: AnswerLink) {
+        self.state().answers.add(id, link);
+    }
+
+    pub(super) fn answer_link(&self, id: &str) -> Option<AnswerLink> {
+        self.state().answers.get(id)
     }
 
     pub(super) fn claim(&self, key: &ClientKey) -> Option<KeyClaim> {

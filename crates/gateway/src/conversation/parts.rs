@@ -2,11 +2,13 @@
 
 use bethink_context::History;
 use bethink_transcript::prompt::whole_messages;
-use bethink_transcript::{BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt};
+use bethink_transcript::{
+    BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, Variant,
+};
 use bytes::Bytes;
 
 use super::read_request::ReadRequest;
-use super::request::PromptPart;
+use super::request::{BlockSource, PromptPart, WrittenBlock, WrittenMessage};
 
 /// The request and the history that a prompt was made from.
 pub(super) struct PromptSources<'a> {
@@ -42,8 +44,8 @@ impl PromptSources<'_> {
         (index < self.request.messages.len()).then_some(index)
     }
 
-    /// Returns `{role, content}`, with a cache breakpoint if the client had one in this part.
-    fn written(&self, message: &PromptMessage) -> Bytes {
+    /// Returns the message with a cache breakpoint if the client had one in this part.
+    fn written(&self, message: &PromptMessage) -> WrittenMessage {
         let marked = message.blocks.iter().rev().find_map(|block| {
             let index = match block.origin {
                 Origin::Stored { seq, .. } => self.index(seq)?,
@@ -60,10 +62,12 @@ impl PromptSources<'_> {
             Role::User => br#"{"role":"user","content":["#,
             Role::Assistant => br#"{"role":"assistant","content":["#,
         });
+        let mut places = Vec::with_capacity(message.blocks.len());
         for (at, block) in message.blocks.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
+            let start = out.len();
             match (&place, block.json.strip_suffix(b"}")) {
                 (Some((here, mark)), Some(open))
                     if *here == at && !matches!(block.kind, BlockKind::Other(_)) =>
@@ -75,8 +79,21 @@ impl PromptSources<'_> {
                 }
                 _ => out.extend_from_slice(&block.json),
             }
+            places.push(start..out.len());
         }
         out.extend_from_slice(b"]}");
-        Bytes::from(out)
+        let json = Bytes::from(out);
+        let blocks = places
+            .into_iter()
+            .zip(&message.blocks)
+            .map(|(at, block)| WrittenBlock { json: json.slice(at), source: self.source(block) });
+        let (blocks, is_user) = (blocks.collect(), message.role == Role::User);
+        WrittenMessage { json, is_user, blocks }
+    }
+
+    fn source(&self, block: &PromptBlock) -> Option<BlockSource> {
+        let Origin::Stored { seq, block: nth, variant } = block.origin else { return None };
+        let is_whole = variant == Variant::Whole;
+        Some(BlockSource { message: self.index(seq)?, block: usize::try_from(nth).ok()?, is_whole })
     }
 }

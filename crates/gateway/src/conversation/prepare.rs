@@ -139,6 +139,7 @@ impl GatewayService {
             marks,
             chain,
             scope,
+            chain_heads: given.chain_heads,
             frame,
             surely_fits,
         })

@@ -1,5 +1,7 @@
 //! A request with the hashes that identify its conversation, and whether it certainly fits into the window.
 
+use std::sync::Arc;
+
 use bethink_api::ModelSpec;
 use bethink_models::ClientModel;
 use bethink_prefix_match::{Chain, ChainScope, LikenessReader, MessageReading, Speaker};
@@ -35,6 +37,8 @@ pub(super) struct ReadRequest {
     pub(super) chain: Chain,
     /// Limits which conversations it can continue, unless it names a session.
     pub(super) scope: ChainScope,
+    /// JSON of the leading instructions, if a later request may continue the answer by its ID.
+    pub(super) chain_heads: Option<Arc<[String]>>,
     /// Hash of system prompt and tools.
     pub(super) frame: u64,
     /// It is so small that it is below every threshold, and nothing is added to it.

@@ -1,5 +1,7 @@
 //! The types that the wire formats and the conversations exchange.
 
+use std::sync::Arc;
+
 use bethink_api::Inject;
 use bethink_models::ClientModel;
 use bethink_transcript::SessionId;
@@ -42,6 +44,26 @@ pub(crate) struct GatewayRequest {
     pub(crate) frame: RequestFrame,
     /// The client's own model, if it is to write summaries.
     pub(crate) client_model: Option<ClientModel>,
+    /// JSON of the leading instructions, if a later request may continue the answer by its ID.
+    pub(crate) chain_heads: Option<Arc<[String]>>,
+}
+
+/// What was said before a request that names only the answer it continues.
+#[derive(Clone, Debug)]
+pub(crate) struct ChainedHistory {
+    pub(crate) session: SessionId,
+    /// JSON of the leading instructions, in the client's format.
+    pub(crate) heads: Arc<[String]>,
+    /// In the format of the Messages API.
+    pub(crate) messages: Vec<Bytes>,
+}
+
+impl ChainedHistory {
+    /// Returns the size of all messages and instructions, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let heads: usize = self.heads.iter().map(String::len).sum();
+        heads + self.messages.iter().map(Bytes::len).sum::<usize>()
+    }
 }
 
 /// One message of a prompt.
@@ -49,8 +71,43 @@ pub(crate) struct GatewayRequest {
 pub(crate) enum PromptPart {
     /// The client's message with this index, unchanged.
     Client(usize),
-    /// A message by bethink: `{role, content}`.
-    Written(Bytes),
+    /// A message that differs from the client's.
+    Written(WrittenMessage),
+}
+
+#[cfg(test)]
+impl PromptPart {
+    pub(crate) fn written(json: impl Into<Bytes>) -> Self {
+        Self::Written(WrittenMessage { json: json.into(), is_user: true, blocks: Vec::new() })
+    }
+}
+
+/// A message by bethink, which may contain blocks of the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WrittenMessage {
+    /// `{role, content}`.
+    pub(crate) json: Bytes,
+    pub(crate) is_user: bool,
+    pub(crate) blocks: Vec<WrittenBlock>,
+}
+
+/// A block of a message, and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WrittenBlock {
+    pub(crate) json: Bytes,
+    /// The client's block that it shows; `None` for a text by bethink.
+    pub(crate) source: Option<BlockSource>,
+}
+
+/// A block of one of the client's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockSource {
+    /// Index of the client's message.
+    pub(crate) message: usize,
+    /// Index of the block in it.
+    pub(crate) block: usize,
+    /// It is shown unchanged.
+    pub(crate) is_whole: bool,
 }
 
 /// The prompt to send to the provider.

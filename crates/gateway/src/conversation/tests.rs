@@ -161,6 +161,7 @@ impl Client {
             inject: self.inject,
             frame: RequestFrame::default(),
             client_model: None,
+            chain_heads: None,
         }
     }
 

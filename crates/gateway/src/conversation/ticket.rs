@@ -25,6 +25,8 @@ pub(super) struct TicketState {
     pub(super) chain: Chain,
     /// Mark of all messages that were sent.
     pub(super) mark: u128,
+    /// JSON of the leading instructions, if a later request may continue the answer by its ID.
+    pub(super) chain_heads: Option<Arc<[String]>>,
     /// Size of the sent messages in bytes, and the request; `None` after the provider accepted it.
     request: Mutex<Option<(usize, Arc<ReadRequest>)>>,
 }
@@ -63,6 +65,7 @@ impl PreparedPrompt {
             length,
             chain: request.chain.clone(),
             mark,
+            chain_heads: request.chain_heads.clone(),
             request: Mutex::new(Some((bytes, Arc::clone(request)))),
         };
         Self { ticket: AnswerTicket(Arc::new(state)), prompt }
@@ -77,7 +80,7 @@ fn bytes_of(request: &ReadRequest, prompt: &UpstreamPrompt) -> usize {
         UpstreamPrompt::Changed { system_added, messages } => {
             let parts = messages.iter().map(|part| match part {
                 PromptPart::Client(index) => own(*index),
-                PromptPart::Written(bytes) => bytes.len(),
+                PromptPart::Written(written) => written.json.len(),
             });
             parts.sum::<usize>() + system_added.as_ref().map_or(0, String::len)
         }

@@ -20,7 +20,7 @@ fn body(text: &str) -> Value {
 fn changed(system: Option<&str>, text: &str) -> UpstreamPrompt {
     let written = |role: &str, text: &str| {
         let message = json!({"role": role, "content": [{"type": "text", "text": text}]});
-        PromptPart::Written(Bytes::from(message.to_string()))
+        PromptPart::written(message.to_string())
     };
     let messages = vec![written("user", text), written("assistant", "Yes."), PromptPart::Client(0)];
     UpstreamPrompt::Changed { system_added: system.map(str::to_owned), messages }

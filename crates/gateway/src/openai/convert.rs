@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bethink_model_http::tool_input;
-use bethink_transcript::json::{decode_string, encode_string};
+use bethink_model_http::{image_block, tool_input};
+use bethink_transcript::json::decode_string;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -174,17 +174,4 @@ fn parts(array: &str) -> Option<Vec<String>> {
 fn text_block(literal: &str) -> Option<String> {
     let said = literal.starts_with('"') && literal != "\"\"";
     said.then(|| format!(r#"{{"type":"text","text":{literal}}}"#))
-}
-
-fn image_block(url: &str) -> String {
-    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    let source = match inline {
-        Some((kind, data)) => format!(
-            r#"{{"type":"base64","media_type":{},"data":{}}}"#,
-            encode_string(kind),
-            encode_string(data)
-        ),
-        None => format!(r#"{{"type":"url","url":{}}}"#, encode_string(url)),
-    };
-    format!(r#"{{"type":"image","source":{source}}}"#)
 }

@@ -61,7 +61,7 @@ fn what_stays_goes_up_in_its_own_bytes() {
       {"role":"tool","tool_call_id":"c","content":"r" }], "seed" : 7}"#;
     let asked = OpenAiEnvelope::read(&Bytes::from(body)).unwrap();
     let written = Bytes::from(r#"{"role":"user","content":[{"type":"text","text":"so far"}]}"#);
-    let pieces = [PromptPart::Written(written), PromptPart::Client(1), PromptPart::Client(2)];
+    let pieces = [PromptPart::written(written), PromptPart::Client(1), PromptPart::Client(2)];
     let changed = asked.changed(Some("mind"), &pieces).unwrap();
     let expect = r#"{"n":1, "messages":[{"role":"system","content":"s"},{"role":"system","content":"mind"},{"role":"user","content":"so far"},{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"c","type":"function","function":{"name":"R","arguments":"{ }"}}]},{"role":"tool","tool_call_id":"c","content":"r" }], "seed" : 7}"#;
     assert_eq!(changed, expect);
@@ -80,7 +80,7 @@ fn written_results_are_turned_back() {
         {"type": "tool_result", "tool_use_id": "c1", "content": "one"},
         {"type": "tool_result", "tool_use_id": "c2", "content": "two"},
         {"type": "text", "text": "and"}]});
-    let pieces = [PromptPart::Written(Bytes::from(written.to_string()))];
+    let pieces = [PromptPart::written(written.to_string())];
     let changed: Value =
         serde_json::from_slice(&asked.changed(Some("m"), &pieces).unwrap()).unwrap();
     let expect = json!([

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::*;
-use crate::conversation::{GatewayRequest, PreparedPrompt, UpstreamPrompt};
+use crate::conversation::{ChainedHistory, GatewayRequest, PreparedPrompt, UpstreamPrompt};
 use streams::{Stream, generate};
 
 /// Number of streams, each of which is split at some thousand offsets. A debug build uses a tenth of them, which
@@ -26,6 +26,10 @@ impl PromptPlanner for Notebook {
 
     async fn prepare(&self, _: GatewayRequest) -> Result<PreparedPrompt<()>> {
         Ok(PreparedPrompt { ticket: (), prompt: UpstreamPrompt::Unchanged })
+    }
+
+    async fn history_through(&self, _: &str) -> Result<Option<ChainedHistory>> {
+        Ok(None)
     }
 
     async fn count(&self, _: GatewayRequest) -> Result<UpstreamPrompt> {
@@ -70,7 +74,7 @@ impl AnswerSource for Pieces {
     }
 }
 
-fn relay(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pieces>, Notebook) {
+fn relay(wire: WireFormat, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pieces>, Notebook) {
     let kind = HeaderValue::from_static("text/event-stream");
     let tee = Tee::new(wire, &HeaderMap::from_iter([(CONTENT_TYPE, kind)]));
     let left = pieces.iter().rev().map(|piece| Bytes::copy_from_slice(piece)).collect();
@@ -80,7 +84,11 @@ fn relay(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pie
 }
 
 /// Returns what the client receives, if the answer ends correctly, and what the planner is told.
-async fn run(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Option<Bytes>, ProviderResponse) {
+async fn run(
+    wire: WireFormat,
+    pieces: &[&[u8]],
+    breaks: bool,
+) -> (Option<Bytes>, ProviderResponse) {
     let (relay, notebook) = relay(wire, pieces, breaks);
     let came = relay.collect().await.ok().map(http_body_util::Collected::to_bytes);
     let mut answer = std::mem::take(&mut *notebook.0.lock().unwrap());
@@ -129,10 +137,14 @@ async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
         let Stream { wire, bytes, .. } = generate(seed);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         // Complete events without the end event.
-        let end = if wire == Provider::Anthropic { "event:" } else { "data:" };
+        let end = if wire == WireFormat::Messages { "event:" } else { "data:" };
         let cut = match wire {
-            Provider::Anthropic => text.rfind(end).unwrap(),
-            Provider::OpenAi => {
+            WireFormat::Messages => text.rfind(end).unwrap(),
+            WireFormat::Responses => {
+                let last = text.find("response.completed").unwrap();
+                text[..last].rfind("response.output_item.done").unwrap()
+            }
+            WireFormat::ChatCompletions => {
                 text.find("finish_reason\":\"").and_then(|at| text[..at].rfind(end)).unwrap()
             }
         };
@@ -151,7 +163,7 @@ async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
 #[test]
 fn a_client_that_goes_is_told_of_with_what_is_known() {
     let Stream { wire, bytes, .. } =
-        (0..).map(generate).find(|s| s.wire == Provider::Anthropic).unwrap();
+        (0..).map(generate).find(|s| s.wire == WireFormat::Messages).unwrap();
     let (mut relay, notebook) = relay(wire, &[&bytes[..bytes.len() / 2]], false);
     let waker = std::task::Waker::noop();
     let mut context = Context::from_waker(waker);

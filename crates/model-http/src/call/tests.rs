@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::anthropic::AnthropicDialect;
+use crate::dialect::AnswerFormat;
 use crate::openai::OpenAiDialect;
 
 const RECORDED: [&str; 2] = [

@@ -17,7 +17,7 @@ fn line(base: &str, lookup: Lookup) -> Forwarder {
 async fn refused(line: &Forwarder) -> ModelError {
     let outgoing = OutgoingRequest {
         method: Method::POST,
-        route: "messages",
+        route: "messages".into(),
         query: None,
         headers: HeaderMap::new(),
         body: Bytes::new(),

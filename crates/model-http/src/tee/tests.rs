@@ -18,8 +18,8 @@ fn headers(kind: &'static str) -> HeaderMap {
     HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))])
 }
 
-fn overheard(provider: Provider, headers: &HeaderMap, pieces: &[&str]) -> ReadAnswer {
-    let mut tee = Tee::new(provider, headers);
+fn overheard(format: WireFormat, headers: &HeaderMap, pieces: &[&str]) -> ReadAnswer {
+    let mut tee = Tee::new(format, headers);
     for piece in pieces {
         tee.take(&Bytes::copy_from_slice(piece.as_bytes()));
     }
@@ -27,7 +27,7 @@ fn overheard(provider: Provider, headers: &HeaderMap, pieces: &[&str]) -> ReadAn
 }
 
 fn anthropic(stream: &str) -> ReadAnswer {
-    overheard(Provider::Anthropic, &headers("text/event-stream"), &[stream])
+    overheard(WireFormat::Messages, &headers("text/event-stream"), &[stream])
 }
 
 #[test]
@@ -62,12 +62,12 @@ fn an_error_in_the_stream_is_an_end() {
 fn whole_json_compressed_and_strange_bodies() {
     let json = r#"{"id":"m","model":"b","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}"#;
     let (a, b) = json.split_at(30);
-    let heard = overheard(Provider::Anthropic, &headers("application/json"), &[a, b]);
+    let heard = overheard(WireFormat::Messages, &headers("application/json"), &[a, b]);
     assert_eq!(heard.reply.unwrap().text(), "x");
     let mut zipped = headers("text/event-stream");
     zipped.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     for headers in [zipped, headers("text/html")] {
-        let heard = overheard(Provider::Anthropic, &headers, &[STREAM]);
+        let heard = overheard(WireFormat::Messages, &headers, &[STREAM]);
         assert!(heard.reply.is_none() && !heard.lacks_end);
     }
 }
@@ -81,8 +81,9 @@ fn chat_completions_end_by_a_reason_or_by_their_mark() {
     };
     let said = piece(r#"{"content":"hi"}"#, "null");
     let end = piece("{}", "\"stop\"");
-    let heard =
-        |stream: &str| overheard(Provider::OpenAi, &headers("text/event-stream"), &[stream]);
+    let heard = |stream: &str| {
+        overheard(WireFormat::ChatCompletions, &headers("text/event-stream"), &[stream])
+    };
     assert_eq!(heard(&format!("{said}{end}data: [DONE]\n\n")).reply.unwrap().text(), "hi");
     assert_eq!(heard(&format!("{said}{end}")).reply.unwrap().text(), "hi");
     let cut = heard(&said);
@@ -93,7 +94,7 @@ fn chat_completions_end_by_a_reason_or_by_their_mark() {
 
 #[test]
 fn a_huge_answer_is_given_up() {
-    let mut tee = Tee::new(Provider::Anthropic, &headers("text/event-stream"));
+    let mut tee = Tee::new(WireFormat::Messages, &headers("text/event-stream"));
     let filler = Bytes::from(format!(": {}\n", "x".repeat(1 << 20)));
     for _ in 0..=MAX_ANSWER >> 20 {
         tee.take(&filler);

@@ -11,7 +11,7 @@ fn sent(client: &Client, prompt: &UpstreamPrompt) -> Vec<Value> {
             .iter()
             .map(|piece| match piece {
                 PromptPart::Client(index) => client.said[*index].clone(),
-                PromptPart::Written(bytes) => serde_json::from_slice(bytes).unwrap(),
+                PromptPart::Written(written) => serde_json::from_slice(&written.json).unwrap(),
             })
             .collect(),
     }

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use tower::ServiceExt;
 
 use crate::conversation::{
-    AnswerOutcome, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
+    AnswerOutcome, ChainedHistory, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
 };
 use crate::planner::PromptPlanner;
 use crate::router::routes;
@@ -100,6 +100,10 @@ impl PromptPlanner for Arc<Memo> {
 
     async fn count(&self, _: GatewayRequest) -> Result<UpstreamPrompt> {
         Ok(self.next())
+    }
+
+    async fn history_through(&self, _: &str) -> Result<Option<ChainedHistory>> {
+        Ok(None)
     }
 
     async fn refused(&self, _: &u32, _: u16, _: &str) -> Result<Option<PreparedPrompt<u32>>> {

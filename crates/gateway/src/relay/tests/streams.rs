@@ -3,14 +3,14 @@
 use bethink_harness::Rng;
 use serde_json::{Value, json};
 
-use bethink_model_http::Provider;
+use bethink_model_http::WireFormat;
 
 /// Texts with characters of every length, escapes, and text that looks like framing.
 const TEXTS: [&str; 8] =
     ["hi", "é中😀", "a\"b\\c", "line\nline", "data: x\n\n", "\u{7f}\t", " ", "tail\r"];
 
 pub(super) struct Stream {
-    pub(super) wire: Provider,
+    pub(super) wire: WireFormat,
     pub(super) bytes: Vec<u8>,
     /// The content in the format of the Messages API.
     pub(super) content: Value,
@@ -32,9 +32,10 @@ pub(super) fn generate(seed: u64) -> Stream {
         mark: rng.one_in(4),
         noise: rng.one_in(2),
     };
-    let (wire, events, content) = match rng.one_in(3) {
-        true => openai(rng),
-        false => anthropic(rng),
+    let (wire, events, content) = match rng.below(4) {
+        0 => openai(rng),
+        1 => responses(rng),
+        _ => anthropic(rng),
     };
     Stream { wire, bytes: framing.write(&events, rng), content }
 }
@@ -78,7 +79,7 @@ fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     chars.chunks(3 + rng.below(14)).map(|piece| piece.iter().collect()).collect()
 }
 
-fn anthropic(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
+fn anthropic(rng: &mut Rng) -> (WireFormat, Vec<(String, String)>, Value) {
     let mut events = Vec::new();
     let mut push = |data: Value| {
         let name = data["type"].as_str().unwrap_or_default().to_owned();
@@ -105,7 +106,7 @@ fn anthropic(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
     push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "vendor": 1},
         "usage": {"output_tokens": 12}}));
     push(json!({"type": "message_stop"}));
-    (Provider::Anthropic, events, json!(content))
+    (WireFormat::Messages, events, json!(content))
 }
 
 /// Returns a block from its start event, its deltas, and the finished block.
@@ -146,7 +147,7 @@ fn block(index: usize, rng: &mut Rng) -> (Value, Vec<Value>, Value) {
     }
 }
 
-fn openai(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
+fn openai(rng: &mut Rng) -> (WireFormat, Vec<(String, String)>, Value) {
     let mut events = Vec::new();
     let mut push = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
@@ -184,5 +185,47 @@ fn openai(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
         json!({"id": "chatcmpl-1", "choices": [], "usage": usage}).to_string(),
     ));
     events.push((String::new(), "[DONE]".to_owned()));
-    (Provider::OpenAi, events, json!(content))
+    (WireFormat::ChatCompletions, events, json!(content))
+}
+
+fn responses(rng: &mut Rng) -> (WireFormat, Vec<(String, String)>, Value) {
+    let (mut events, mut content, mut output) = (Vec::new(), Vec::new(), Vec::new());
+    let mut push = |data: Value| {
+        let name = data["type"].as_str().unwrap_or_default().to_owned();
+        events.push((name, data.to_string()));
+    };
+    let begun = json!({"id": "resp_1", "status": "in_progress", "model": "big", "output": []});
+    push(json!({"type": "response.created", "response": begun}));
+    for index in 0..1 + rng.below(3) {
+        let said = text(rng);
+        let (item, block) = match rng.below(3) {
+            0 => {
+                let item = json!({"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": said});
+                (item.clone(), item)
+            }
+            1 => (
+                json!({"type": "function_call", "id": "fc", "call_id": format!("c{index}"), "name": "Read",
+                    "arguments": json!({"path": said}).to_string()}),
+                json!({"type": "tool_use", "id": format!("c{index}"), "name": "Read", "input": {"path": said}}),
+            ),
+            _ => (
+                json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said}]}),
+                json!({"type": "text", "text": said}),
+            ),
+        };
+        for piece in pieces(&said, rng) {
+            push(
+                json!({"type": "response.vendor_news.delta", "output_index": index, "delta": piece}),
+            );
+        }
+        push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
+        content.push(block);
+        output.push(item);
+    }
+    let output = if rng.one_in(2) { output } else { Vec::new() };
+    push(
+        json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "model": "big",
+        "output": output, "usage": {"input_tokens": 5, "output_tokens": 3}}}),
+    );
+    (WireFormat::Responses, events, json!(content))
 }

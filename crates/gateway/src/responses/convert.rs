@@ -1,0 +1,89 @@
+//! Converts items to messages of the Messages API.
+//!
+//! The items of one answer become one message, and consecutive results of tools another. Instructions and settings in
+//! the middle of a conversation become messages of their own.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bethink_model_http::responses::{ItemSpeaker, ResponseItem, message_content};
+use bethink_transcript::json::encode_string;
+use bytes::Bytes;
+
+/// A message, and the client's items that it was made from.
+#[derive(Debug)]
+pub(super) struct ConvertedMessage {
+    pub(super) json: Bytes,
+    /// Indexes of the items.
+    pub(super) items: Range<usize>,
+    /// Index of the item of each block.
+    pub(super) blocks: Vec<usize>,
+    /// Items that a shorter prompt still has: instructions and settings.
+    pub(super) always: Vec<usize>,
+    /// The last item that stands for everything before it.
+    pub(super) compaction: Option<usize>,
+}
+
+/// Returns the item for an element of the input. A text is a message of the user.
+pub(super) fn item_of(raw: &Bytes) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(raw).ok()?;
+    Some(match text.starts_with('"') {
+        true => Cow::Owned(format!(r#"{{"type":"message","role":"user","content":{text}}}"#)),
+        false => Cow::Borrowed(text),
+    })
+}
+
+/// Converts items; `from` is the index of the first one.
+pub(super) fn converted(items: &[ResponseItem<'_>], from: usize) -> Option<Vec<ConvertedMessage>> {
+    let joins = |speaker| matches!(speaker, ItemSpeaker::Assistant | ItemSpeaker::ToolResult);
+    let runs = items.chunk_by(|a, b| a.speaker() == b.speaker() && joins(a.speaker()));
+    let mut at = from;
+    runs.map(|run| {
+        let message = message(run, at);
+        at += run.len();
+        message
+    })
+    .collect()
+}
+
+fn message(run: &[ResponseItem<'_>], from: usize) -> Option<ConvertedMessage> {
+    let first = run.first()?;
+    let speaker = first.speaker();
+    let mut message = ConvertedMessage {
+        json: Bytes::new(),
+        items: from..from + run.len(),
+        blocks: Vec::new(),
+        always: Vec::new(),
+        compaction: None,
+    };
+    let mut json: Vec<String> = Vec::new();
+    for (item, index) in run.iter().zip(from..) {
+        let blocks = item.blocks()?;
+        message.blocks.extend(blocks.iter().map(|_| index));
+        json.extend(blocks);
+        match item.kind() {
+            "compaction" => message.compaction = Some(index),
+            _ if matches!(speaker, ItemSpeaker::Instructions | ItemSpeaker::Setting) => {
+                message.always.push(index);
+            }
+            _ => {}
+        }
+    }
+    let role = match speaker {
+        ItemSpeaker::Assistant => "assistant",
+        ItemSpeaker::User | ItemSpeaker::ToolResult => "user",
+        ItemSpeaker::Instructions => first.role().unwrap_or("developer"),
+        ItemSpeaker::Setting => "developer",
+    };
+    let content = match speaker {
+        ItemSpeaker::User | ItemSpeaker::Instructions => message_content(first)?,
+        _ => format!("[{}]", json.join(",")),
+    };
+    if content.starts_with('"') {
+        // A text is one block, even if it is empty.
+        message.blocks = vec![from];
+    }
+    let role = encode_string(role);
+    message.json = Bytes::from(format!(r#"{{"role":{role},"content":{content}}}"#));
+    Some(message)
+}

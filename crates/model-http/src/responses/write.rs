@@ -1,0 +1,252 @@
+//! Writes items of the Responses API from blocks of the Messages API.
+
+use std::borrow::Cow;
+
+use bethink_transcript::json::{encode_string, members, with_member};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+const USER: &str = "user";
+
+/// The members of a block that are read.
+#[derive(Deserialize)]
+struct ContentBlock<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    source: Option<MediaSource<'a>>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_use_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cache_control: Option<&'a RawValue>,
+    /// What an item has besides its block.
+    #[serde(borrow, default)]
+    item: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct MediaSource<'a> {
+    #[serde(borrow, default)]
+    media_type: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    data: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    url: Option<Cow<'a, str>>,
+}
+
+/// Returns the items for blocks of one message; `None` if a block is invalid. Neighboring texts become one message.
+/// Items have no ids, because the provider may not have stored them. Reasoning that it did not return in encrypted form
+/// is left out for the same reason. `role` is that of the messages to write: `user`, `assistant` or `developer`.
+pub fn items_of_blocks<'a>(
+    role: &str,
+    blocks: impl IntoIterator<Item = &'a str>,
+) -> Option<Vec<String>> {
+    let (mut items, mut parts) = (Vec::new(), Vec::new());
+    for raw in blocks {
+        let block: ContentBlock<'_> = serde_json::from_str(raw).ok()?;
+        if let Some(part) = part(&block, raw, role) {
+            parts.push(part);
+            continue;
+        }
+        items.extend(message(role, &mut parts));
+        match &*block.kind {
+            "tool_use" => items.push(call(&block)?),
+            "tool_result" => items.push(result(&block)?),
+            "reasoning" if !raw.contains("\"encrypted_content\":\"") => {}
+            "thinking" | "redacted_thinking" => {}
+            _ => items.push(without(raw, &["id", "cache_control"])?),
+        }
+    }
+    items.extend(message(role, &mut parts));
+    Some(items)
+}
+
+/// Returns a result with the content of a block in place of its own output; `None` if an output of its kind cannot be
+/// shortened.
+pub fn with_output(item: &str, block: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'a, str>,
+        #[serde(borrow, default)]
+        output: Option<&'a RawValue>,
+    }
+    let block: ContentBlock<'_> = serde_json::from_str(block).ok()?;
+    let item_kind: Kind<'_> = serde_json::from_str(item).ok()?;
+    let output = match &*item_kind.kind {
+        "shell_call_output" => shell_output(item_kind.output?.get(), &text_of(&block))?,
+        "computer_call_output" | "tool_search_output" | "mcp_approval_response" => return None,
+        _ => output_of(&block)?,
+    };
+    String::from_utf8(with_member(item, "output", &output)?.to_vec()).ok()
+}
+
+/// Returns the output of a shell with a shorter text, and with the outcome of its last command.
+fn shell_output(output: &str, text: &str) -> Option<String> {
+    let chunks: Vec<&RawValue> = serde_json::from_str(output).ok()?;
+    let last = with_member(chunks.last()?.get(), "stdout", &encode_string(text))?;
+    let last = with_member(std::str::from_utf8(&last).ok()?, "stderr", "\"\"")?;
+    Some(format!("[{}]", std::str::from_utf8(&last).ok()?))
+}
+
+/// Returns the content part for a block; `None` if the block is an item of its own.
+fn part(block: &ContentBlock<'_>, raw: &str, role: &str) -> Option<String> {
+    let kind = if role == "assistant" { "output_text" } else { "input_text" };
+    match &*block.kind {
+        "text" => {
+            let text = block.text?.get();
+            let mark = breakpoint(block);
+            Some(format!(r#"{{"type":"{kind}","text":{text}{mark}}}"#))
+        }
+        "image" => Some(image(block)),
+        // A part of a kind that blocks do not have, such as a file.
+        kind if kind.starts_with("input_") => Some(raw.to_owned()),
+        _ => None,
+    }
+}
+
+fn breakpoint(block: &ContentBlock<'_>) -> String {
+    let mark = block.cache_control.filter(|mark| mark.get() != "null");
+    mark.map_or_else(String::new, |mark| format!(",\"prompt_cache_breakpoint\":{}", mark.get()))
+}
+
+fn image(block: &ContentBlock<'_>) -> String {
+    let url = match &block.source {
+        Some(MediaSource { media_type: Some(kind), data: Some(data), .. }) => {
+            format!("data:{kind};base64,{data}")
+        }
+        Some(MediaSource { url: Some(url), .. }) => url.clone().into_owned(),
+        _ => return r#"{"type":"input_text","text":"[image]"}"#.to_owned(),
+    };
+    format!(r#"{{"type":"input_image","image_url":{}}}"#, encode_string(&url))
+}
+
+/// Returns a message with these parts, and empties them.
+fn message(role: &str, parts: &mut Vec<String>) -> Option<String> {
+    let parts = std::mem::take(parts);
+    (!parts.is_empty())
+        .then(|| format!(r#"{{"type":"message","role":"{role}","content":[{}]}}"#, parts.join(",")))
+}
+
+fn call(block: &ContentBlock<'_>) -> Option<String> {
+    let (id, name) = (block.id?.get(), block.name?.get());
+    let input = block.input.map_or("{}", RawValue::get);
+    let Own { kind, rest, is_whole } = own(block, "function_call")?;
+    if is_whole {
+        return Some(format!("{{{rest}}}"));
+    }
+    let argument = match &*kind {
+        "custom_tool_call" => {
+            let fields = members(input)?;
+            let text = fields.iter().find(|(name, _)| name == "input");
+            format!("\"input\":{}", text.map_or("\"\"", |(_, text)| text.get()))
+        }
+        _ => format!("\"arguments\":{}", encode_string(input)),
+    };
+    let kind = encode_string(&kind);
+    let rest = after_comma(&rest);
+    Some(format!(r#"{{"type":{kind},"call_id":{id},"name":{name},{argument}{rest}}}"#))
+}
+
+fn result(block: &ContentBlock<'_>) -> Option<String> {
+    let id = block.tool_use_id?.get();
+    let Own { kind, rest, is_whole } = own(block, "function_call_output")?;
+    if is_whole {
+        let has_output = rest.starts_with("\"output\":") || rest.contains(",\"output\":");
+        let output = match has_output {
+            true => String::new(),
+            false => format!(",\"output\":{}", output_of(block)?),
+        };
+        return Some(format!("{{{rest}{output}}}"));
+    }
+    let (kind, output) = (encode_string(&kind), output_of(block)?);
+    let rest = after_comma(&rest);
+    Some(format!(r#"{{"type":{kind},"call_id":{id},"output":{output}{rest}}}"#))
+}
+
+/// The member `item` of a block.
+struct Own<'a> {
+    kind: Cow<'a, str>,
+    /// Its members, without `type` if the rest of the item comes from the block.
+    rest: String,
+    /// It has all members of the item.
+    is_whole: bool,
+}
+
+fn own<'a>(block: &ContentBlock<'a>, plain: &'static str) -> Option<Own<'a>> {
+    let Some(item) = block.item else {
+        return Some(Own { kind: Cow::Borrowed(plain), rest: String::new(), is_whole: false });
+    };
+    let members = members(item.get())?;
+    let kind = members.iter().find(|(name, _)| name == "type");
+    let kind: Cow<'_, str> = match kind {
+        Some((_, kind)) => Cow::Owned(serde_json::from_str(kind.get()).ok()?),
+        None => Cow::Borrowed(plain),
+    };
+    let is_whole = !super::item::PLAIN_CALLS.contains(&&*kind);
+    let rest = members.iter().filter(|(name, _)| is_whole || name != "type");
+    let rest: Vec<String> =
+        rest.map(|(name, value)| format!("{}:{}", encode_string(name), value.get())).collect();
+    Some(Own { kind, rest: rest.join(","), is_whole })
+}
+
+fn after_comma(rest: &str) -> String {
+    if rest.is_empty() { String::new() } else { format!(",{rest}") }
+}
+
+/// Returns the JSON of an output with a result's content.
+fn output_of(block: &ContentBlock<'_>) -> Option<String> {
+    let mark = breakpoint(block);
+    match block.content.map(RawValue::get) {
+        None | Some("null") => Some("\"\"".to_owned()),
+        Some(text) if text.starts_with('"') && mark.is_empty() => Some(text.to_owned()),
+        Some(text) if text.starts_with('"') => {
+            Some(format!(r#"[{{"type":"input_text","text":{text}{mark}}}]"#))
+        }
+        Some(array) => {
+            let blocks: Vec<&RawValue> = serde_json::from_str(array).ok()?;
+            let mut parts = Vec::with_capacity(blocks.len());
+            for raw in &blocks {
+                let block: ContentBlock<'_> = serde_json::from_str(raw.get()).ok()?;
+                parts.push(part(&block, raw.get(), USER).unwrap_or_else(|| raw.get().to_owned()));
+            }
+            if let (Some(last), false) = (parts.last_mut(), mark.is_empty())
+                && !last.contains("\"prompt_cache_breakpoint\":")
+                && let Some(open) = last.strip_suffix('}')
+            {
+                *last = format!("{open}{mark}}}");
+            }
+            Some(format!("[{}]", parts.join(",")))
+        }
+    }
+}
+
+/// Returns the text of a result's content.
+fn text_of(block: &ContentBlock<'_>) -> String {
+    let content = block.content.map_or("\"\"", RawValue::get);
+    if let Ok(text) = serde_json::from_str::<String>(content) {
+        return text;
+    }
+    let blocks: Vec<ContentBlock<'_>> = serde_json::from_str(content).unwrap_or_default();
+    let texts = blocks.iter().filter_map(|block| serde_json::from_str(block.text?.get()).ok());
+    texts.collect::<Vec<String>>().join("\n")
+}
+
+/// Returns the object without these members.
+fn without(object: &str, names: &[&str]) -> Option<String> {
+    let members = members(object)?;
+    let kept = members.iter().filter(|(name, _)| !names.contains(&name.as_str()));
+    let kept: Vec<String> =
+        kept.map(|(name, value)| format!("{}:{}", encode_string(name), value.get())).collect();
+    Some(format!("{{{}}}", kept.join(",")))
+}
