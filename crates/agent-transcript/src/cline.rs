@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::blocks::{self, filled, list, number, plain, string};
+use crate::format::TranscriptFormat;
 use crate::harness::is_from_program;
 use crate::header::{ParentTranscript, TranscriptContext};
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
-use crate::reader::TranscriptFormat;
 
 /// The element around what the user typed.
 const INPUT: &str = "user_input";

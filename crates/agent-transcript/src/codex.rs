@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::blocks::{self, filled, list, number as number_at, plain, string};
+use crate::format::TranscriptFormat;
 use crate::harness::is_from_program;
 use crate::header::{ParentTranscript, TranscriptContext};
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
-use crate::reader::TranscriptFormat;
 
 /// What a shell call's output says before the exit code.
 const EXIT: &str = "Process exited with code ";

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::blocks::{self, filled, list, number, plain, string};
+use crate::format::TranscriptFormat;
 use crate::harness::is_from_program;
 use crate::header::TranscriptContext;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
-use crate::reader::TranscriptFormat;
 
 /// Titles of a session that has none yet.
 const UNTITLED: [&str; 2] = ["Untitled Session", "New Session"];

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::blocks::{self, filled, list, number, string};
+use crate::format::TranscriptFormat;
 use crate::header::{ParentTranscript, TranscriptContext};
 use crate::lines::{Said, SessionLines, Speaker};
 use crate::parts;
-use crate::reader::TranscriptFormat;
 
 #[derive(Debug)]
 pub(crate) struct GeminiChat {

@@ -15,6 +15,7 @@ mod blocks;
 mod cline;
 mod codex;
 mod continue_dev;
+mod format;
 mod gemini;
 mod harness;
 pub mod header;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::blocks::{self, filled, list, number, string};
+use crate::format::TranscriptFormat;
 use crate::header::ParentTranscript;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
-use crate::reader::TranscriptFormat;
 
 /// Beginnings of the title of a session that has none yet.
 const UNTITLED: [&str; 2] = ["New session - ", "Child session - "];

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::blocks::{self, filled, list, number, plain, string};
+use crate::format::TranscriptFormat;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
-use crate::reader::TranscriptFormat;
 
 #[derive(Debug, Default)]
 pub(crate) struct PiSession;

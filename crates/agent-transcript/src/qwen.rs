@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::blocks::{filled, list, number, string};
+use crate::format::TranscriptFormat;
 use crate::header::ParentTranscript;
 use crate::lines::{Said, SessionLines, Speaker};
 use crate::parts;
-use crate::reader::TranscriptFormat;
 
 #[derive(Debug, Default)]
 pub(crate) struct QwenChat;

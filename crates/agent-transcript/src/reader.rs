@@ -1,10 +1,9 @@
 //! Splits a transcript into records, and passes on what each of them means.
 
-use std::fmt::Debug;
-
 use serde_json::Value;
 
 use crate::agent::{StorageForm, TranscriptAgent};
+use crate::format::TranscriptFormat;
 use crate::header::{TranscriptContext, TranscriptHeader};
 use crate::lines::SessionLines;
 use crate::{cline, codex, continue_dev, gemini, opencode, pi, qwen};
@@ -15,11 +14,6 @@ const MAX_RECORD_BYTES: usize = 64 << 20;
 pub const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 /// Maximum number of skipped records that are remembered.
 const TOLD: usize = 1_000;
-
-/// The records of one agent.
-pub(crate) trait TranscriptFormat: Debug + Send + Sync {
-    fn record(&mut self, number: u64, record: &Value, lines: &mut SessionLines);
-}
 
 /// A record that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

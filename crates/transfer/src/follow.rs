@@ -16,7 +16,7 @@ use bethink_transcript::{Message, Seq, SessionId};
 use crate::TransferService;
 use crate::agents::session_id;
 use crate::source::TranscriptSource;
-use crate::tail::{AgentTail, TailStretch, read_on};
+use crate::tail::{AgentTail, ReadyTails, read_on};
 
 /// Maximum number of messages that are stored at once.
 const BATCH: usize = 500;
@@ -24,10 +24,14 @@ const BATCH: usize = 500;
 impl TransferService {
     /// Reads an agent's transcript on. Its new messages are appended to the session, which is created if necessary.
     pub async fn follow(&self, agent: TranscriptAgent, path: PathBuf) -> Result<()> {
+        if !tokio::fs::try_exists(&path).await.unwrap_or(true) {
+            // A session without messages has no transcript.
+            return Ok(());
+        }
         for source in self.sources_to_follow(agent, path).await? {
             let mut ready = self.reading.lock().await;
             let tail = ready.take(&source);
-            if let Some((tail, ..)) = self.read_tail(&source, tail).await? {
+            if let Some((tail, ..)) = self.read_tail(&source, tail, true).await? {
                 ready.put(tail);
             }
         }
@@ -51,20 +55,22 @@ impl TransferService {
         &self,
         source: &TranscriptSource,
     ) -> Result<Option<(SessionId, u64)>> {
-        let tail = crate::tail::ReadyTails::default().take(source);
-        let read = self.read_tail(source, tail).await?;
+        let tail = ReadyTails::default().take(source);
+        let read = self.read_tail(source, tail, false).await?;
         Ok(read.map(|(_, session, added)| (session, added)))
     }
 
-    /// Returns `None` if the transcript has no answer yet.
+    /// Returns `None` if a session would have to be created, and the transcript has no answer yet although `needs_answer`.
     async fn read_tail(
         &self,
         source: &TranscriptSource,
         tail: AgentTail,
+        needs_answer: bool,
     ) -> Result<Option<(AgentTail, SessionId, u64)>> {
         let most = self.cx.settings().daemon.max_import_bytes;
         let (mut tail, mut stretch) = read_on(tail, most).await?;
-        let Some(session) = self.session_for(source, &tail, &stretch).await? else {
+        let may_begin = !needs_answer || stretch.more || stretch.has_answer();
+        let Some(session) = self.session_for(source, &tail, may_begin).await? else {
             return Ok(None);
         };
         let path = source.path.to_string_lossy().into_owned();
@@ -110,19 +116,19 @@ impl TransferService {
         Ok(self.cx.store().put_transcript_position(session, path, position).await?)
     }
 
-    /// Finds or creates the session of a transcript.
+    /// Finds the session of a transcript, or creates it if it `may_begin`.
     async fn session_for(
         &self,
         source: &TranscriptSource,
         tail: &AgentTail,
-        stretch: &TailStretch,
+        may_begin: bool,
     ) -> Result<Option<SessionId>> {
         let header = tail.header();
         let Some(id) = header.id.as_deref() else { return Ok(None) };
         if let Some(known) = self.session_of_agent(source.agent, id).await? {
             return Ok(Some(known));
         }
-        if !stretch.has_answer() && !stretch.more {
+        if !may_begin {
             return Ok(None);
         }
         if let Some(fork) = self.fork_of(source, id, &header).await? {

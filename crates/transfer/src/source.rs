@@ -158,7 +158,7 @@ pub(crate) fn agent_of(path: &Path) -> Option<TranscriptAgent> {
 }
 
 /// Opens a regular file without waiting for the writer of a FIFO.
-fn open_file(path: &Path) -> Result<(File, u64)> {
+pub(crate) fn open_file(path: &Path) -> Result<(File, u64)> {
     let cannot = |error: io::Error| unreadable(path, &error);
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         let detail = format!("could not read {}: it is not a regular file", path.display());

@@ -11,7 +11,7 @@ use bethink_transcript::{Message, Role};
 use bytes::Bytes;
 
 use crate::reading::unreadable;
-use crate::source::{TranscriptBytes, TranscriptSource};
+use crate::source::{TranscriptBytes, TranscriptSource, open_file};
 
 /// Number of bytes that are read before their messages are stored.
 const READ_BATCH: u64 = 4 << 20;
@@ -106,7 +106,7 @@ impl AgentTail {
         let path = self.source.path.clone();
         let read = match whole {
             Some(bytes) => self.read_whole(bytes),
-            None => self.read_more(),
+            None => self.read_more(open_file(&path)?.0),
         };
         read.map_err(|error| unreadable(&path, &error))
     }
@@ -129,8 +129,7 @@ impl AgentTail {
         Ok(stretch)
     }
 
-    fn read_more(&mut self) -> io::Result<TailStretch> {
-        let mut file = File::open(&self.source.path)?;
+    fn read_more(&mut self, mut file: File) -> io::Result<TailStretch> {
         self.check(&mut file)?;
         file.seek(SeekFrom::Start(self.read))?;
         let length = file.metadata()?.len();
@@ -145,9 +144,6 @@ impl AgentTail {
     /// Restarts if the file was replaced, was truncated, or differs before the current position.
     fn check(&mut self, file: &mut File) -> io::Result<()> {
         let meta = file.metadata()?;
-        if !meta.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
         let identity = Some((meta.dev(), meta.ino()));
         let is_same = self.identity == identity && meta.len() >= self.read && {
             let mut before = vec![0; self.ending.len()];
