@@ -17,7 +17,7 @@ mod token;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use terminal::{Terminal, done};
 
 fn fixture(name: &str) -> PathBuf {
@@ -45,6 +45,44 @@ fn a_file_comes_back_as_it_was() {
         let session = told["session_id"].as_str().unwrap();
         done(terminal.run(&["export", session, "-o", &copy.to_string_lossy()]));
         assert_eq!(fs::read(&copy).unwrap(), fs::read(&file).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn sessions_of_agents_are_found_and_imported() {
+    let terminal = Terminal::new();
+    let sessions = terminal.path().join("codex");
+    let dir = sessions.join("2026/03/01");
+    fs::create_dir_all(&dir).unwrap();
+    let record = |ordinal: u64, kind: &str, payload: Value| {
+        let time = "2026-03-01T10:00:00.000Z";
+        json!({ "timestamp": time, "ordinal": ordinal, "type": kind, "payload": payload })
+    };
+    let said = |ordinal: u64, role: &str, text: &str| {
+        let content = json!([{ "type": "input_text", "text": text }]);
+        let message = json!({ "type": "message", "role": role, "content": content });
+        record(ordinal, "response_item", message)
+    };
+    let lines = [
+        record(0, "session_meta", json!({ "id": "c1", "cwd": "/work" })),
+        said(1, "user", "mend the gate"),
+        said(2, "assistant", "mended"),
+    ];
+    let file = dir.join("rollout-1-c1.jsonl");
+    fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    let sessions = sessions.to_string_lossy();
+    let shown = done(terminal.run(&["import", "--agent", "codex", &sessions, "--dry-run"]));
+    assert!(shown.contains("Codex") && shown.contains("2026-03-01"), "{shown}");
+    let told = done(terminal.run(&["import", "--agent", "codex", &sessions, "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["messages"], &told["already_imported"]), (&json!(2), &json!(false)));
+    // The content of a file tells which agent wrote it.
+    let again = done(terminal.run(&["import", &file.to_string_lossy(), "--json"]));
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!((&again["session_id"], &again["messages"]), (&told["session_id"], &json!(2)));
+    assert_eq!(again["already_imported"], json!(true));
+    for wrong in [&["import", "--agent", "codx"][..], &["import", "--dry-run", "x.jsonl"]] {
+        assert_eq!(terminal.run(wrong).code, 2, "{wrong:?}");
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Job {
     pub kind: String,
     pub state: JobState,
     pub progress: JobProgress,
-    /// For an import, an array with one `ImportFile` per file; for other kinds, an object.
+    /// For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object.
     pub result: Option<serde_json::Value>,
     /// Why the job failed.
     pub error: Option<String>,
@@ -45,13 +45,44 @@ pub struct Jobs {
     pub jobs: Vec<Job>,
 }
 
-/// A session file to import from disk.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+/// Sessions to import from disk.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ImportRequest {
-    /// Absolute path of a session file.
+    /// Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database.
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
+    /// The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
+    /// it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Only count what is there. Needs `agent`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+}
+
+/// The sessions of an agent that were found and imported.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct AgentTranscripts {
+    pub agent: String,
+    pub path: String,
+    /// Number of sessions with messages.
+    pub sessions: u64,
+    pub messages: u64,
+    /// Time of the newest message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest: Option<String>,
+    /// What was imported. Empty after a dry run.
+    pub files: Vec<ImportFile>,
+    /// Files that could not be read.
+    pub unread: Vec<UnreadTranscript>,
+}
+
+/// A file that could not be read.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct UnreadTranscript {
+    pub file: String,
+    pub reason: String,
 }
 
 /// A line of a session file that is stored but is not part of the conversation.

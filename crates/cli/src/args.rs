@@ -231,11 +231,21 @@ pub(crate) enum CliCommand {
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },
-    /// Import recorded sessions: JSONL files, or directories of them
-    #[command(after_help = "Example: bethink import ~/.claude/projects")]
+    /// Import recorded sessions of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Cline and Continue
+    #[command(after_help = "Example: bethink import --agent codex --yes")]
     Import {
-        #[arg(required = true, value_name = "PATH")]
+        /// Session files, or directories of JSONL files [default: find the sessions of all agents]
+        #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
+        /// Only sessions of this agent; PATH is the directory or database with all of them
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// Show what would be imported without importing it
+        #[arg(long)]
+        dry_run: bool,
+        /// Import without asking
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Write a session as JSONL
     #[command(after_help = "Example: bethink export --output session.jsonl")]

@@ -66,8 +66,14 @@ impl Daemon {
         let memories = MemoryService::new(cx.clone(), models.clone(), sessions.clone());
         let notes = NotesService::new(cx.clone(), models.clone(), sessions.clone());
         let team = TeamService::new(cx.clone(), memories.clone());
-        let hooks = HookService::new(cx.clone(), sessions.clone(), memories.clone(), notes.clone());
         let transfer = TransferService::new(cx.clone(), search.clone(), sessions.clone());
+        let hooks = HookService::new(
+            cx.clone(),
+            sessions.clone(),
+            memories.clone(),
+            notes.clone(),
+            transfer.clone(),
+        );
         let check = DailyCheck::new(cx.clone(), store.clone());
         let inner = Inner {
             metrics: bethink_metrics::MetricsRegistry::global(),

@@ -65,15 +65,15 @@ impl<M: PromptPlanner> Gateway<M> {
         request: Request,
         route: &str,
     ) -> Result<Response, GatewayFault> {
-        let mut sent = self.read::<W>(request, route).await?;
+        let sent = self.read::<W>(request, route).await?;
         let mut prepared = None;
         if let Some((envelope, mut request)) = sent.parsed {
             match none_if_failed(self.planner.unrecorded(&request).await)? {
                 Some(None) => {}
                 not_recorded => {
                     let prompt = not_recorded.flatten().unwrap_or(UpstreamPrompt::Unchanged);
-                    sent.outgoing.body = body_of(&envelope, &prompt, &sent.outgoing.body)?;
-                    return Ok(relay::unrecorded(self.send(W::PROVIDER, sent.outgoing).await?));
+                    let outgoing = outgoing_with(&envelope, &prompt, &sent.outgoing)?;
+                    return Ok(relay::unrecorded(self.send(W::PROVIDER, outgoing).await?));
                 }
             }
             request.client_model = self.client_model(&envelope, &sent.outgoing);

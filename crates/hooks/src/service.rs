@@ -9,6 +9,7 @@ use bethink_notes::NotesService;
 use bethink_service::ServiceContext;
 use bethink_sessions::SessionService;
 use bethink_spool::Spool;
+use bethink_transfer::TransferService;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::ready::ReadySessions;
@@ -20,6 +21,7 @@ pub struct HookService {
     pub(crate) sessions: SessionService,
     pub(crate) memories: MemoryService,
     pub(crate) notes: NotesService,
+    pub(crate) transfer: TransferService,
     pub(crate) inner: Arc<HooksState>,
 }
 
@@ -39,6 +41,7 @@ impl HookService {
         sessions: SessionService,
         memories: MemoryService,
         notes: NotesService,
+        transfer: TransferService,
     ) -> Self {
         let inner = HooksState {
             spool: Spool::at(Home::new(&cx.settings().home).hook_spool()),
@@ -46,6 +49,6 @@ impl HookService {
             is_looking: AtomicBool::new(false),
             ready: ReadySessions::default(),
         };
-        Self { cx, sessions, memories, notes, inner: Arc::new(inner) }
+        Self { cx, sessions, memories, notes, transfer, inner: Arc::new(inner) }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bethink_agent_transcript::TranscriptAgent;
 use bethink_hook_events::answer::NOTHING;
 use bethink_hook_events::{Delivery, HookAnswer, HookEvent};
 use bethink_service::{ErrorKind, Result, ServiceError};
@@ -86,6 +87,13 @@ impl HookService {
         }
         if delivery.client.has_session_files() {
             self.follow_transcripts(&who, &mut tails, delivery).await?;
+        } else if let Some(agent) = TranscriptAgent::named(delivery.client.as_str()) {
+            let input = &delivery.input;
+            for path in [&input.transcript_path, &input.agent_transcript_path] {
+                if let Some(path) = path {
+                    self.transfer.follow(agent, path.into()).await?;
+                }
+            }
         }
         self.apply(&who, &mut tails, delivery).await?;
         self.note_taken(delivery).await

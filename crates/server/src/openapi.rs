@@ -57,6 +57,7 @@ use crate::problem::ProblemSort;
         api::Instructions,
         Event,
         api::ImportFile,
+        api::AgentTranscripts,
         api::DreamResult,
         api::StateKind,
     )),

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use bethink_agent_transcript::TranscriptAgent;
 use bethink_api as api;
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, if_found,
@@ -27,12 +28,13 @@ use uuid::Uuid;
 
 use crate::TransferService;
 use crate::reading::{ImportChunk, ReadFile, read_file, unreadable};
+use crate::source::agent_of;
 
 const IMPORT: &str = "import";
 
 /// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow
 /// disk makes few commits of some megabytes each.
-const AHEAD: usize = 8;
+pub(crate) const AHEAD: usize = 8;
 
 /// Watermark of a job whose session is complete, as JSON.
 const SETTLED: &str = "\"settled\"";
@@ -46,6 +48,14 @@ struct ImportPayload {
     /// Whether `path` is the name of a file in the spool: a copy of a request's body, removed after the import.
     #[serde(default)]
     spooled: bool,
+    /// The agent that wrote the file, if not Claude Code.
+    #[serde(default)]
+    agent: Option<String>,
+    /// All sessions of the agent are imported, or only counted with `dry_run`.
+    #[serde(default)]
+    all: bool,
+    #[serde(default)]
+    dry_run: bool,
     /// Chosen in advance, so that a retry finds what the first attempt has written.
     session: SessionId,
 }
@@ -57,21 +67,36 @@ impl TransferService {
         if !path.is_absolute() {
             return Err(ServiceError::invalid(
                 "path",
-                "must be the absolute path of a .jsonl file",
+                "must be the absolute path of a session file",
             ));
         }
+        if request.agent.is_none() && request.dry_run {
+            return Err(ServiceError::invalid("dry_run", "needs `agent`"));
+        }
+        let agent = request.agent.as_deref().map(agent_named).transpose()?;
         let meta = tokio::fs::metadata(&path).await.map_err(|e| {
             ServiceError::invalid("path", format!("could not open {}: {e}", request.path))
         })?;
-        if !meta.is_file() {
+        let all = agent.is_some();
+        if !meta.is_file() && !(all && meta.is_dir()) {
             return Err(ServiceError::invalid("path", "must be a regular file"));
         }
-        self.check_size(meta.len(), "path")?;
+        let found = blocking({
+            let path = path.clone();
+            move || Ok(agent.or_else(|| agent_of(&path)))
+        });
+        let agent = found.await?;
+        if !all && agent != Some(TranscriptAgent::Opencode) {
+            self.check_size(meta.len(), "path")?;
+        }
         let payload = ImportPayload {
             path,
             file: request.path,
             project_dir: request.project_dir,
             spooled: false,
+            agent: agent.map(|agent| agent.as_str().to_owned()),
+            all,
+            dry_run: request.dry_run,
             session: SessionId(Uuid::now_v7()),
         };
         self.cx.jobs().enqueue(new_job_id(), IMPORT, None, &json!(payload)).await
@@ -93,6 +118,9 @@ impl TransferService {
             file: "request body".to_owned(),
             project_dir: None,
             spooled: true,
+            agent: None,
+            all: false,
+            dry_run: false,
             session: SessionId(Uuid::now_v7()),
         };
         self.cx.jobs().enqueue(id, IMPORT, None, &json!(payload)).await
@@ -112,6 +140,10 @@ impl TransferService {
 
     pub(crate) async fn run_import(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
         let mut payload: ImportPayload = job_payload(job)?;
+        if let Some(agent) = &payload.agent {
+            let agent = agent_named(agent)?;
+            return self.run_agent_import(job, runner, agent, payload).await;
+        }
         let (session, spooled) = (payload.session, payload.spooled);
         if spooled {
             // Jobs of older versions have the whole path, and the home may have been moved since.
@@ -135,13 +167,33 @@ impl TransferService {
         serde_json::to_value([result?]).map_err(ServiceError::internal)
     }
 
+    async fn run_agent_import(
+        &self,
+        job: &JobRecord,
+        runner: &JobRunner,
+        agent: TranscriptAgent,
+        payload: ImportPayload,
+    ) -> Result<Value> {
+        let ImportPayload { path, project_dir, all, dry_run, .. } = payload;
+        let report = self.import_agent(job, runner, agent, path, project_dir, dry_run).await?;
+        if all {
+            return serde_json::to_value(report).map_err(ServiceError::internal);
+        }
+        match report.unread.into_iter().next() {
+            Some(unread) if report.files.is_empty() => {
+                Err(ServiceError::invalid("path", unread.reason))
+            }
+            _ => serde_json::to_value(report.files).map_err(ServiceError::internal),
+        }
+    }
+
     /// Directory of request bodies that wait to be imported.
     fn spool(&self) -> PathBuf {
         self.cx.settings().home.join("spool")
     }
 
     /// The report on a file whose session is complete.
-    async fn imported_before(
+    pub(crate) async fn imported_before(
         &self,
         file: String,
         session: SessionId,
@@ -164,7 +216,7 @@ impl TransferService {
         runner: &JobRunner,
         payload: ImportPayload,
     ) -> Result<api::ImportFile> {
-        let ImportPayload { path, file, project_dir, session, spooled } = payload;
+        let ImportPayload { path, file, project_dir, session, spooled, .. } = payload;
         if spooled && !path.exists() {
             let detail = "the copy of the file is missing from the spool directory; send the file again \
                           (a file that is already imported is not imported twice)";
@@ -183,7 +235,7 @@ impl TransferService {
         if let Some(known) = self.cx.store().imported(&hash).await? {
             return self.imported_before(file, known, true).await;
         }
-        let written = self.write_chunks(job, session, project_dir, hash, receive).await;
+        let written = self.write_chunks(job, session, None, project_dir, hash, receive).await;
         let read = reading.await.map_err(ServiceError::internal)?;
         written?;
         let read = read?;
@@ -206,10 +258,11 @@ impl TransferService {
         })
     }
 
-    async fn write_chunks(
+    pub(crate) async fn write_chunks(
         &self,
         job: &JobRecord,
         session: SessionId,
+        parent: Option<SessionId>,
         mut project_dir: Option<String>,
         hash: String,
         mut receive: mpsc::Receiver<ImportChunk>,
@@ -232,7 +285,7 @@ impl TransferService {
                 }
                 let own = self.sessions.new_session(session, dir)?;
                 let created_at = begun(session).unwrap_or(own.created_at);
-                new.push(NewSession { content_hash: hash.take(), created_at, ..own });
+                new.push(NewSession { content_hash: hash.take(), created_at, parent, ..own });
             }
             for child in chunk.new_children {
                 let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
@@ -253,7 +306,7 @@ impl TransferService {
         if hash.is_some() {
             let dir = project_dir.unwrap_or_else(|| "/".to_owned());
             let new = self.sessions.new_session(session, dir)?;
-            let new = NewSession { content_hash: hash, ..new };
+            let new = NewSession { content_hash: hash, parent, ..new };
             self.cx.store().create_session(new, None).await?;
         }
         Ok(())
@@ -261,7 +314,7 @@ impl TransferService {
 
     /// Stores what is known only after the whole file has been read: title, tags, model and recorded compactions. Also
     /// enqueues the indexing; only then is the import complete.
-    async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
+    pub(crate) async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
         let facts = &read.facts;
         let mut model = self.sessions.model_or_default(None)?;
         if let Some(name) = &facts.model {
@@ -309,7 +362,7 @@ impl TransferService {
         Ok(())
     }
 
-    async fn remove_leftovers(&self, session: SessionId) -> Result<()> {
+    pub(crate) async fn remove_leftovers(&self, session: SessionId) -> Result<()> {
         for child in self.children(session).await? {
             self.cx.store().delete_session(SessionId(child)).await?;
         }
@@ -346,7 +399,7 @@ fn with_waiting(mut chunk: ImportChunk, receive: &mut mpsc::Receiver<ImportChunk
     chunk
 }
 
-async fn hash_of(path: PathBuf) -> Result<String> {
+pub(crate) async fn hash_of(path: PathBuf) -> Result<String> {
     blocking(move || {
         let cannot = |error| unreadable(&path, &error);
         let mut file = File::open(&path).map_err(cannot)?;
@@ -355,6 +408,13 @@ async fn hash_of(path: PathBuf) -> Result<String> {
         Ok(hasher.finalize().to_hex().to_string())
     })
     .await
+}
+
+fn agent_named(name: &str) -> Result<TranscriptAgent> {
+    TranscriptAgent::named(name).ok_or_else(|| {
+        let known = TranscriptAgent::ALL.map(TranscriptAgent::as_str).join(", ");
+        ServiceError::invalid("agent", format!("{name:?} is not one of {known}"))
+    })
 }
 
 async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {

@@ -1,14 +1,24 @@
 //! Import and export of session files.
 //!
-//! Turns files into sessions, and sessions back into files, line by line. The format of a line is in `session-file`.
+//! Turns files into sessions, and sessions back into files, line by line. The format of a line is in `session-file`; the
+//! formats of other agents are in `agent-transcript`. What an agent still writes is followed.
+
+use std::sync::Arc;
 
 use bethink_search::SearchService;
 use bethink_service::ServiceContext;
 use bethink_sessions::SessionService;
+use tokio::sync::Mutex as AsyncMutex;
 
+use crate::tail::ReadyTails;
+
+mod agents;
 mod export;
+mod follow;
 mod import;
 mod reading;
+mod source;
+mod tail;
 
 pub use export::Export;
 
@@ -18,11 +28,13 @@ pub struct TransferService {
     cx: ServiceContext,
     search: SearchService,
     sessions: SessionService,
+    /// Held while transcripts of agents are read, so that no session is created twice.
+    reading: Arc<AsyncMutex<ReadyTails>>,
 }
 
 impl TransferService {
     pub fn new(cx: ServiceContext, search: SearchService, sessions: SessionService) -> Self {
-        Self { cx, search, sessions }
+        Self { cx, search, sessions, reading: Arc::default() }
     }
 }
 

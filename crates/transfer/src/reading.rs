@@ -5,8 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
 
+use bethink_agent_transcript::{SkippedRecord, TranscriptHeader, TranscriptReader};
 use bethink_api as api;
-use bethink_service::{Result, ServiceError, is_disk_fault};
+use bethink_service::{Result, ServiceError, is_disk_fault, rfc3339};
 use bethink_session_file::{
     LineKind, SessionFileFacts, SessionFileReader, SessionLine, SidechainKey, Thread,
 };
@@ -15,6 +16,8 @@ use bethink_store::{NewMessage, NewRecord};
 use bethink_transcript::{MessageId, Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::mpsc;
+
+use crate::source::TranscriptBytes;
 
 /// Number of bytes per read. It is small, so that the writer can start early.
 const CHUNK: usize = 512 << 10;
@@ -35,6 +38,11 @@ pub(crate) struct ImportChunk {
 pub(crate) struct ReadFile {
     pub(crate) facts: SessionFileFacts,
     pub(crate) bytes: u64,
+    /// What an agent's transcript says about its session.
+    pub(crate) header: Option<TranscriptHeader>,
+    /// Number of bytes up to the end of the last complete line, and their hash. Only of session files.
+    pub(crate) settled: u64,
+    pub(crate) hash: String,
     pub(crate) messages: u64,
     pub(crate) children: Vec<SessionId>,
     pub(crate) skipped: Vec<api::SkippedLine>,
@@ -62,15 +70,30 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     }
 }
 
+/// Reads a session file.
 pub(crate) fn read_file(
     path: &Path,
     session: SessionId,
     send: &mpsc::Sender<ImportChunk>,
 ) -> Result<ReadFile> {
     let cannot = |error| unreadable(path, &error);
-    let mut file = std::fs::File::open(path).map_err(cannot)?;
+    let file = std::fs::File::open(path).map_err(cannot)?;
     let total = file.metadata().map_err(cannot)?.len();
+    read_bytes(path, TranscriptBytes { read: Box::new(file), total }, None, session, send)
+}
+
+/// Reads a session file, or a transcript whose records the `converter` reads.
+pub(crate) fn read_bytes(
+    path: &Path,
+    bytes: TranscriptBytes,
+    mut converter: Option<TranscriptReader>,
+    session: SessionId,
+    send: &mpsc::Sender<ImportChunk>,
+) -> Result<ReadFile> {
+    let cannot = |error| unreadable(path, &error);
+    let TranscriptBytes { read: mut file, total } = bytes;
     let mut reader = SessionFileReader::default();
+    let mut settled = SettledLines::default();
     let (records, children, read) = (Vec::new(), HashMap::new(), ReadFile::default());
     let mut collector = Collector { session, records, children, told: 0, ids: Vec::new(), read };
     let mut read = 0;
@@ -81,16 +104,71 @@ pub(crate) fn read_file(
             break;
         }
         read += got as u64;
-        reader.feed(Bytes::from(buffer), |line| collector.line(line));
+        match &mut converter {
+            Some(converter) => converter.feed(&buffer, |lines, _| {
+                reader.feed(Bytes::from(lines), |line| collector.line(line));
+            }),
+            None => {
+                settled.take(&buffer);
+                reader.feed(Bytes::from(buffer), |line| collector.line(line));
+            }
+        }
         let cwd = reader.facts().cwd.clone();
         if !collector.send(send, cwd, read, total) {
             // The writer has failed, and reports its error.
             return Err(ServiceError::internal("the import was cancelled"));
         }
     }
+    if let Some(converter) = &mut converter {
+        reader.feed(Bytes::from(converter.finish()), |line| collector.line(line));
+    }
     let facts = reader.finish(|line| collector.line(line));
     collector.send(send, facts.cwd.clone(), read, total);
-    Ok(ReadFile { facts, bytes: read, ..collector.read })
+    let (settled, hash) = (settled.bytes, settled.hasher.finalize().to_hex().to_string());
+    let mut done = ReadFile { facts, bytes: read, settled, hash, ..collector.read };
+    if let Some(converter) = converter {
+        done.header = Some(converter.header().clone());
+        let skipped = converter.skipped().iter().cloned();
+        done.skipped = skipped
+            .map(|SkippedRecord { line, reason }| api::SkippedLine { line, reason })
+            .collect();
+    }
+    Ok(done)
+}
+
+/// The complete lines of a file, so that following it can continue after them.
+#[derive(Default)]
+struct SettledLines {
+    bytes: u64,
+    hasher: blake3::Hasher,
+    rest: Vec<u8>,
+}
+
+impl SettledLines {
+    fn take(&mut self, chunk: &[u8]) {
+        let Some(end) = chunk.iter().rposition(|byte| *byte == b'\n') else {
+            self.rest.extend_from_slice(chunk);
+            return;
+        };
+        let (whole, rest) = chunk.split_at(end + 1);
+        self.hasher.update(&self.rest).update(whole);
+        self.bytes += (self.rest.len() + whole.len()) as u64;
+        self.rest = rest.to_vec();
+    }
+}
+
+impl ReadFile {
+    /// Returns what the transcript says about its session. A session file of Claude Code is named by its session.
+    pub(crate) fn header_of(&self, path: &Path) -> TranscriptHeader {
+        let of_file = || TranscriptHeader {
+            id: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+            cwd: self.facts.cwd.clone(),
+            messages: self.facts.messages,
+            newest: self.facts.last_at.map(rfc3339),
+            ..TranscriptHeader::default()
+        };
+        self.header.clone().unwrap_or_else(of_file)
+    }
 }
 
 fn hash_of(id: &str) -> u64 {

@@ -106,7 +106,8 @@ async fn a_repeated_import_does_not_need_its_file_again() {
     let (transfer, runner) = open(&home).await;
     let path = home.path().join("session.jsonl");
     std::fs::write(&path, FILE).unwrap();
-    let request = api::ImportRequest { path: path.to_str().unwrap().to_owned(), project_dir: None };
+    let path_given = path.to_str().unwrap().to_owned();
+    let request = api::ImportRequest { path: path_given, ..api::ImportRequest::default() };
     let job = transfer.import_path(request).await.unwrap();
     let job = JobRecord { attempts: 2, ..ended(&transfer, JobId(job.id)).await };
     std::fs::remove_file(&path).unwrap();
@@ -255,5 +256,178 @@ async fn a_view_that_does_not_fit_is_ignored() {
         let copy = imported(&transfer, format!("{FILE}{line}\n")).await;
         assert!(messages(&transfer, copy).await.len() >= 2, "{view}");
     }
+    transfer.cx.stop().await;
+}
+
+/// A record of Codex.
+fn codex(ordinal: u64, kind: &str, payload: &Value) -> String {
+    let record = json!({ "timestamp": "2026-03-01T10:00:00.000Z", "ordinal": ordinal, "type": kind, "payload": payload });
+    format!("{record}\n")
+}
+
+fn codex_said(ordinal: u64, role: &str, text: &str) -> String {
+    let content = json!([{ "type": "input_text", "text": text }]);
+    codex(ordinal, "response_item", &json!({ "type": "message", "role": role, "content": content }))
+}
+
+/// A directory with the sessions of Codex.
+struct CodexDir(tempfile::TempDir);
+
+impl CodexDir {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(format!("rollout-{name}.jsonl"))
+    }
+
+    fn add(&self, name: &str, text: &str) {
+        use std::io::Write;
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).append(true).open(self.path(name)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Adds the beginning of a session.
+    fn begin(&self, name: &str, meta: &Value) {
+        self.add(name, &codex(0, "session_meta", meta));
+    }
+
+    async fn import(&self, transfer: &TransferService) -> api::AgentTranscripts {
+        let request = api::ImportRequest {
+            path: self.0.path().to_str().unwrap().to_owned(),
+            agent: Some("codex".to_owned()),
+            ..api::ImportRequest::default()
+        };
+        let job = transfer.import_path(request).await.unwrap();
+        let job = ended(transfer, JobId(job.id)).await;
+        serde_json::from_str(&job.result.unwrap()).unwrap()
+    }
+}
+
+async fn codex_session(transfer: &TransferService, id: &str) -> bethink_store::SessionRecord {
+    let known = transfer.cx.store().client_session("codex".to_owned(), id.to_owned());
+    transfer.cx.store().session(known.await.unwrap().unwrap()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agents_sessions_are_imported_once_and_read_on() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let dir = CodexDir::new();
+    dir.begin("1-main", &json!({ "id": "main", "cwd": "/work" }));
+    dir.add(
+        "1-main",
+        &(codex_said(1, "user", "mend the gate") + &codex_said(2, "assistant", "mended")),
+    );
+    dir.add("1-main", &codex_said(3, "user", "and the fence"));
+    dir.begin("2-helper", &json!({ "id": "helper", "cwd": "/work", "parent_thread_id": "main" }));
+    dir.add("2-helper", &codex_said(1, "user", "look"));
+    let base = json!({ "thread_id": "main", "end_ordinal_exclusive": 3 });
+    dir.begin("3-fork", &json!({ "id": "fork", "cwd": "/work", "history_base": base }));
+    dir.add("3-fork", &codex_said(3, "user", "rather the roof"));
+    dir.begin("4-empty", &json!({ "id": "empty", "cwd": "/work" }));
+    let first = dir.import(&transfer).await;
+    assert_eq!((first.sessions, first.messages, first.unread.len()), (3, 5, 0));
+    assert_eq!(first.newest.as_deref(), Some("2026-03-01T10:00:00.000Z"));
+    let main = codex_session(&transfer, "main").await;
+    assert_eq!((main.last_seq.0, main.title.as_deref()), (3, Some("mend the gate")));
+    assert_eq!((&*main.project_dir, main.updated_at.0), ("/work", 1_772_359_200_000_000));
+    let helper = codex_session(&transfer, "helper").await;
+    assert_eq!((helper.parent, helper.forked_at), (Some(main.id), None));
+    let fork = codex_session(&transfer, "fork").await;
+    assert_eq!((fork.parent, fork.forked_at.map(|at| at.0)), (Some(main.id), Some(2)));
+    assert_eq!(fork.last_seq.0, 3);
+
+    let again = dir.import(&transfer).await;
+    assert!(again.files.iter().all(|file| file.already_imported), "{again:?}");
+    dir.add("1-main", &codex_said(4, "assistant", "done"));
+    let more = dir.import(&transfer).await;
+    let new: Vec<_> = more.files.iter().filter(|file| !file.already_imported).collect();
+    assert_eq!((new.len(), new[0].messages), (1, 4));
+    assert_eq!(codex_session(&transfer, "fork").await.last_seq.0, 3);
+    transfer.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transcript_is_followed_from_its_first_answer_on() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let dir = CodexDir::new();
+    let agent = bethink_agent_transcript::TranscriptAgent::Codex;
+    let follow = async || transfer.follow(agent, dir.path("a")).await.unwrap();
+    dir.begin("a", &json!({ "id": "a", "cwd": "/work" }));
+    dir.add("a", &codex_said(1, "user", "mend the gate"));
+    follow().await;
+    let known = transfer.cx.store().client_session("codex".to_owned(), "a".to_owned()).await;
+    assert_eq!(known.unwrap(), None);
+    let answer = codex_said(2, "assistant", "mended");
+    dir.add("a", &answer[..40]);
+    follow().await;
+    dir.add("a", &answer[40..]);
+    follow().await;
+    assert_eq!(codex_session(&transfer, "a").await.last_seq.0, 2);
+    dir.add("a", &codex(3, "compacted", &json!({ "message": "what happened" })));
+    follow().await;
+    follow().await;
+    let session = codex_session(&transfer, "a").await;
+    assert_eq!(session.last_seq.0, 3);
+    assert_eq!(transfer.cx.store().compactions(session.id).await.unwrap().len(), 1);
+    // Written anew, as by another program: nothing is doubled.
+    let text = std::fs::read_to_string(dir.path("a")).unwrap() + &codex_said(4, "user", "thanks");
+    std::fs::remove_file(dir.path("a")).unwrap();
+    dir.add("a", &text);
+    follow().await;
+    assert_eq!(codex_session(&transfer, "a").await.last_seq.0, 4);
+    transfer.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_the_gateway_records_is_left_to_it() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let recorded = SessionId(uuid::Uuid::now_v7());
+    let new = transfer.sessions.new_session(recorded, "/work".to_owned()).unwrap();
+    transfer.cx.store().create_session(new, None).await.unwrap();
+    let said = json!({ "messages": [{ "role": "user", "content": "mend the gate" }] });
+    transfer.sessions.append(recorded, said.to_string().into(), None).await.unwrap();
+    let known = bethink_store::ClientSession {
+        client: "openai".to_owned(),
+        key: "a".to_owned(),
+        session: recorded,
+    };
+    transfer.cx.store().put_client_session(known).await.unwrap();
+    let dir = CodexDir::new();
+    dir.begin("a", &json!({ "id": "a", "cwd": "/work" }));
+    dir.add("a", &(codex_said(1, "user", "mend the gate") + &codex_said(2, "assistant", "mended")));
+    let report = dir.import(&transfer).await;
+    assert_eq!(report.files[0].session_id, recorded.0);
+    assert!(report.files[0].already_imported);
+    assert_eq!(transfer.cx.store().session(recorded).await.unwrap().last_seq.0, 1);
+    transfer.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parents_in_a_circle_and_damaged_files_end_an_import_well() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let dir = CodexDir::new();
+    for (id, parent) in [("a", "b"), ("b", "a"), ("c", "c")] {
+        dir.begin(id, &json!({ "id": id, "cwd": "/work", "parent_thread_id": parent }));
+        dir.add(id, &codex_said(1, "user", "look"));
+    }
+    dir.add("d", "no json\n");
+    dir.add("e", "");
+    std::fs::create_dir(dir.path("f")).unwrap();
+    let report = dir.import(&transfer).await;
+    assert_eq!((report.files.len(), report.unread.len()), (3, 2), "{report:?}");
+    assert!(report.unread[0].reason.contains("it has no session id"), "{report:?}");
+    for id in ["a", "b", "c"] {
+        assert_eq!(codex_session(&transfer, id).await.last_seq.0, 1, "{id}");
+    }
+    let a = codex_session(&transfer, "a").await;
+    assert_eq!(a.parent, Some(codex_session(&transfer, "b").await.id));
+    assert_eq!(codex_session(&transfer, "b").await.parent, None);
     transfer.cx.stop().await;
 }

@@ -59,6 +59,7 @@ pub const ENGINES: &[TextEngine] = &[
     of("recall: topics", memory::topics),
     of("secrets: scan", prompts::secrets),
     of("session-file: lines", sessions::session_file),
+    of("agent-transcript: records", sessions::agent_transcripts),
     of("session-memory: notes", memory::notes),
     of("session-memory: edited notes, templates", memory::edited_notes),
     of("session-memory: notes from facts", sessions::notes),

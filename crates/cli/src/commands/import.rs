@@ -68,7 +68,9 @@ async fn one(app: &CliApp, client: &Client, file: &Path) -> Result<Vec<ImportFil
         .to_str()
         .map(str::to_owned)
         .ok_or_else(|| CliFailure::new("the path is not valid UTF-8; rename the file"))?;
-    let job = client.import_path(&ImportRequest { path, project_dir }).await?;
+    let job = client
+        .import_path(&ImportRequest { path, project_dir, ..ImportRequest::default() })
+        .await?;
     let label = file.file_name().unwrap_or_default().to_string_lossy();
     result(finished(app, client, job, &label).await?, "import")
 }

@@ -15,6 +15,7 @@ mod finding;
 mod gateway;
 mod history;
 mod import;
+mod import_agents;
 mod install;
 mod instructions;
 mod mcp;
@@ -35,6 +36,7 @@ mod usage;
 
 use clap_complete::Shell;
 
+use self::import_agents::AgentImport;
 use crate::app::CliApp;
 use crate::args::{CliCommand, HistoryArgs, MemoryCommand, NotesCommand, SessionCommand};
 use crate::failure::Done;
@@ -103,7 +105,13 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
         CliCommand::Team(command) => Box::pin(team::run(app, command)).await,
         CliCommand::Instructions(asked) => instructions::run(app, &asked).await,
         CliCommand::Usage { since } => usage::usage(app, since.as_deref()).await,
-        CliCommand::Import { paths } => Box::pin(import::import(app, &paths)).await,
+        CliCommand::Import { paths, agent: None, dry_run: false, .. } if !paths.is_empty() => {
+            Box::pin(import::import(app, &paths)).await
+        }
+        CliCommand::Import { paths, agent, dry_run, yes } => {
+            let wanted = AgentImport { agent: agent.as_deref(), paths: &paths, dry_run, yes };
+            Box::pin(import_agents::import(app, &wanted)).await
+        }
         CliCommand::Export { which, output } => {
             export::export(app, which.as_deref(), output.as_deref()).await
         }

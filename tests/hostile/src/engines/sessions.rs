@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bethink_agent_transcript::{TranscriptAgent, TranscriptContext, TranscriptReader};
 use bethink_compactor::ladder::SummaryRequest;
 use bethink_compactor::{EmbeddedSummarizer, SpanRequest, Summarizer, write_span};
 use bethink_context::{Decisions, Hints, History, HistoryEntry, ViewOptions};
@@ -155,6 +156,23 @@ pub(super) fn session_file(text: &str) {
         "{{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":{content}}}}}\n"
     );
     let _ = bethink_session_file::lines(Bytes::from(line));
+}
+
+pub(super) fn agent_transcripts(text: &str) {
+    let content = encode_string(text);
+    let parts = format!("[{{\"type\":\"input_text\",\"text\":{content}}}]");
+    let record = format!(
+        "{{\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"role\":\"user\",\"content\":{parts}}},\
+         \"message\":{{\"role\":\"user\",\"content\":{content},\"parts\":{parts}}}}}\n"
+    );
+    for agent in TranscriptAgent::ALL {
+        for input in [text, &record] {
+            let context = TranscriptContext::default();
+            let Some(mut reader) = TranscriptReader::new(agent, context) else { continue };
+            reader.feed(input.as_bytes(), |_, _| {});
+            drop(reader.finish());
+        }
+    }
 }
 
 pub(super) fn hooks(text: &str) {

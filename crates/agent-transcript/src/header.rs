@@ -1,0 +1,59 @@
+//! What a transcript says about its session as a whole.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// A session that another one belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParentTranscript {
+    /// The agent's id of the parent session.
+    pub id: String,
+    /// For a fork, the number of the first record of the parent that is not part of it. `None` for a sub-agent.
+    pub fork_before: Option<u64>,
+}
+
+/// Facts that are collected while the transcript is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TranscriptHeader {
+    /// The agent's id of the session.
+    pub id: Option<String>,
+    pub parent: Option<ParentTranscript>,
+    /// The first working directory.
+    pub cwd: Option<String>,
+    /// Number of messages so far.
+    pub messages: u64,
+    /// Time of the newest message, as recorded.
+    pub newest: Option<String>,
+}
+
+impl TranscriptHeader {
+    /// Whether the session begins with a part of another one's history.
+    pub fn is_fork(&self) -> bool {
+        self.parent.as_ref().is_some_and(|parent| parent.fork_before.is_some())
+    }
+}
+
+/// What is known about a transcript from other files and from its path.
+#[derive(Clone, Debug, Default)]
+pub struct TranscriptContext {
+    pub path: PathBuf,
+    /// The project's directory, if the agent stores it elsewhere.
+    pub cwd: Option<String>,
+    /// JSON that the agent stores next to the transcript: facts about the session.
+    pub facts: Value,
+    /// JSON that the agent stores next to the transcript: its newest compaction.
+    pub compaction: Value,
+}
+
+impl TranscriptContext {
+    /// The name of the file without its extension.
+    pub(crate) fn stem(&self) -> &str {
+        self.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+    }
+
+    /// The name of the directory `above` levels above the file.
+    pub(crate) fn directory(&self, above: usize) -> Option<&str> {
+        self.path.ancestors().nth(above + 1)?.file_name()?.to_str()
+    }
+}

@@ -1,0 +1,34 @@
+//! Reads the transcripts of other agents, as lines of Claude Code's session files.
+//!
+//! Owns what the records of each agent mean: who said something, tool calls and their results, compactions, parent
+//! sessions. The result is the format that `session-file` reads, so that import, following and export need no other one.
+//! Finding and opening files is up to the callers; [`TranscriptAgent::place`] knows where to look.
+//!
+//! What a program wrote in the user's name (the environment, instructions, reminders) is marked with `said_as`, so it is
+//! neither a title nor something that the user said. Reasoning without a provider's signature is left out, as the gateway
+//! does. Nothing is written twice: some agents repeat records when they change something.
+//!
+//! Reading order: [`agent`] → [`header`] → [`reader`] → `lines` (what is written) → one module for each agent.
+
+pub mod agent;
+mod blocks;
+mod cline;
+mod codex;
+mod continue_dev;
+mod format;
+mod gemini;
+mod harness;
+pub mod header;
+mod lines;
+mod opencode;
+mod parts;
+mod pi;
+mod qwen;
+pub mod reader;
+
+pub use agent::{StorageForm, TranscriptAgent};
+pub use header::{ParentTranscript, TranscriptContext, TranscriptHeader};
+pub use reader::{MAX_DOCUMENT_BYTES, SkippedRecord, TranscriptReader};
+
+#[cfg(test)]
+mod tests;
