@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 69] = [
+const RUNS: [&str; 70] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -25,6 +25,7 @@ const RUNS: [&str; 69] = [
     "session ls --all",
     "session fork REPLAYED",
     "session handover REPLAYED",
+    "continue codex --session REPLAYED",
     "session rm FORK --yes",
     "history --session REPLAYED -n 40",
     "history --session REPLAYED -m 1",

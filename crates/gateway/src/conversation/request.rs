@@ -6,6 +6,7 @@ use bethink_api::Inject;
 use bethink_models::ClientModel;
 use bethink_transcript::SessionId;
 use bytes::Bytes;
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::frame::RequestFrame;
@@ -30,6 +31,8 @@ pub(crate) struct GatewayRequest {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
+    /// Counts if the prompt states no directory.
+    pub(crate) default_project: Option<String>,
     /// Text of the system prompt, which is counted and searched for the working directory.
     pub(crate) system: Option<String>,
     /// JSON array of tools.
@@ -63,6 +66,18 @@ impl ChainedHistory {
     pub(crate) fn bytes(&self) -> usize {
         let heads: usize = self.heads.iter().map(String::len).sum();
         heads + self.messages.iter().map(Bytes::len).sum::<usize>()
+    }
+}
+
+impl GatewayRequest {
+    /// Whether an agent asks for a title of its session before it sends the session itself. Such a request is not a part
+    /// of any conversation.
+    pub(crate) fn asks_for_title(&self) -> bool {
+        const ASKS: &[u8] = b"\"Generate a title for this conversation:";
+        let has_tools = self.tools.as_ref().is_some_and(|tools| tools.get() != "[]");
+        let is_about_titles = self.system.as_ref().is_some_and(|system| system.contains("title"));
+        let mut first = self.messages.iter().take(2);
+        !has_tools && is_about_titles && first.any(|message| memmem::find(message, ASKS).is_some())
     }
 }
 
