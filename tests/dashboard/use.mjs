@@ -162,7 +162,7 @@ await withBrowser(async (browser) => {
     await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.keyboard.press("7");
+    await page.keyboard.press("8");
     await page.getByRole("heading", { level: 1, name: "Doctor" }).waitFor();
   });
 

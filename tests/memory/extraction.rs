@@ -74,16 +74,9 @@ fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
         never push to main without asking me";
     let call = json!([{ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } }]);
     let result = json!([{ "type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": refusal }]);
-    // Typed while the agent worked. No message has it.
-    let queued = json!({
-        "type": "queue-operation", "operation": "enqueue", "timestamp": "2026-03-02T10:01:00Z",
-        "sessionId": "5b6a0f0e-0000-4000-8000-000000000001",
-        "content": "From now on, sign every commit.",
-    });
     let lines = [
         line("user", "u1", json!(TAUGHT)),
         line("assistant", "a1", call),
-        queued.to_string(),
         line("user", "u2", result),
     ];
     let file = desk.daemon.home.path().join("recorded.jsonl");
@@ -91,11 +84,6 @@ fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
     desk.daemon.client().post("/v1/import", &json!({ "path": file })).ok();
     let text = desk.learns(NAME);
     assert!(text.contains("said so on 2026-03-02") && text.contains("10:00:00.123456Z"), "{text}");
-    let queued = desk.learns("sign-commit");
-    assert!(
-        queued.contains("2026-03-02T10:01:00Z") && queued.contains("messages: [2]"),
-        "{queued}"
-    );
     // The recording ends in the turn in which the person refused a call.
     assert!(desk.learns("never-push-main-without-asking").contains("never push to main"));
 }

@@ -2111,7 +2111,7 @@ export interface components {
             hint: string;
         };
         /**
-         * @description What distinguishes `ForgetAsked` from other events about memory.
+         * @description Distinguishes `ForgetAsked` from other events about memory.
          * @enum {string}
          */
         ForgetEventOutcome: "asked_to_forget";

@@ -272,7 +272,7 @@ FillLevel: TypeAlias = Literal[
 
 
 ForgetEventOutcome: TypeAlias = Literal['asked_to_forget']
-"""What distinguishes `ForgetAsked` from other events about memory."""
+"""Distinguishes `ForgetAsked` from other events about memory."""
 
 
 class ForgetRequest(TypedDict):
