@@ -89,7 +89,7 @@ def kept(base_url):
     made = own.responses.create(model=MODEL, input="Hello")
     found = own.responses.retrieve(made.id)
     own.responses.delete(made.id)
-    return found.output_text
+    return found.status
 
 
 def counted(base_url):
