@@ -668,8 +668,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check recall on the project's own data: topics that their own words do not find, and topics that come too often. This
-         *     changes nothing.
+         * Check recall with the project's own data: list topics that their own words do not find, and topics that are recalled
+         *     too often. This changes nothing.
          */
         post: operations["recall_check"];
         delete?: never;
@@ -1293,6 +1293,25 @@ export interface components {
             name: string;
             /** @description The ID. */
             id: string;
+        };
+        /** @description The sessions of an agent that were found and imported. */
+        AgentTranscripts: {
+            agent: string;
+            /** @description The file, directory or database that was read. */
+            path: string;
+            /**
+             * Format: int64
+             * @description Number of sessions with messages.
+             */
+            sessions: number;
+            /** Format: int64 */
+            messages: number;
+            /** @description Time of the newest message. */
+            newest?: string | null;
+            /** @description What was imported. Empty after a dry run. */
+            files: components["schemas"]["ImportFile"][];
+            /** @description Files that could not be read. */
+            unread: components["schemas"]["UnreadTranscript"][];
         };
         /** @description Sub-agents of the session. */
         Agents: {
@@ -2059,7 +2078,7 @@ export interface components {
             hint: string;
         };
         /**
-         * @description What distinguishes `ForgetAsked` from other events about memory.
+         * @description Distinguishes `ForgetAsked` from other events about memory.
          * @enum {string}
          */
         ForgetEventOutcome: "asked_to_forget";
@@ -2210,12 +2229,19 @@ export interface components {
             /** @description The JSON that claude-mem or mem0 exported. */
             text: string;
         };
-        /** @description A session file to import from disk. */
+        /** @description Sessions to import from disk. */
         ImportRequest: {
-            /** @description Absolute path of a session file. */
+            /** @description Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database. */
             path: string;
             /** @description Any directory of the project. */
             project_dir?: string | null;
+            /**
+             * @description The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
+             *     it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+             */
+            agent?: string | null;
+            /** @description Only count what is there. Needs `agent`. */
+            dry_run?: boolean;
         };
         /**
          * @description A limit on the part of an index that prompts show.
@@ -2334,7 +2360,7 @@ export interface components {
             kind: string;
             state: components["schemas"]["JobState"];
             progress: components["schemas"]["JobProgress"];
-            /** @description For an import, an array with one `ImportFile` per file; for other kinds, an object. */
+            /** @description For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object. */
             result?: unknown;
             /** @description Why the job failed. */
             error?: string | null;
@@ -2448,7 +2474,7 @@ export interface components {
             name: string;
             /** @description `created`, `changed`, or `proposed` for the team. */
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The user's own words, if they were used. */
@@ -2465,7 +2491,7 @@ export interface components {
         LinkedTopic: {
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description: string;
         };
         /** @description A login. The answer also sets a cookie; further requests need both. */
@@ -2510,7 +2536,7 @@ export interface components {
             name: string;
             /** @description The name in its front matter, if it differs from the file name. */
             title?: string | null;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description When the file was last written, as RFC 3339. */
@@ -2574,7 +2600,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description: string;
             /** @description The part of the text that contains the most of these words. */
             snippet: string;
@@ -3391,7 +3417,10 @@ export interface components {
          * @enum {string}
          */
         RecallCertainty: "sure" | "perhaps";
-        /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
+        /**
+         * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
+         *     memories.
+         */
         RecallCheck: {
             /**
              * Format: int64
@@ -3513,7 +3542,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description What it is about, in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Its age, in words. */
@@ -4145,6 +4174,13 @@ export interface components {
          * @enum {string}
          */
         TopicField: "name" | "description" | "heading" | "identifier" | "body";
+        /** @description A file that could not be read. */
+        UnreadTranscript: {
+            /** @description Name of the file. */
+            file: string;
+            /** @description Why it could not be read. */
+            reason: string;
+        };
         /** @description bethink's own model calls and what they cost. Calls of deleted sessions are included. */
         Usage: {
             /**
@@ -4268,6 +4304,7 @@ export interface components {
 }
 export type Agent = components['schemas']['Agent'];
 export type AgentSession = components['schemas']['AgentSession'];
+export type AgentTranscripts = components['schemas']['AgentTranscripts'];
 export type Agents = components['schemas']['Agents'];
 export type AnsweredCall = components['schemas']['AnsweredCall'];
 export type AppendRequest = components['schemas']['AppendRequest'];
@@ -4509,6 +4546,7 @@ export type TokenEstimate = components['schemas']['TokenEstimate'];
 export type TokenSource = components['schemas']['TokenSource'];
 export type Tools = components['schemas']['Tools'];
 export type TopicField = components['schemas']['TopicField'];
+export type UnreadTranscript = components['schemas']['UnreadTranscript'];
 export type Usage = components['schemas']['Usage'];
 export type UsageRow = components['schemas']['UsageRow'];
 export type UsageSums = components['schemas']['UsageSums'];
@@ -5730,7 +5768,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The result of a recall check: how well topics are found by their own words, and which past prompts would get memories. */
+            /**
+             * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
+             *     memories.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -283,7 +283,7 @@ FillLevel: TypeAlias = Literal[
 
 
 ForgetEventOutcome: TypeAlias = Literal['asked_to_forget']
-"""What distinguishes `ForgetAsked` from other events about memory."""
+"""Distinguishes `ForgetAsked` from other events about memory."""
 
 
 class ForgetRequest(TypedDict):
@@ -345,12 +345,19 @@ class ImportApproval(TypedDict):
 
 
 class ImportRequest(TypedDict):
-    """A session file to import from disk."""
+    """Sessions to import from disk."""
 
     path: str
-    """Absolute path of a session file."""
+    """Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database."""
     project_dir: NotRequired[str | None]
     """Any directory of the project."""
+    agent: NotRequired[str | None]
+    """
+    The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
+    it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+    """
+    dry_run: NotRequired[bool]
+    """Only count what is there. Needs `agent`."""
 
 
 IndexLimit: TypeAlias = Literal['lines', 'bytes']
@@ -449,7 +456,7 @@ class LinkedTopic(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """What it is about, in one line."""
 
 
 class LoggedIn(TypedDict):
@@ -1354,6 +1361,15 @@ TopicField: TypeAlias = Literal['name', 'description', 'heading', 'identifier', 
 """A part of a topic."""
 
 
+class UnreadTranscript(TypedDict):
+    """A file that could not be read."""
+
+    file: str
+    """Name of the file."""
+    reason: str
+    """Why it could not be read."""
+
+
 class UsageSums(TypedDict):
     """Number and cost of calls."""
 
@@ -1815,7 +1831,7 @@ class Job(TypedDict):
     state: JobState
     progress: JobProgress
     result: NotRequired[Any]
-    """For an import, an array with one `ImportFile` per file; for other kinds, an object."""
+    """For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object."""
     error: NotRequired[str | None]
     """Why the job failed."""
     created_at: str
@@ -1880,7 +1896,7 @@ class LearnedMemory(TypedDict):
     outcome: MemoryOutcome
     """`created`, `changed`, or `proposed` for the team."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     statement: NotRequired[str | None]
     """The user's own words, if they were used."""
@@ -1899,7 +1915,7 @@ class Memory(TypedDict):
     title: NotRequired[str | None]
     """The name in its front matter, if it differs from the file name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     modified: str
     """When the file was last written, as RFC 3339."""
@@ -1951,7 +1967,7 @@ class MemoryHit(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """What it is about, in one line."""
     snippet: str
     """The part of the text that contains the most of these words."""
     highlights: list[list[int]]
@@ -2274,7 +2290,10 @@ class Proposals(TypedDict):
 
 
 class RecallCheck(TypedDict):
-    """The result of a recall check: how well topics are found by their own words, and which past prompts would get memories."""
+    """
+    The result of a recall check: how well topics are found by their own words, and which past prompts would get
+    memories.
+    """
 
     topics: int
     """Number of topics."""
@@ -2316,7 +2335,7 @@ class RecalledMemory(TypedDict):
     name: str
     """The name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """What it is about, in one line."""
     type: NotRequired[MemoryKind | None]
     age: str
     """Its age, in words."""
@@ -2454,6 +2473,23 @@ class UsageRow(UsageSums):
     """Name of the model."""
     last_at: str
     """When the newest call began, as RFC 3339."""
+
+
+class AgentTranscripts(TypedDict):
+    """The sessions of an agent that were found and imported."""
+
+    agent: str
+    path: str
+    """The file, directory or database that was read."""
+    sessions: int
+    """Number of sessions with messages."""
+    messages: int
+    newest: NotRequired[str | None]
+    """Time of the newest message."""
+    files: list[ImportFile]
+    """What was imported. Empty after a dry run."""
+    unread: list[UnreadTranscript]
+    """Files that could not be read."""
 
 
 class Appended(TypedDict):
