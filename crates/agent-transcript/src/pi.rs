@@ -6,7 +6,7 @@ use crate::blocks::{self, filled, list, number, plain, string};
 use crate::format::TranscriptFormat;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PiSession;
 
 impl PiSession {

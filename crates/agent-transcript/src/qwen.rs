@@ -8,7 +8,7 @@ use crate::header::ParentTranscript;
 use crate::lines::{Said, SessionLines, Speaker};
 use crate::parts;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct QwenChat;
 
 impl QwenChat {

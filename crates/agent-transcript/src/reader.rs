@@ -49,9 +49,9 @@ impl TranscriptReader {
             TranscriptAgent::ClaudeCode => return None,
             TranscriptAgent::Codex => Box::new(codex::Rollout::new(&context)),
             TranscriptAgent::Gemini => Box::new(gemini::GeminiChat::new(context, &mut lines)),
-            TranscriptAgent::Qwen => Box::new(qwen::QwenChat::default()),
+            TranscriptAgent::Qwen => Box::new(qwen::QwenChat),
             TranscriptAgent::Opencode => Box::new(opencode::OpencodeSession::default()),
-            TranscriptAgent::Pi => Box::new(pi::PiSession::default()),
+            TranscriptAgent::Pi => Box::new(pi::PiSession),
             TranscriptAgent::Cline => Box::new(cline::ClineSession::new(context)),
             TranscriptAgent::Continue => Box::new(continue_dev::ContinueSession::new(context)),
         };

@@ -65,6 +65,7 @@ pub struct ImportRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct AgentTranscripts {
     pub agent: String,
+    /// The file, directory or database that was read.
     pub path: String,
     /// Number of sessions with messages.
     pub sessions: u64,
@@ -82,6 +83,7 @@ pub struct AgentTranscripts {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct UnreadTranscript {
     pub file: String,
+    /// Why it could not be read.
     pub reason: String,
 }
 

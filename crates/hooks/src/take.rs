@@ -98,10 +98,9 @@ impl HookService {
             self.follow_transcripts(&who, &mut tails, delivery).await?;
         } else if let Some(agent) = TranscriptAgent::named(delivery.client.as_str()) {
             let input = &delivery.input;
-            for path in [&input.transcript_path, &input.agent_transcript_path] {
-                if let Some(path) = path {
-                    self.transfer.follow(agent, path.into()).await?;
-                }
+            let paths = [&input.transcript_path, &input.agent_transcript_path];
+            for path in paths.into_iter().flatten() {
+                self.transfer.follow(agent, path.into()).await?;
             }
         }
         self.apply(&who, &mut tails, delivery).await?;

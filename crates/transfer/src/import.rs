@@ -78,7 +78,7 @@ impl TransferService {
             ServiceError::invalid("path", format!("could not open {}: {e}", request.path))
         })?;
         let all = agent.is_some();
-        if !meta.is_file() && !(all && meta.is_dir()) {
+        if !(meta.is_file() || all && meta.is_dir()) {
             return Err(ServiceError::invalid("path", "must be a regular file"));
         }
         let found = blocking({

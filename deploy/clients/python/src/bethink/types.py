@@ -334,12 +334,19 @@ class ImportApproval(TypedDict):
 
 
 class ImportRequest(TypedDict):
-    """A session file to import from disk."""
+    """Sessions to import from disk."""
 
     path: str
-    """Absolute path of a session file."""
+    """Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database."""
     project_dir: NotRequired[str | None]
     """Any directory of the project."""
+    agent: NotRequired[str | None]
+    """
+    The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
+    it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+    """
+    dry_run: NotRequired[bool]
+    """Only count what is there. Needs `agent`."""
 
 
 IndexLimit: TypeAlias = Literal['lines', 'bytes']
@@ -1375,6 +1382,15 @@ TopicField: TypeAlias = Literal[
 """A part of a topic."""
 
 
+class UnreadTranscript(TypedDict):
+    """A file that could not be read."""
+
+    file: str
+    """Name of the file."""
+    reason: str
+    """Why it could not be read."""
+
+
 class UsageSums(TypedDict):
     """Number and cost of calls."""
 
@@ -1849,7 +1865,7 @@ class Job(TypedDict):
     state: JobState
     progress: JobProgress
     result: NotRequired[Any]
-    """For an import, an array with one `ImportFile` per file; for other kinds, an object."""
+    """For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object."""
     error: NotRequired[str | None]
     """Why the job failed."""
     created_at: str
@@ -2502,6 +2518,23 @@ class UsageRow(UsageSums):
     """Name of the model."""
     last_at: str
     """When the newest call began, as RFC 3339."""
+
+
+class AgentTranscripts(TypedDict):
+    """The sessions of an agent that were found and imported."""
+
+    agent: str
+    path: str
+    """The file, directory or database that was read."""
+    sessions: int
+    """Number of sessions with messages."""
+    messages: int
+    newest: NotRequired[str | None]
+    """Time of the newest message."""
+    files: list[ImportFile]
+    """What was imported. Empty after a dry run."""
+    unread: list[UnreadTranscript]
+    """Files that could not be read."""
 
 
 class Appended(TypedDict):
