@@ -1,8 +1,7 @@
 //! One layer of the encoder: attention, then a small network for each piece.
 
-use wide::f32x8;
-
-use crate::matrix::{Matrix, dot};
+use crate::matrix::Matrix;
+use crate::vectorized::{Loops, exp, most_of, run_vectorized, sum_of};
 use crate::weights::{BrokenWeights, Tensors};
 
 /// Number of values of a piece.
@@ -48,8 +47,8 @@ impl Normalization {
 
     pub(crate) fn apply(&self, values: &mut [f32]) {
         for piece in values.chunks_exact_mut(HIDDEN) {
-            let mean = piece.iter().sum::<f32>() / HIDDEN as f32;
-            let spread: f32 = piece.iter().map(|value| (value - mean) * (value - mean)).sum();
+            let mean = sum_of(piece, |value| value) / HIDDEN as f32;
+            let spread = sum_of(piece, |value| (value - mean) * (value - mean));
             let inverse = (spread / HIDDEN as f32 + 1e-12).sqrt().recip();
             for ((value, scale), shift) in piece.iter_mut().zip(&self.scale).zip(&self.shift) {
                 *value = (*value - mean) * inverse * scale + shift;
@@ -107,50 +106,104 @@ fn add(values: &mut [f32], others: &[f32]) {
     }
 }
 
-/// Returns for each piece, head by head, the mean of all pieces' values, weighted by how well their keys match its
-/// query.
+/// Returns for each piece, head by head, the mean of all pieces' values, weighted by how well their keys match its query.
 fn attention(query: &[f32], key: &[f32], value: &[f32]) -> Vec<f32> {
-    let scale = (HEAD as f32).sqrt().recip();
     let mut context = vec![0.0; query.len()];
-    let mut weights = Vec::with_capacity(query.len() / HIDDEN);
-    for (query, context) in query.chunks_exact(HIDDEN).zip(context.chunks_exact_mut(HIDDEN)) {
-        for head in (0..HIDDEN).step_by(HEAD) {
-            let of_head = head..head + HEAD;
-            let keys = key.chunks_exact(HIDDEN).map(|key| &key[of_head.clone()]);
-            weights.clear();
-            weights.extend(keys.map(|key| dot(&query[of_head.clone()], key) * scale));
-            to_shares(&mut weights);
-            let out = &mut context[of_head.clone()];
-            for (weight, value) in weights.iter().zip(value.chunks_exact(HIDDEN)) {
-                for (out, value) in out.iter_mut().zip(&value[of_head.clone()]) {
-                    *out += weight * value;
-                }
-            }
-        }
-    }
+    let weights = vec![0.0; query.len() / HIDDEN];
+    run_vectorized(Attention { query, key, value, weights, context: &mut context });
     context
 }
 
-/// Turns numbers into positive ones with the sum 1 (softmax).
+struct Attention<'a> {
+    query: &'a [f32],
+    key: &'a [f32],
+    value: &'a [f32],
+    weights: Vec<f32>,
+    context: &'a mut [f32],
+}
+
+impl Loops for Attention<'_> {
+    #[inline(always)]
+    fn run(mut self) {
+        let queries = self.query.as_chunks::<HEAD>().0;
+        let contexts = self.context.as_chunks_mut::<HEAD>().0;
+        for (at, (query, context)) in queries.iter().zip(contexts).enumerate() {
+            let head = at % HEADS;
+            let (keys, values) = (head_of(self.key, head), head_of(self.value, head));
+            attend(query, keys, values, &mut self.weights, context);
+        }
+    }
+}
+
+/// Returns a head's part of each piece.
+#[inline(always)]
+fn head_of(pieces: &[f32], head: usize) -> impl Iterator<Item = &[f32; HEAD]> {
+    pieces.as_chunks::<HEAD>().0.iter().skip(head).step_by(HEADS)
+}
+
+#[inline(always)]
+fn attend<'a>(
+    query: &[f32; HEAD],
+    keys: impl Iterator<Item = &'a [f32; HEAD]>,
+    values: impl Iterator<Item = &'a [f32; HEAD]>,
+    weights: &mut [f32],
+    context: &mut [f32; HEAD],
+) {
+    let scale = (HEAD as f32).sqrt().recip();
+    for (weight, key) in weights.iter_mut().zip(keys) {
+        *weight = dot(query, key) * scale;
+    }
+    to_shares(weights);
+    for (weight, value) in weights.iter().zip(values) {
+        for (out, value) in context.iter_mut().zip(value) {
+            *out += weight * value;
+        }
+    }
+}
+
+/// Number of products that are summed side by side, so that the compiler uses vector instructions.
+const LANES: usize = 8;
+
+/// Returns the product of two vectors.
+#[inline(always)]
+fn dot(left: &[f32; HEAD], right: &[f32; HEAD]) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    for (left, right) in left.as_chunks::<LANES>().0.iter().zip(right.as_chunks::<LANES>().0) {
+        for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
+            *sum += left * right;
+        }
+    }
+    sums.iter().sum()
+}
+
+/// Makes positive shares of 1 from any numbers (softmax).
+#[inline(always)]
 fn to_shares(weights: &mut [f32]) {
-    let most = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    weights.iter_mut().for_each(|weight| *weight = (*weight - most).exp());
-    let sum: f32 = weights.iter().sum();
+    let most = most_of(weights, f32::NEG_INFINITY, |weight| weight);
+    weights.iter_mut().for_each(|weight| *weight = exp(*weight - most));
+    let sum = sum_of(weights, |weight| weight);
     weights.iter_mut().for_each(|weight| *weight /= sum);
 }
 
-/// Applies the activation function, with the error function of Abramowitz and Stegun, 7.1.26, whose error is at most
-/// 1.5e-7.
+/// Applies the activation function, with the error function of Abramowitz and Stegun, 7.1.26, whose error is at most 1.5e-7.
 fn gelu(values: &mut [f32]) {
-    let (eights, _) = values.as_chunks_mut::<8>();
-    for eight in eights {
-        let value = f32x8::new(*eight);
-        let x = (value * std::f32::consts::FRAC_1_SQRT_2).abs();
-        let t = f32x8::ONE / (x * 0.327_591_1 + 1.0);
-        let series = ((((t * 1.061_405_4 - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_74) * t
-            + 0.254_829_6)
-            * t;
-        let erf = (f32x8::ONE - series * (-x * x).exp()).copysign(value);
-        *eight = (value * 0.5 * (erf + 1.0)).to_array();
+    run_vectorized(Gelu(values));
+}
+
+struct Gelu<'a>(&'a mut [f32]);
+
+impl Loops for Gelu<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for value in self.0 {
+            let x = (*value * std::f32::consts::FRAC_1_SQRT_2).abs();
+            let t = 1.0 / (x * 0.327_591_1 + 1.0);
+            let series = ((((t * 1.061_405_4 - 1.453_152) * t + 1.421_413_7) * t - 0.284_496_74)
+                * t
+                + 0.254_829_6)
+                * t;
+            let erf = (1.0 - series * exp(-x * x)).copysign(*value);
+            *value *= 0.5 * (erf + 1.0);
+        }
     }
 }

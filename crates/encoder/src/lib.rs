@@ -4,12 +4,13 @@
 //! unpacked when it is used, so an idle encoder needs no memory of its own. Callers decide what to encode and how to
 //! store the vectors.
 //!
-//! Reading order: [`weights`] → [`word_pieces`] → `matrix` → `layer` → [`encoder`] → [`embedding`].
+//! Reading order: [`weights`] → [`word_pieces`] → `vectorized` → `matrix` → `layer` → [`encoder`] → [`embedding`].
 
 pub mod embedding;
 pub mod encoder;
 mod layer;
 mod matrix;
+mod vectorized;
 pub mod weights;
 pub mod word_pieces;
 

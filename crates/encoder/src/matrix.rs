@@ -1,28 +1,20 @@
 //! Products with matrices of 4-bit numbers.
 //!
-//! Weights and inputs are rounded to 12-bit integers. The error is below 0.3%, and the time is halved, because any
-//! processor multiplies eight such integers at once.
+//! Both sides are converted to whole numbers of twelve bits, which changes a product by less than three thousandths and
+//! halves the time. The loops are written so that the compiler makes vector instructions of them.
 
-use wide::{i16x8, i32x4};
+use crate::vectorized::{Loops, most_of, run_vectorized, whole};
 
 /// Number of columns that share a scale.
 pub(crate) const GROUP: usize = 32;
-/// Number of rows, and of inputs, that are multiplied at once, so that their sums fit into the processor's registers.
-/// All matrices have an even number of rows.
-const ROWS: usize = 2;
-const INPUTS: usize = 4;
-/// Number of columns whose products are summed as integers. The sum of more could overflow 32 bits.
+/// Number of columns whose products are summed as whole numbers: more could exceed 32 bits.
 const BLOCK: usize = 384;
-/// Number of integers that are multiplied at once.
-const EIGHT: usize = 8;
-/// Maximum number of columns.
-const MOST_COLUMNS: usize = 1_536;
-/// Largest rounded weight or input.
+/// The largest whole number on either side.
 const MOST: f32 = 2_047.0;
 /// The largest 4-bit number.
 const MOST_PACKED: f32 = 8.0;
 
-/// A matrix as stored in the file: two columns per byte, the first in the lower half, and one half-precision scale per
+/// A matrix as it is in the file: two columns in a byte, the first in the lower half, and a half-precision scale per
 /// [`GROUP`] columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matrix<'a> {
@@ -39,8 +31,7 @@ impl<'a> Matrix<'a> {
     /// Returns a row.
     pub(crate) fn row(&self, row: usize, out: &mut [f32]) {
         let (packed, scales) = self.at(row);
-        let groups = packed.chunks_exact(GROUP / 2).zip(scales);
-        for ((group, scale), out) in groups.zip(out.chunks_exact_mut(GROUP)) {
+        for ((group, scale), out) in packed.iter().zip(scales).zip(out.chunks_exact_mut(GROUP)) {
             let scale = half(*scale);
             for (byte, pair) in group.iter().zip(out.chunks_exact_mut(2)) {
                 pair[0] = (f32::from(byte & 15) - 8.0) * scale;
@@ -49,29 +40,27 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    fn at(&self, row: usize) -> (&'a [u8], &'a [[u8; 2]]) {
+    fn at(&self, row: usize) -> (&'a [[u8; GROUP / 2]], &'a [[u8; 2]]) {
         let groups = self.columns / GROUP;
         let scales = &self.scales[row * groups * 2..(row + 1) * groups * 2];
-        (&self.packed[row * self.columns / 2..(row + 1) * self.columns / 2], scales.as_chunks().0)
+        let packed = &self.packed[row * self.columns / 2..(row + 1) * self.columns / 2];
+        (packed.as_chunks().0, scales.as_chunks().0)
     }
 
-    /// Unpacks a row to integers, and returns their scale. The even columns of each group come first, because that
-    /// order needs no shuffling.
-    fn whole_row(&self, row: usize, out: &mut [i16x8]) -> f32 {
+    /// Converts a row to whole numbers, and returns their scale. Of each group, the even columns come first, because that
+    /// needs no shuffling.
+    #[inline(always)]
+    fn whole_row(&self, row: usize, out: &mut [i16]) -> f32 {
         let (packed, scales) = self.at(row);
         let most = scales.iter().map(|scale| half(*scale)).fold(f32::MIN_POSITIVE, f32::max);
         let unit = most * MOST_PACKED / MOST;
-        let (groups, _) = packed.as_chunks::<{ GROUP / 2 }>();
-        let (out, _) = out.as_chunks_mut::<{ GROUP / EIGHT }>();
-        for ((group, scale), out) in groups.iter().zip(scales).zip(out) {
-            let factor = i16x8::splat((half(*scale) / unit).round_ties_even() as i16);
-            let eight = i16x8::splat(8);
-            let packed: [i16x8; 2] = std::array::from_fn(|at| {
-                i16x8::new(std::array::from_fn(|lane| i16::from(group[EIGHT * at + lane])))
-            });
-            for at in 0..2 {
-                out[at] = ((packed[at] & i16x8::splat(15)) - eight) * factor;
-                out[at + 2] = ((packed[at] >> 4) - eight) * factor;
+        let (out, _) = out.as_chunks_mut::<GROUP>();
+        for ((group, scale), out) in packed.iter().zip(scales).zip(out) {
+            let factor = whole(half(*scale) / unit);
+            let (even, odd) = out.split_at_mut(GROUP / 2);
+            for ((byte, even), odd) in group.iter().zip(even).zip(odd) {
+                *even = (i16::from(byte & 15) - 8) * factor;
+                *odd = (i16::from(byte >> 4) - 8) * factor;
             }
         }
         unit
@@ -79,108 +68,84 @@ impl<'a> Matrix<'a> {
 
     /// Returns the products of the matrix with each of the inputs, plus the bias.
     pub(crate) fn products(&self, inputs: &[f32], bias: &[f32]) -> Vec<f32> {
-        let (columns, rows) = (self.columns, bias.len());
-        let count = inputs.len() / columns;
-        let (whole, units) = whole_inputs(inputs, columns);
-        let mut out = vec![0.0; count * rows];
-        let mut pair = [[i16x8::ZERO; MOST_COLUMNS / EIGHT]; ROWS];
-        let [left, right] = &mut pair;
-        let (left, right) = (&mut left[..columns / EIGHT], &mut right[..columns / EIGHT]);
-        for (number, bias) in (0..rows).step_by(ROWS).zip(bias.chunks_exact(ROWS)) {
-            let unit = [self.whole_row(number, left), self.whole_row(number + 1, right)];
-            let batches = whole.chunks_exact(INPUTS * left.len());
-            for (batch, first) in batches.zip((0..).step_by(INPUTS)) {
-                let sums = dots([left, right], batch);
-                for ((input, sums), of_input) in (first..count).zip(sums).zip(&units[first..]) {
-                    for row in 0..ROWS {
-                        out[input * rows + number + row] =
-                            sums[row] * unit[row] * of_input + bias[row];
-                    }
-                }
-            }
-        }
+        let mut out = vec![0.0; inputs.len() / self.columns * bias.len()];
+        run_vectorized(Products { matrix: *self, inputs, bias, out: &mut out });
         out
     }
 }
 
-/// Returns the inputs as integers in the column order of [`Matrix::whole_row`], padded with zeros to a multiple of
-/// [`INPUTS`], and the scale of each input.
-fn whole_inputs(inputs: &[f32], columns: usize) -> (Vec<i16x8>, Vec<f32>) {
-    let count = inputs.len() / columns;
-    let mut whole = vec![i16x8::ZERO; count.next_multiple_of(INPUTS) * columns / EIGHT];
-    let mut units = Vec::with_capacity(count);
-    for (input, whole) in inputs.chunks_exact(columns).zip(whole.chunks_exact_mut(columns / EIGHT))
-    {
-        let most = input.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+struct Products<'a> {
+    matrix: Matrix<'a>,
+    inputs: &'a [f32],
+    bias: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Loops for Products<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let (columns, rows) = (self.matrix.columns, self.bias.len());
+        let (inputs, units) = whole_inputs(self.inputs, columns);
+        let mut row = vec![0; columns];
+        for (number, bias) in self.bias.iter().enumerate() {
+            let unit = self.matrix.whole_row(number, &mut row);
+            let inputs = inputs.chunks_exact(columns).zip(&units);
+            for ((input, of_input), out) in inputs.zip(self.out.chunks_exact_mut(rows)) {
+                out[number] = product(&row, input) * unit * of_input + bias;
+            }
+        }
+    }
+}
+
+/// Returns the inputs as whole numbers in the order of [`Matrix::whole_row`], and the scale of each.
+#[inline(always)]
+fn whole_inputs(inputs: &[f32], columns: usize) -> (Vec<i16>, Vec<f32>) {
+    let mut whole_inputs = vec![0; inputs.len()];
+    let mut units = Vec::with_capacity(inputs.len() / columns);
+    for (input, out) in inputs.chunks_exact(columns).zip(whole_inputs.chunks_exact_mut(columns)) {
+        let most = most_of(input, f32::MIN_POSITIVE, f32::abs);
         let inverse = MOST / most;
         units.push(most / MOST);
-        for (group, out) in input.chunks_exact(GROUP).zip(whole.chunks_exact_mut(GROUP / EIGHT)) {
-            for (at, eight) in out.iter_mut().enumerate() {
-                let first = at % 2 * 2 * EIGHT + at / 2;
-                let number =
-                    |lane: usize| (group[first + 2 * lane] * inverse).round_ties_even() as i16;
-                *eight = i16x8::new(std::array::from_fn(number));
+        let (groups, _) = input.as_chunks::<GROUP>();
+        for (group, out) in groups.iter().zip(out.chunks_exact_mut(GROUP)) {
+            let (even, odd) = out.split_at_mut(GROUP / 2);
+            for ((pair, even), odd) in group.as_chunks::<2>().0.iter().zip(even).zip(odd) {
+                *even = whole(pair[0] * inverse);
+                *odd = whole(pair[1] * inverse);
             }
         }
     }
-    (whole, units)
+    (whole_inputs, units)
 }
 
-/// Returns the products of [`ROWS`] rows with each of [`INPUTS`] inputs.
-fn dots(rows: [&[i16x8]; ROWS], batch: &[i16x8]) -> [[f32; ROWS]; INPUTS] {
-    let length = rows[0].len();
-    let mut inputs = batch.chunks_exact(length);
-    let inputs: [&[i16x8]; INPUTS] = std::array::from_fn(|_| inputs.next().unwrap_or_default());
-    let mut sums = [[0.0; ROWS]; INPUTS];
-    for start in (0..length).step_by(BLOCK / EIGHT) {
-        let end = length.min(start + BLOCK / EIGHT);
-        let [left, right] = rows.map(|row| &row[start..end]);
-        let [a, b, c, d] = inputs.map(|input| &input[start..end]);
-        let mut whole = [[i32x4::ZERO; ROWS]; INPUTS];
-        let columns = left.iter().zip(right).zip(a).zip(b).zip(c).zip(d);
-        for (((((left, right), a), b), c), d) in columns {
-            for (whole, input) in whole.iter_mut().zip([a, b, c, d]) {
-                whole[0] += left.dot(*input);
-                whole[1] += right.dot(*input);
-            }
-        }
-        for (sums, whole) in sums.iter_mut().zip(whole) {
-            for (sum, whole) in sums.iter_mut().zip(whole) {
-                *sum += whole.reduce_add() as f32;
-            }
-        }
-    }
-    sums
-}
-
-/// Number of products that are summed side by side, so that the compiler uses vector instructions.
-const LANES: usize = 8;
-
-/// Returns the product of two vectors.
-pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
-    let mut sums = [0.0_f32; LANES];
+/// Returns the product of two vectors of whole numbers.
+#[inline(always)]
+fn product(left: &[i16], right: &[i16]) -> f32 {
     let ((left, left_rest), (right, right_rest)) =
-        (left.as_chunks::<LANES>(), right.as_chunks::<LANES>());
-    for (left, right) in left.iter().zip(right) {
-        for lane in 0..LANES {
-            sums[lane] += left[lane] * right[lane];
-        }
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(left, right)| left * right).sum();
-    sums.iter().sum::<f32>() + rest
+        (left.as_chunks::<BLOCK>(), right.as_chunks::<BLOCK>());
+    let blocks = left.iter().zip(right).map(|(left, right)| block_product(left, right) as f32);
+    let rest = left_rest.iter().zip(right_rest);
+    let rest: i32 = rest.map(|(left, right)| i32::from(*left) * i32::from(*right)).sum();
+    blocks.sum::<f32>() + rest as f32
 }
 
-/// Returns the value of a half-precision number.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "the compiler makes better instructions of it")]
+fn block_product(left: &[i16; BLOCK], right: &[i16; BLOCK]) -> i32 {
+    let mut sum = 0;
+    for at in 0..BLOCK {
+        sum += i32::from(left[at]) * i32::from(right[at]);
+    }
+    sum
+}
+
+/// Returns the value of a half-precision number. The exponent for infinity is read like any other.
+#[inline(always)]
 fn half(bytes: [u8; 2]) -> f32 {
-    let bits = u16::from_le_bytes(bytes);
-    let (sign, exponent, fraction) = (bits >> 15, (bits >> 10) & 31, bits & 1023);
-    let fraction = f32::from(fraction) / 1024.0;
-    let value = match exponent {
-        0 => fraction * 2.0_f32.powi(-14),
-        31 => return if fraction == 0.0 { f32::INFINITY } else { f32::NAN },
-        _ => (1.0 + fraction) * 2.0_f32.powi(i32::from(exponent) - 15),
-    };
-    if sign == 1 { -value } else { value }
+    let bits = u32::from(u16::from_le_bytes(bytes));
+    // The exponent of a float is larger by 112, also for numbers that are too small for one of their own.
+    let value = f32::from_bits((bits & 0x7FFF) << 13) * 2.0_f32.powi(112);
+    if bits >> 15 == 1 { -value } else { value }
 }
 
 #[cfg(test)]
