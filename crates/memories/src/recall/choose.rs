@@ -9,8 +9,10 @@ use bethink_memdir::Scope;
 use bethink_memdir::age::age;
 use bethink_models::{Errand, Purpose};
 use bethink_recall::topics::manifest::{INSTRUCTION, MOST_ROWS, question};
-use bethink_recall::topics::select::{is_manual, merged, nearest, ranked, select, why};
-use bethink_recall::topics::{CatalogQuery, Manifest, ManifestRow, TopicId, Why, read_pick};
+use bethink_recall::topics::select::{
+    is_answered, is_manual, merged, nearest, ranked, select, why,
+};
+use bethink_recall::topics::{CatalogQuery, Manifest, ManifestRow, Pick, TopicId, Why, read_pick};
 use bethink_service::{ModelStep, Result, blocking};
 use bethink_transcript::{SessionId, UnixMicros};
 
@@ -25,6 +27,8 @@ use crate::standalone::standalone_request;
 
 /// Maximum length of a model's answer, in tokens: five names, and its thinking before them.
 const CHOICE_TOKENS: u64 = 1_024;
+/// Maximum number of topics of a directory that is searched on the request thread, which takes a fraction of a millisecond.
+const FEW_TOPICS: usize = 500;
 
 #[derive(Clone, Debug)]
 pub(super) struct FoundMemory {
@@ -62,26 +66,47 @@ impl MemoryLookup {
     ) -> CatalogQuery<'a> {
         CatalogQuery { question, recent_tools: &self.recent_tools, exclude, limit }
     }
+
+    /// Whether the picks by words need no comparison of meanings.
+    fn is_answered(&self, picks: &[Pick]) -> bool {
+        self.manner == api::RecallManner::Injected || is_answered(picks)
+    }
 }
 
 impl Library {
-    /// Chooses topics with a keyword search, possibly none.
+    /// Chooses topics with a keyword search, possibly none. Somebody who asks also gets what is similar in meaning, unless
+    /// the words answer the question; for vectors of a few new topics, this waits a moment.
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
-        // This takes milliseconds in a large directory, so it does not run on the request threads.
-        blocking(move || Ok(library.choose_now(&wanted))).await
+        let by_words = move |wanted: &MemoryLookup| library.held().picks_by_words(wanted);
+        // This takes milliseconds in a large directory, which do not run on the request threads.
+        let (picks, wanted) = match self.len() <= FEW_TOPICS {
+            true => (by_words(&wanted), wanted),
+            false => blocking(move || Ok((by_words(&wanted), wanted))).await?,
+        };
+        if picks.iter().all(|picks| wanted.is_answered(picks)) {
+            return Ok(self.held().found(picks, wanted.limit));
+        }
+        self.meanings.wait_for_few().await;
+        let library = Arc::clone(self);
+        blocking(move || Ok(library.with_meaning(picks, &wanted))).await
     }
 
-    /// As [`Self::choose`], blocking.
+    /// As [`Self::choose`], blocking, with the vectors that exist.
     pub(super) fn choose_now(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
-        let similar: Vec<_> = match wanted.manner {
-            api::RecallManner::Injected => Vec::new(),
-            api::RecallManner::Asked => {
-                let queries = wanted.queries.iter();
-                queries.map(|query| self.meanings.similar_to(query, self)).collect()
+        let picks = self.held().picks_by_words(wanted);
+        self.with_meaning(picks, wanted)
+    }
+
+    /// Replaces the picks of wordings that words do not answer.
+    fn with_meaning(&self, mut picks: Vec<Vec<Pick>>, wanted: &MemoryLookup) -> Vec<FoundMemory> {
+        for (question, picks) in wanted.queries.iter().zip(&mut picks) {
+            if !wanted.is_answered(picks) {
+                let similar = self.meanings.similar_to(question, self);
+                *picks = self.held().picks_with_meaning(question, wanted, &similar);
             }
-        };
-        self.held().choose(wanted, &similar)
+        }
+        self.held().found(picks, wanted.limit)
     }
 
     /// Adds to a model's choice what is nearest besides, for somebody who asked.
@@ -122,20 +147,31 @@ impl Library {
 }
 
 impl LibraryState {
-    /// `similar` is how similar topics are to each wording; meaning never decides what is injected.
-    fn choose(&self, wanted: &MemoryLookup, similar: &[Vec<(TopicId, f32)>]) -> Vec<FoundMemory> {
+    /// Returns the picks for each wording. Meaning never decides what is injected.
+    fn picks_by_words(&self, wanted: &MemoryLookup) -> Vec<Vec<Pick>> {
         let exclude = self.left_out(wanted);
-        let of_wordings = wanted.queries.iter().enumerate().map(|(at, question)| {
+        let picks = wanted.queries.iter().map(|question| {
             let ask = wanted.ask(question, &exclude, wanted.limit);
             match wanted.manner {
                 api::RecallManner::Injected => select(&self.catalog, &ask),
-                api::RecallManner::Asked => {
-                    nearest(&self.catalog, &ask, similar.get(at).map_or(&[], Vec::as_slice))
-                }
+                api::RecallManner::Asked => nearest(&self.catalog, &ask, &[]),
             }
         });
-        let picks = merged(of_wordings.collect(), wanted.limit);
-        let found = picks.into_iter().filter_map(|pick| {
+        picks.collect()
+    }
+
+    fn picks_with_meaning(
+        &self,
+        question: &str,
+        wanted: &MemoryLookup,
+        similar: &[(TopicId, f32)],
+    ) -> Vec<Pick> {
+        let exclude = self.left_out(wanted);
+        nearest(&self.catalog, &wanted.ask(question, &exclude, wanted.limit), similar)
+    }
+
+    fn found(&self, picks: Vec<Vec<Pick>>, limit: usize) -> Vec<FoundMemory> {
+        let found = merged(picks, limit).into_iter().filter_map(|pick| {
             let entry = self.topics.get(&pick.id)?;
             Some(FoundMemory {
                 scope: entry.scope,
@@ -187,6 +223,8 @@ impl MemoryService {
         let directories = Scope::ALL.map(|scope| Arc::clone(project.directory(scope)));
         blocking(move || {
             library.follow(&directories, &shown);
+            // A question that comes next can wait for the new topics' vectors.
+            library.meanings.missing(&library);
             Ok(())
         })
         .await?;

@@ -7,7 +7,7 @@ use bethink_memdir::{Hash, Scope, header};
 use bethink_recall::topics::{Card, Catalog, TopicId};
 
 use super::Key;
-use super::meaning::Meanings;
+use super::meaning::{Meanings, count_passages};
 use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 
 /// Number of topics that are read in one batch. Questions are answered between batches.
@@ -38,6 +38,8 @@ pub(super) struct LibraryTopic {
     pub(super) topic: Arc<MemoryTopic>,
     /// The topic's description, or else the first words of its body.
     pub(super) description: String,
+    /// Number of passages that get a vector.
+    pub(super) passages: usize,
 }
 
 impl Library {
@@ -53,6 +55,15 @@ impl Library {
     pub(super) fn hashes(&self) -> HashMap<Key, Hash> {
         let held = self.held();
         held.ids.iter().map(|(key, (_, hash))| (key.clone(), *hash)).collect()
+    }
+
+    /// Returns the hash of each topic's text, and the number of its passages.
+    pub(super) fn passages(&self) -> Vec<(Key, Hash, usize)> {
+        let held = self.held();
+        let topics = held.ids.iter().filter_map(|(key, (id, hash))| {
+            Some((key.clone(), *hash, held.topics.get(id)?.passages))
+        });
+        topics.collect()
     }
 
     /// Whether the library is up to date with these snapshots, in the order of scopes.
@@ -122,7 +133,8 @@ impl LibraryState {
         };
         self.catalog.put(id, &card, read.body);
         self.ids.insert(key, (id, hash));
-        self.topics.insert(id, LibraryTopic { scope, topic: Arc::clone(topic), description });
+        let (topic, passages) = (Arc::clone(topic), count_passages(read.body));
+        self.topics.insert(id, LibraryTopic { scope, topic, description, passages });
     }
 
     fn remove(&mut self, key: &Key) {

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
 
 use bethink_encoder::{BrokenWeights, Embedding, Encoder};
 use bethink_memdir::Hash;
 use bethink_recall::topics::TopicId;
 use bethink_service::locked;
+use tokio::sync::watch;
 
 use super::Key;
 use super::library::Library;
@@ -15,6 +17,13 @@ use super::library::Library;
 /// Topics of a directory with more than this many have no passages, only a vector of name and description: with those of
 /// all passages, 10,000 topics would take 20 MB, and half an hour to make.
 const MOST_WITH_PASSAGES: usize = 1_000;
+/// Number of words per passage, and maximum number of passages per topic. The encoder reads about 90 words at a time.
+const PASSAGE_WORDS: usize = 80;
+const MOST_PASSAGES: usize = 8;
+/// How long a question waits for vectors that are being made, and for how many topics at most. The vectors of 60 topics take
+/// about a second.
+const PATIENCE: Duration = Duration::from_secs(2);
+const MOST_AWAITED: usize = 100;
 /// The encoder. Its weights are part of the program, so it takes no memory until it is used.
 pub(super) static ENCODER: LazyLock<Option<Encoder<'static>>> =
     LazyLock::new(|| match Encoder::bundled() {
@@ -34,6 +43,9 @@ pub(crate) struct Meanings {
     pub(super) is_read: tokio::sync::Mutex<bool>,
     /// A job that makes what is missing waits or runs.
     pub(super) is_asked: AtomicBool,
+    /// Number of topics that are not yet found by their meaning: the name and description, or the first passage, has no
+    /// vector.
+    pub(super) pending: watch::Sender<usize>,
 }
 
 /// A topic whose vectors are to be made.
@@ -41,8 +53,19 @@ pub(crate) struct Meanings {
 pub(super) struct Missing {
     pub(super) key: Key,
     pub(super) hash: Hash,
-    /// Texts that already have vectors, because only the passages are missing.
+    /// The vectors that already exist, in this order: name and description, first passage, other passages.
     pub(super) done: Vec<Embedding>,
+}
+
+/// Returns the parts of a topic's text that get vectors of their own.
+pub(super) fn passages(body: &str) -> Vec<String> {
+    let words: Vec<&str> = body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).collect();
+    words.chunks(PASSAGE_WORDS).map(|words| words.join(" ")).collect()
+}
+
+pub(super) fn count_passages(body: &str) -> usize {
+    let words = body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).count();
+    words.div_ceil(PASSAGE_WORDS)
 }
 
 impl Meanings {
@@ -65,23 +88,71 @@ impl Meanings {
         similar.collect()
     }
 
-    /// Forgets vectors of other texts, and returns what is missing: first those without any.
+    /// Waits until topics that have just arrived are found by their meaning, but no longer than [`PATIENCE`], and not for
+    /// many topics.
+    pub(super) async fn wait_for_few(&self) {
+        let mut pending = self.pending.subscribe();
+        if *pending.borrow() <= MOST_AWAITED {
+            let made = pending.wait_for(|pending| *pending == 0);
+            drop(tokio::time::timeout(PATIENCE, made).await);
+        }
+    }
+
+    /// Forgets vectors of other texts, and returns what is missing: name and description of all topics first, then their
+    /// first passages, and last all others.
     pub(super) fn missing(&self, library: &Library) -> Vec<Missing> {
-        let topics = library.hashes();
+        if ENCODER.is_none() {
+            return Vec::new();
+        }
+        let topics = library.passages();
+        let hashes: HashMap<&Key, Hash> =
+            topics.iter().map(|(key, hash, _)| (key, *hash)).collect();
         let mut vectors = locked(&self.vectors);
-        vectors.retain(|key, (hash, _)| topics.get(key) == Some(hash));
-        let with_passages = topics.len() <= MOST_WITH_PASSAGES;
-        let (mut bare, mut partial) = (Vec::new(), Vec::new());
-        for (key, hash) in topics {
-            match vectors.get(&key) {
-                None => bare.push(Missing { key, hash, done: Vec::new() }),
-                Some((_, done)) if with_passages && done.len() == 1 => {
-                    partial.push(Missing { key, hash, done: done.clone() });
-                }
-                Some(_) => {}
+        vectors.retain(|key, (hash, _)| hashes.get(key) == Some(hash));
+        let has_passages = topics.len() <= MOST_WITH_PASSAGES;
+        let mut missing = Vec::new();
+        for (key, hash, passages) in topics {
+            let known = vectors.get(&key).map_or(&[][..], |(_, known)| known);
+            // A topic without text has its header's vector in place of the first passage.
+            let needed = if has_passages { 1 + passages.max(1) } else { 1 };
+            if known.len() < needed {
+                missing.push(Missing { key, hash, done: known.to_vec() });
             }
         }
-        bare.append(&mut partial);
-        bare
+        missing.sort_by_key(|one| one.done.len().min(2));
+        self.pending.send_replace(missing.partition_point(|one| one.done.len() < 2));
+        missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_question_waits_for_a_few_new_topics() {
+        let meanings = Meanings::default();
+        let begun = tokio::time::Instant::now();
+        for pending in [0, MOST_AWAITED + 1] {
+            meanings.pending.send_replace(pending);
+            meanings.wait_for_few().await;
+        }
+        meanings.pending.send_replace(1);
+        tokio::join!(meanings.wait_for_few(), async { meanings.pending.send_replace(0) });
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        meanings.pending.send_replace(1);
+        meanings.wait_for_few().await;
+        assert_eq!(begun.elapsed(), PATIENCE, "it gets an answer although no vector was made");
+    }
+
+    #[test]
+    fn passages_cover_the_beginning_of_a_text() {
+        for words in [0, 1, 80, 81, 160, 640, 2_000] {
+            let text = "word ".repeat(words);
+            let passages = passages(&text);
+            assert_eq!(passages.len(), count_passages(&text), "{words}");
+            let read: usize = passages.iter().map(|passage| passage.split(' ').count()).sum();
+            assert_eq!(read, words.min(640));
+        }
     }
 }

@@ -16,15 +16,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Key;
-use super::meaning::{ENCODER, Missing};
+use super::meaning::{ENCODER, Missing, passages};
 use super::view::{key_of, name_of};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 const VECTORS: &str = "vectors";
-/// Number of words per passage, and maximum number of passages per topic. The encoder reads about 90 words at a time.
-const PASSAGE_WORDS: usize = 80;
-const MOST_PASSAGES: usize = 8;
 /// Number of topics whose vectors are made and stored together.
 const BATCH: usize = 32;
 
@@ -66,9 +63,6 @@ impl MemoryService {
     }
 
     async fn follow_meaning_now(&self, project: &Arc<MemoryProject>) -> Result<()> {
-        if ENCODER.is_none() {
-            return Ok(());
-        }
         self.read_vectors(project).await;
         let meanings = &project.library.meanings;
         if meanings.missing(&project.library).is_empty()
@@ -110,7 +104,10 @@ impl MemoryService {
         self.refresh_library(&project).await?;
         self.read_vectors(&project).await;
         let made = self.make_missing(&project).await;
-        project.library.meanings.is_asked.store(false, Ordering::Relaxed);
+        let meanings = &project.library.meanings;
+        meanings.is_asked.store(false, Ordering::Relaxed);
+        // Nobody waits for topics whose vectors could not be made.
+        meanings.pending.send_replace(0);
         Ok(json!({ "topics": made? }))
     }
 
@@ -126,19 +123,13 @@ impl MemoryService {
                 break;
             }
             let held = Arc::clone(project);
-            let tried: Vec<Key> = missing.iter().map(|one| one.key.clone()).collect();
-            let batch = at_low_priority(move || {
-                missing.into_iter().filter_map(|one| embedded(&held, one)).collect()
-            });
+            failed.extend(missing.iter().map(|one| one.key.clone()));
+            let batch = at_low_priority(move || made_by_two(missing, |one| embedded(&held, one)));
             let batch: Vec<(Key, Hash, Vec<Embedding>)> = batch.await?;
-            failed.extend(tried);
             made += batch.len();
             self.keep_vectors(project, &batch).await?;
             for (key, hash, vectors) in batch {
-                // Its passages are next.
-                if vectors.len() == 1 {
-                    failed.remove(&key);
-                }
+                failed.remove(&key);
                 locked(&meanings.vectors).insert(key, (hash, vectors));
             }
         }
@@ -175,22 +166,39 @@ impl MemoryService {
     }
 }
 
-/// Returns `None` if the file has changed or is gone: then the next change of the library asks again.
+/// Makes something of each item, half of them on a thread of its own.
+fn made_by_two<T: Send, M: Send>(
+    mut items: Vec<T>,
+    make: impl Fn(T) -> Option<M> + Sync,
+) -> Vec<M> {
+    let others = items.split_off(items.len().div_ceil(2));
+    let make_all = |items: Vec<T>| items.into_iter().filter_map(&make).collect::<Vec<M>>();
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| make_all(others));
+        let mut made = make_all(items);
+        made.extend(others.join().unwrap_or_default());
+        made
+    })
+}
+
+/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone: then the next change of the library
+/// asks again.
 fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec<Embedding>)> {
-    let Missing { key, hash, done } = missing;
+    let Missing { key, hash, done: mut vectors } = missing;
     let (text, read) = project.directory(key.0).text_now(&key.1).ok()??;
     let encoder = ENCODER.as_ref().filter(|_| read == hash)?;
     let topic = header::read(&text);
-    if done.is_empty() {
+    if vectors.is_empty() {
         let name = key.1.as_str().replace(['-', '_', '/'], " ");
         let header = encoder.encode(&format!("{name}: {}", topic.header.described(topic.body)));
         return Some((key, hash, vec![header]));
     }
-    let mut vectors = done;
-    let words: Vec<&str> =
-        topic.body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).collect();
-    vectors.extend(words.chunks(PASSAGE_WORDS).map(|words| encoder.encode(&words.join(" "))));
-    if words.is_empty() {
+    let passages = passages(topic.body);
+    // The first passage of all topics is made before the others of any.
+    let next =
+        if vectors.len() == 1 { passages.get(..1) } else { passages.get(vectors.len() - 1..) };
+    vectors.extend(next.unwrap_or_default().iter().map(|passage| encoder.encode(passage)));
+    if passages.is_empty() {
         vectors.extend(vectors.first().cloned());
     }
     Some((key, hash, vectors))

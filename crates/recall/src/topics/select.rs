@@ -10,7 +10,7 @@ use super::card::FIELDS;
 use super::catalog::{Catalog, TopicId, TopicPosting};
 use super::fit::{Match, TopicFit, aboutness, fit};
 use super::tools::is_manual_of;
-use super::weights::{ALIKE, BESIDE_BEST, CLOSE_LOOK, NEAR_MEANING, WIDE_LOOK};
+use super::weights::{ALIKE, ANSWERED, BESIDE_BEST, CLOSE_LOOK, NEAR_MEANING, WIDE_LOOK};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CatalogQuery<'a> {
@@ -84,6 +84,13 @@ pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32
         pick(catalog, &words, slot, score, certainty)
     });
     in_order(picks.collect())
+}
+
+/// Whether the words alone answer a question, so that the meaning of the topics need not be compared with it. `picks` are
+/// those of [`nearest`] without meaning.
+pub fn is_answered(picks: &[Pick]) -> bool {
+    let best = picks.first();
+    best.is_some_and(|best| best.certainty == RecallCertainty::Sure && best.why.score >= ANSWERED)
 }
 
 /// How similar topics are to a question in meaning.
@@ -324,6 +331,20 @@ mod tests {
             select(&catalog(), &CatalogQuery { question, limit: 5, ..CatalogQuery::default() });
         let ids: Vec<u32> = picks.iter().map(|pick| pick.id.0).collect();
         assert_eq!(ids, expect, "{question}: {picks:?}");
+    }
+
+    #[test]
+    fn words_answer_what_is_in_a_name_or_description() {
+        let catalog = catalog();
+        let check = |question: &str, expect: bool| {
+            let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
+            let picks = nearest(&catalog, &ask, &[]);
+            assert_eq!(is_answered(&picks), expect, "{question}: {picks:?}");
+        };
+        check("fog", true);
+        check("where do connections to the database come from", true);
+        check("how many quads", false);
+        check("haze swallows remote towers", false);
     }
 
     #[test]

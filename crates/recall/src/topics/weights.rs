@@ -74,6 +74,10 @@ pub const NEAR_COVERED: f32 = 0.5;
 pub const NEAR_TOGETHER: f32 = 0.1;
 pub const NEAR_HEADER: f32 = 0.4;
 
+/// Minimum score of a sure first topic by words alone that makes meaning unnecessary. At half of it, a question in other
+/// words lost its topic; with it, no question did, and two of three in the topic's own words need no vector.
+pub const ANSWERED: f32 = 0.4;
+
 /// Weight of a similar meaning in that order, for the similarity above the mean of all topics. Half and twice of it gave the
 /// same.
 pub const NEAR_MEANING: f32 = 2.0;
