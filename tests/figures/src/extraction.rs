@@ -44,7 +44,8 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     rows
 }
 
-fn statements_of(file: &Path) -> Vec<RecordedStatement> {
+/// Returns what the user said in a recorded session.
+pub(crate) fn statements_of(file: &Path) -> Vec<RecordedStatement> {
     let mut facts = Facts::default();
     for (at, recorded) in recording::load(file).iter().enumerate() {
         let meta = MessageMeta {

@@ -6,7 +6,7 @@
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
 //! [`prompts`] → [`appends`] → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
 //! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]) → [`model_notes`] ([`asking`]) →
-//! [`model_drive`] ([`watch`]) → [`model_prefix`] → [`gateway`] → [`gateway_streams`] → [`gateway_endless`] → [`hooks`], and on memory [`extraction`].
+//! [`model_drive`] ([`watch`]) → [`model_prefix`] → [`gateway`] → [`gateway_streams`] → [`gateway_endless`] → [`hooks`], and on memory [`extraction`] → [`recall`] → [`questions`].
 
 // A failed measurement ends the program.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -34,6 +34,7 @@ pub mod model_prefix;
 pub mod needs;
 pub mod notes;
 pub mod prompts;
+pub mod questions;
 pub mod ranking;
 pub mod recall;
 pub mod recording;

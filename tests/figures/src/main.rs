@@ -1,6 +1,6 @@
 //! Prints every figure with its goal.
 //!
-//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [FILES…]`
+//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [--data DIR] [FILES…]`
 
 // This program prints to a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -12,11 +12,11 @@ use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
     appends, builds, drive, extraction, gateway, gateway_endless, gateway_streams, histories,
     hooks, hostile, imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes,
-    prompts, ranking, recall, recording, search, secrets, starts, tokens,
+    prompts, questions, ranking, recall, recording, search, secrets, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 28] = [
+const PARTS: [&str; 29] = [
     "builds",
     "needs",
     "prompts",
@@ -32,6 +32,7 @@ const PARTS: [&str; 28] = [
     "search",
     "ranking",
     "recall",
+    "questions",
     "extraction",
     "model-notes",
     "model-drive",
@@ -54,6 +55,8 @@ struct Wanted {
     seed: u64,
     /// The other build of the daemon, for the part `builds`.
     against: Option<PathBuf>,
+    /// Labelled questions, recorded sessions and conversations, for the part `questions`.
+    data: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
 
@@ -62,7 +65,7 @@ fn main() -> ExitCode {
         Ok(wanted) => wanted,
         Err(wrong) => {
             eprintln!(
-                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [FILES…]\nparts: {}",
+                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [--data DIR] [FILES…]\nparts: {}",
                 PARTS.join(" ")
             );
             return ExitCode::from(2);
@@ -114,6 +117,13 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "search" => search::rows(),
         "ranking" => ranking(wanted),
         "recall" => recall::rows(&directories(wanted)),
+        "questions" => match &wanted.data {
+            Some(data) => questions::rows(data),
+            None => {
+                eprintln!("questions: no labelled questions given (--data), left out");
+                Vec::new()
+            }
+        },
         "starts" => starts::rows(),
         "tokens" => tokens::rows(&files),
         "model-notes" => model_notes::rows(),
@@ -182,6 +192,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
         histories: 200_000,
         seed: 1,
         against: None,
+        data: None,
         files: Vec::new(),
     };
     while let Some(argument) = arguments.next() {
@@ -193,6 +204,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
         let number = || value.parse::<u64>().map_err(|e| format!("{argument} {value}: {e}"));
         match argument.as_str() {
             "--against" => wanted.against = Some(value.into()),
+            "--data" => wanted.data = Some(value.into()),
             "--only" => wanted.parts = parts(&value)?,
             "--skip" => {
                 let out = parts(&value)?;

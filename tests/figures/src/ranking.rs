@@ -64,7 +64,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     rows
 }
 
-fn rows_of(how: &str, sums: &Sums, goals: [Goal; 3], detail: String) -> Vec<Row> {
+pub(crate) fn rows_of(how: &str, sums: &Sums, goals: [Goal; 3], detail: String) -> Vec<Row> {
     let figures =
         [("turn_frac10", sums.turn_frac10), ("session_hit1", sums.session_hit1), ("mrr", sums.mrr)];
     let rows = figures.iter().zip(goals).map(|((name, sum), goal)| {
