@@ -79,11 +79,14 @@ async fn check(app: &mut CliApp) -> Done {
         screen.gap()?;
     }
     let questions = plural(check.questions, "question", "questions");
-    let prompts = plural(check.prompts, "past prompt", "past prompts");
-    Ok(screen.hint(format!(
-        "{} of {questions} found their topic; {} of {prompts} would get memories",
-        check.found, check.given
-    ))?)
+    let prompts = match check.prompts {
+        0 => "no past prompts to replay".to_owned(),
+        prompts => {
+            let prompts = plural(prompts, "past prompt", "past prompts");
+            format!("{} of {prompts} would get memories", check.given)
+        }
+    };
+    Ok(screen.hint(format!("{} of {questions} found the right topic; {prompts}", check.found))?)
 }
 
 fn problem_lines(problem: &RecallProblem, width: usize) -> Vec<StyledText> {
