@@ -103,33 +103,44 @@ impl MemoryService {
         let project = self.project(&request.project_dir).await?;
         self.refresh_library(&project).await?;
         self.read_vectors(&project).await;
-        let made = self.make_missing(&project).await;
+        let mut failed = HashSet::new();
+        let made = self.make_missing(&project, &mut failed).await;
         let meanings = &project.library.meanings;
         meanings.is_asked.store(false, Ordering::Relaxed);
-        // Nobody waits for topics whose vectors could not be made.
-        meanings.pending.send_replace(0);
+        // Topics that changed while the job ended did not enqueue another.
+        let missing = meanings.missing(&project.library);
+        if made.is_ok() && missing.iter().any(|one| !failed.contains(&(one.key.clone(), one.hash)))
+        {
+            self.follow_meaning(&project);
+        } else {
+            meanings.pending.send_replace(0);
+        }
         Ok(json!({ "topics": made? }))
     }
 
-    /// Returns the number of topics whose vectors were made.
-    async fn make_missing(&self, project: &Arc<MemoryProject>) -> Result<usize> {
+    /// Returns how often vectors of a topic were made. `failed` are the texts for which that failed.
+    async fn make_missing(
+        &self,
+        project: &Arc<MemoryProject>,
+        failed: &mut HashSet<(Key, Hash)>,
+    ) -> Result<usize> {
         let meanings = &project.library.meanings;
-        let (mut made, mut failed) = (0, HashSet::new());
+        let mut made = 0;
         loop {
             let mut missing = meanings.missing(&project.library);
-            missing.retain(|one| !failed.contains(&one.key));
+            missing.retain(|one| !failed.contains(&(one.key.clone(), one.hash)));
             missing.truncate(BATCH);
             if missing.is_empty() {
                 break;
             }
             let held = Arc::clone(project);
-            failed.extend(missing.iter().map(|one| one.key.clone()));
+            failed.extend(missing.iter().map(|one| (one.key.clone(), one.hash)));
             let batch = at_low_priority(move || made_by_two(missing, |one| embedded(&held, one)));
             let batch: Vec<(Key, Hash, Vec<Embedding>)> = batch.await?;
             made += batch.len();
             self.keep_vectors(project, &batch).await?;
             for (key, hash, vectors) in batch {
-                failed.remove(&key);
+                failed.remove(&(key.clone(), hash));
                 locked(&meanings.vectors).insert(key, (hash, vectors));
             }
         }
