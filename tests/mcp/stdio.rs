@@ -114,6 +114,37 @@ fn call(id: u64, tool: &str, arguments: &Value) -> Value {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_daemon_that_it_starts_is_nobodys_child() {
+    let dir = TempDir::new().unwrap();
+    let (home, project) = (dir.path().join("home"), dir.path().join("project"));
+    std::fs::create_dir_all(&project).unwrap();
+    let mut piped = Piped::start(command(&home, &project));
+    piped.begin();
+    let file = until(PATIENCE, || std::fs::read(home.join("daemon.json")).ok()).expect("a daemon");
+    let file: Value = serde_json::from_slice(&file).unwrap();
+    let daemon = file["pid"].as_u64().unwrap();
+    // Parent, process group and session follow the name in parentheses and the state.
+    let stat = std::fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap();
+    let fields: Vec<u32> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .skip(1)
+        .take(3)
+        .map(|field| field.parse().unwrap())
+        .collect();
+    let near = [piped.child.id(), std::process::id()];
+    assert!(fields.iter().all(|id| !near.contains(id)), "{stat} {near:?}");
+    let daemon = rustix::process::Pid::from_raw(i32::try_from(daemon).unwrap()).unwrap();
+    piped.end();
+    assert!(rustix::process::test_kill_process(daemon).is_ok(), "it outlives its starter");
+    rustix::process::kill_process(daemon, rustix::process::Signal::TERM).unwrap();
+    until(PATIENCE, || (!home.join("daemon.json").exists()).then_some(())).expect("it ends");
+}
+
+#[test]
 fn a_session_over_stdio_knows_its_project() {
     let desk = Desk::new();
     desk.put("fog", "The fog ends at 800 metres.\n");

@@ -93,12 +93,15 @@ fn run(
     done
 }
 
-/// Completes the start of a daemon: this process becomes the daemon.
+/// Starts a daemon that outlives the program which wants it, and prints its process id for that program.
 fn launch(daemon: &OsString, arguments: &[OsString]) -> ExitCode {
-    let error = start::detach(daemon, arguments);
-    let look = TerminalLook::plain(80);
-    let failure = CliFailure::file("run", daemon.as_ref(), &error);
-    fail(&failure, &mut Screen::new(look, false, false))
+    let mut screen = Screen::new(TerminalLook::plain(80), false, false);
+    match start::detach(daemon, arguments) {
+        // A program that does not wait for the daemon does not read it.
+        Ok(pid) => drop(screen.line(pid.to_string())),
+        Err(error) => return fail(&CliFailure::file("run", daemon.as_ref(), &error), &mut screen),
+    }
+    ExitCode::SUCCESS
 }
 
 /// Prints help and version through clap, and errors without color, because they quote the arguments.

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use bethink_api::Problem;
@@ -61,8 +60,8 @@ pub enum StartError {
     Home { path: PathBuf, source: io::Error },
     #[error("could not run {}", path.display())]
     Spawn { path: PathBuf, source: io::Error },
-    #[error("it stopped at once ({status}); the end of {}:\n{tail}", log.display())]
-    Stopped { status: ExitStatus, log: PathBuf, tail: String },
+    #[error("it stopped at once; the end of {}:\n{tail}", log.display())]
+    Stopped { log: PathBuf, tail: String },
     #[error("it did not start within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
     Late { log: PathBuf },
 }

@@ -72,7 +72,7 @@ impl DaemonPlaces {
 
     /// Returns whether a daemon is running: it holds the home's lock. Only a shared lock is tried, so that several
     /// clients can check at the same time.
-    fn is_locked(&self) -> bool {
+    pub(crate) fn is_locked(&self) -> bool {
         let Ok(lock) = File::open(self.home.lock()) else { return false };
         matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
     }

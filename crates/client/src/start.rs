@@ -4,13 +4,14 @@
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use bethink_api::DaemonFile;
+use tokio::net::unix::pipe::Receiver;
 use tokio::time::Instant;
 
 use crate::client::Client;
@@ -35,7 +36,7 @@ pub enum Environment {
 /// How to start a daemon.
 #[derive(Clone, Debug)]
 pub struct Starter {
-    /// A program that answers the command [`LAUNCH`] by calling [`detach`].
+    /// A program that answers the command [`LAUNCH`] by calling [`detach`] and printing the process id.
     pub launcher: PathBuf,
     pub daemon: PathBuf,
     /// Passed on as `--listen`.
@@ -47,8 +48,8 @@ pub struct Starter {
 #[derive(Debug)]
 pub struct Started {
     pub file: DaemonFile,
-    /// `None` if a daemon was already running.
-    pub child: Option<Child>,
+    /// `false` if a daemon was already running.
+    pub is_new: bool,
 }
 
 impl Starter {
@@ -68,10 +69,10 @@ impl Starter {
         let until = Instant::now() + SERVES_WITHIN;
         let lock = lock(places, until).await?;
         if let Some(file) = serving(places).await {
-            return Ok(Started { file, child: None });
+            return Ok(Started { file, is_new: false });
         }
-        let child = self.spawn(places)?;
-        let started = wait(places, child, until).await;
+        let launcher = self.spawn(places, Stdio::piped())?;
+        let started = wait(places, launcher, until).await;
         drop(lock);
         started
     }
@@ -79,10 +80,10 @@ impl Starter {
     /// Starts a daemon without waiting. If two daemons are started, the home's lock decides which one runs.
     pub fn launch(&self, places: &DaemonPlaces) -> Result<(), StartError> {
         make_home(places.home.path())?;
-        self.spawn(places).map(drop)
+        self.spawn(places, Stdio::null()).map(drop)
     }
 
-    fn spawn(&self, places: &DaemonPlaces) -> Result<Child, StartError> {
+    fn spawn(&self, places: &DaemonPlaces, stdout: Stdio) -> Result<Child, StartError> {
         let log = open_log(places)?;
         let mut command = Command::new(&self.launcher);
         if self.environment == Environment::Isolated {
@@ -100,46 +101,68 @@ impl Starter {
             .env("BETHINK_HOME", places.home.path())
             .current_dir(places.home.path())
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(stdout)
             .stderr(log)
             .spawn()
             .map_err(|source| StartError::Spawn { path: self.launcher.clone(), source })
     }
 }
 
-/// Becomes the daemon: leaves the terminal's session and replaces this process. Returns only on failure. Without unsafe
-/// code, a process cannot start a child in another session, so the client launches itself first.
-pub fn detach(daemon: &OsStr, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Error {
+/// Starts the daemon in a session of its own and returns its process id. The caller must end afterwards, so that the
+/// daemon has no parent among the programs that started it: some agents end all descendants of their MCP servers, and
+/// nobody else's daemon may end with them. Without unsafe code, a process cannot start a child in another session, so
+/// the client launches itself for this first.
+pub fn detach(
+    daemon: &OsStr,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> io::Result<u32> {
     // Fails only if this process leads a group, and then it already has a session of its own.
     let _session = rustix::process::setsid();
-    Command::new(daemon).args(arguments).exec()
+    Ok(Command::new(daemon).args(arguments).spawn()?.id())
 }
 
+/// Waits until the daemon serves. The launcher and the daemon have the same stdout, so its end is the end of both.
 async fn wait(
     places: &DaemonPlaces,
-    mut child: Child,
+    mut launcher: Child,
     until: Instant,
 ) -> Result<Started, StartError> {
+    let log = places.home.log_file();
+    let failed = |source| StartError::Home { path: places.home.path().to_owned(), source };
+    let stdout = launcher.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+    let stdout = Receiver::from_owned_fd(OwnedFd::from(stdout)).map_err(failed)?;
+    let (mut printed, mut is_reaped) = (Vec::new(), false);
     loop {
-        let ended = child.try_wait().ok().flatten();
-        if let Some(file) = serving(places).await {
-            if file.pid == child.id() {
-                return Ok(Started { file, child: Some(child) });
-            }
-            // Another daemon took the home's lock, so ours has exited.
-            if ended.is_some() {
-                return Ok(Started { file, child: None });
+        let has_ended = read_ready(&stdout, &mut printed);
+        is_reaped = is_reaped || !matches!(launcher.try_wait(), Ok(None));
+        if let Some(file) = serving(places).await.filter(|_| is_reaped) {
+            let launched = std::str::from_utf8(&printed).unwrap_or_default();
+            let is_new = launched.trim().parse() == Ok(file.pid);
+            // Otherwise another daemon has the home's lock, so ours ends.
+            if is_new || has_ended {
+                return Ok(Started { file, is_new });
             }
         }
-        let log = places.home.log_file();
-        if let Some(status) = ended {
+        if has_ended && is_reaped {
             let tail = tail(&log);
-            return Err(StartError::Stopped { status, log, tail });
+            return Err(StartError::Stopped { log, tail });
         }
         if Instant::now() > until {
             return Err(StartError::Late { log });
         }
         tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Reads what a pipe holds, and returns whether it has ended.
+fn read_ready(pipe: &Receiver, read: &mut Vec<u8>) -> bool {
+    let mut buffer = [0; 64];
+    loop {
+        match pipe.try_read(&mut buffer) {
+            Ok(0) => return true,
+            Ok(count) => read.extend_from_slice(&buffer[..count]),
+            Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
+        }
     }
 }
 
@@ -228,8 +251,8 @@ mod tests {
         let places = DaemonPlaces::at(dir.path().join("home"));
         let dies = script(dir.path(), "#!/bin/sh\necho the disk is on fire >&2\nexit 7\n");
         let error = starter(dies).start(&places).await.unwrap_err();
-        let StartError::Stopped { status, tail, .. } = error else { panic!("{error}") };
-        assert_eq!((status.code(), tail.as_str()), (Some(7), "the disk is on fire"));
+        let StartError::Stopped { tail, .. } = error else { panic!("{error}") };
+        assert_eq!(tail, "the disk is on fire");
     }
 
     #[tokio::test]

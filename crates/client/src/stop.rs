@@ -2,7 +2,6 @@
 //! ended.
 
 use std::io;
-use std::process::Child;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -35,9 +34,8 @@ pub enum StopError {
     Late { pid: u32 },
 }
 
-/// Stops the daemon of this home and returns its process id. `child` is its process if this program started it and has
-/// to reap it.
-pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32, StopError> {
+/// Stops the daemon of this home and returns its process id.
+pub async fn stop(places: &DaemonPlaces) -> Result<u32, StopError> {
     if let Some(url) = &places.url {
         return Err(StopError::NotOurs { url: url.clone() });
     }
@@ -56,20 +54,14 @@ pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32
     kill_process(pid, Signal::TERM)
         .map_err(|error| StopError::Signal { pid: file.pid, source: error.into() })?;
     let until = Instant::now() + GONE_WITHIN;
-    while !is_gone(pid, &mut child) {
+    // Its parent may be a process that never reaps it, such as a container's first. Then the lock shows its end.
+    while places.is_locked() && test_kill_process(pid).is_ok() {
         if Instant::now() > until {
             return Err(StopError::Late { pid: file.pid });
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
     Ok(file.pid)
-}
-
-fn is_gone(pid: Pid, child: &mut Option<Child>) -> bool {
-    if let Some(child) = child {
-        return !matches!(child.try_wait(), Ok(None));
-    }
-    test_kill_process(pid).is_err()
 }
 
 #[cfg(test)]
@@ -80,13 +72,13 @@ mod tests {
     async fn a_stale_file_stops_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let places = DaemonPlaces::at(dir.path().to_owned());
-        let none = stop(&places, None).await.unwrap_err();
+        let none = stop(&places).await.unwrap_err();
         assert!(matches!(none, StopError::NotRunning { .. }), "{none}");
         // This test's own process id: if it got a signal, the test would end here.
         let file =
             format!(r#"{{"url":"http://127.0.0.1:1","pid":{},"version":"0"}}"#, std::process::id());
         std::fs::write(places.home.daemon_file(), file).unwrap();
-        let stale = stop(&places, None).await.unwrap_err();
+        let stale = stop(&places).await.unwrap_err();
         assert!(matches!(stale, StopError::NotRunning { .. }), "{stale}");
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn running(app: &CliApp) -> Result<(Client, bool), CliFailure> 
         Ok(client) => Ok((client, false)),
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
             // `false` if another client started it first.
-            let started = starter(&app.program)?.start(&app.places).await?.child.is_some();
+            let started = starter(&app.program)?.start(&app.places).await?.is_new;
             Ok((Client::find(&app.places).await?, started))
         }
         Err(error) => Err(error.into()),
@@ -51,7 +51,7 @@ pub(super) async fn running(app: &CliApp) -> Result<(Client, bool), CliFailure> 
 }
 
 pub(crate) async fn down(app: &mut CliApp) -> Done {
-    let pid = stop(&app.places, None).await?;
+    let pid = stop(&app.places).await?;
     let told = json!({ "stopped": true, "pid": pid });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     Ok(screen.note(format!("stopped the daemon (process {pid})"))?)

@@ -3,7 +3,6 @@
 //! Plays a recorded session, which is part of the program, into a window that is too small for it. The demo has its own
 //! daemon and home directory, which it removes at the end, and sends the same requests that any agent sends.
 
-use std::process::Child;
 use std::time::Duration;
 
 use bethink_api::{Compaction, ContextReport};
@@ -42,14 +41,14 @@ pub(crate) async fn demo(app: &mut CliApp, how: &Demo) -> Done {
     })?;
     let places = DaemonPlaces::at(home.path().to_owned());
     introduce(app, &recording, how)?;
-    let child = start(app, &places).await?;
+    start(app, &places).await?;
     let told = tokio::select! {
         told = tell(app, &places, &recording, how) => told,
         _ = tokio::signal::ctrl_c() => Err(CliFailure::new("interrupted")),
     };
     match told.is_ok() && how.keep {
         true => kept(app, home),
-        false => tidy(app, &places, child, home, told).await,
+        false => tidy(app, &places, home, told).await,
     }
 }
 
@@ -69,10 +68,11 @@ fn introduce(app: &mut CliApp, recording: &Recording, how: &Demo) -> Done {
     Ok(app.screen.gap()?)
 }
 
-async fn start(app: &CliApp, places: &DaemonPlaces) -> Result<Option<Child>, CliFailure> {
+async fn start(app: &CliApp, places: &DaemonPlaces) -> Done {
     let listen = Some("127.0.0.1:0".to_owned());
     let starter = Starter { listen, environment: Environment::Isolated, ..starter(&app.program)? };
-    Ok(starter.start(places).await?.child)
+    starter.start(places).await?;
+    Ok(())
 }
 
 async fn tell(app: &mut CliApp, places: &DaemonPlaces, recording: &Recording, how: &Demo) -> Done {
@@ -209,15 +209,9 @@ fn kept(app: &mut CliApp, home: TempDir) -> Done {
     Ok(())
 }
 
-async fn tidy(
-    app: &mut CliApp,
-    places: &DaemonPlaces,
-    child: Option<Child>,
-    home: TempDir,
-    told: Done,
-) -> Done {
+async fn tidy(app: &mut CliApp, places: &DaemonPlaces, home: TempDir, told: Done) -> Done {
     app.screen.settle()?;
-    let stopped = stop(places, child).await;
+    let stopped = stop(places).await;
     let path = home.path().to_owned();
     home.close().map_err(|error| CliFailure::file("remove", &path, &error))?;
     told?;

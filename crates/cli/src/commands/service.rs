@@ -134,7 +134,7 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     }
     let stopped = match dry_run {
         true => None,
-        false => match stop(&app.places, None).await {
+        false => match stop(&app.places).await {
             Ok(pid) => Some(pid),
             // The service manager has already stopped it.
             Err(StopError::NotRunning { .. }) => None,
@@ -192,7 +192,7 @@ async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
         return Ok(());
     }
     if runs && app.places.url.is_none() {
-        stop(&app.places, None).await?;
+        stop(&app.places).await?;
     }
     unload(service);
     run_all(&service.enable)?;
