@@ -45,24 +45,31 @@ pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
         .with_output_schema::<O>()
         .with_annotations(effect.annotations(title));
     for schema in [Some(&mut tool.input_schema), tool.output_schema.as_mut()] {
-        schema.into_iter().for_each(|schema| without_null(Arc::make_mut(schema)));
+        schema.into_iter().for_each(|schema| simplify(Arc::make_mut(schema)));
     }
     tool
 }
 
-/// Removes `null` from the description of optional fields, so that no model sends it.
-fn without_null(schema: &mut JsonObject) {
+/// Removes `null` from the description of optional fields, so that no model sends it, and Rust's formats of integers,
+/// such as `uint64`, for which validators of several clients print a warning each.
+fn simplify(schema: &mut JsonObject) {
     if let Some(Value::Array(types)) = schema.get_mut("type")
         && let Some(kind) = types.iter().find(|kind| *kind != "null").cloned()
     {
         schema.insert("type".to_owned(), kind);
     }
-    schema.retain(|key, value| key != "default" || !value.is_null());
+    let is_integer = schema.get("type").is_some_and(|kind| kind == "integer");
+    schema.retain(|key, value| match key.as_str() {
+        "default" => !value.is_null(),
+        "format" => !is_integer,
+        _ => true,
+    });
     for key in ["properties", "$defs"] {
         let below = schema.get_mut(key).and_then(Value::as_object_mut);
         let below = below.into_iter().flat_map(Map::values_mut);
-        below.filter_map(Value::as_object_mut).for_each(without_null);
+        below.filter_map(Value::as_object_mut).for_each(simplify);
     }
+    schema.get_mut("items").and_then(Value::as_object_mut).into_iter().for_each(simplify);
 }
 
 impl Effect {
