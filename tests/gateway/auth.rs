@@ -112,6 +112,79 @@ fn somebody_else_s_token_opens_nothing() {
 }
 
 #[test]
+fn an_outdated_address_or_route_ends_at_once_in_the_providers_format() {
+    let world = World::new(Script::good());
+    let capability = world.capability("openai");
+    let secret = capability.split('/').find(|part| part.len() == 64).unwrap();
+    let wrong = "0".repeat(64);
+    for (path, status, kind, said) in [
+        (
+            format!("/anthropic/k/{wrong}/v1/messages"),
+            401,
+            "authentication_error",
+            "`bethink gateway`",
+        ),
+        (
+            format!("/openai/k/{wrong}/v1/chat/completions"),
+            401,
+            "invalid_request_error",
+            "`bethink gateway`",
+        ),
+        (
+            format!("/anthropic/k/{secret}/v1/batches"),
+            404,
+            "not_found_error",
+            "POST /anthropic/k/…/v1/batches is not served",
+        ),
+        (
+            format!("/openai/k/{secret}/v1/audio/speech"),
+            404,
+            "invalid_request_error",
+            "POST /openai/k/…/v1/audio/speech is not served",
+        ),
+        (
+            format!("/openai/k/{secret}/p/relative/v1/chat/completions"),
+            422,
+            "invalid_request_error",
+            "`bethink gateway`",
+        ),
+    ] {
+        let answer = world.send(&Request::new("POST", &path).json(&body("hi")).anonymous());
+        assert_eq!(answer.status, status, "{path}: {}", answer.brief());
+        assert_eq!(answer.header("x-should-retry"), Some("false"), "{path}");
+        let text = answer.text();
+        let error: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(error["error"]["type"], kind, "{text}");
+        assert!(error["error"]["message"].as_str().unwrap().contains(said), "{text}");
+        assert!(!text.contains(secret) && !text.contains(&wrong), "{text}");
+    }
+    assert_eq!(world.server.counts().requests, 0);
+}
+
+#[test]
+fn an_address_names_the_project_of_clients_that_name_none() {
+    let world = World::new(Script::good());
+    let project = world.daemon.home.scratch().join("über dir");
+    std::fs::create_dir_all(&project).unwrap();
+    let dir = project.display().to_string();
+    let addresses = world.daemon.client().get("/v1/gateway").ok();
+    let addresses: bethink_api::GatewayAddresses = serde_json::from_value(addresses).unwrap();
+    let url = addresses.for_project(&dir).openai;
+    let path = url.splitn(4, '/').nth(3).unwrap();
+    let request = Request::new("POST", &format!("/{path}/chat/completions"));
+    let answer = world.send(&request.json(&body("hi")).anonymous());
+    assert_eq!(answer.status, 200, "{}", answer.brief());
+    world.histories(2);
+    let sessions = world.daemon.client().get("/v1/sessions").ok();
+    assert_eq!(sessions["sessions"][0]["project_dir"], dir, "{sessions}");
+    let sent = world.seen();
+    assert!(
+        sent.path.ends_with("/chat/completions") && !format!("{sent:?}").contains("x-bethink"),
+        "{sent:?}"
+    );
+}
+
+#[test]
 fn a_key_that_an_upstream_repeats_does_not_come_back() {
     let world = World::new(Script::always(Fault::EchoedKey));
     for answer in [world.ask(&body("hi")), world.ask(&streamed("hi")), world.chat(&body("hi"))] {

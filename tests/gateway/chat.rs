@@ -6,6 +6,21 @@ use serde_json::{Value, json};
 use crate::world::{World, body, streamed};
 
 #[test]
+fn a_request_for_a_title_is_no_session() {
+    let world = World::new(Script::good());
+    let mut asks = body("");
+    asks["messages"] = json!([
+        {"role": "system", "content": "You are a title generator. You output ONLY a thread title."},
+        {"role": "user", "content": "Generate a title for this conversation:\n"},
+        {"role": "user", "content": "Why is the build red?"},
+    ]);
+    assert_eq!(world.chat(&asks).status, 200);
+    world.chat(&body("Why is the build red?")).ok();
+    assert_eq!(world.histories(2).len(), 1);
+    assert_eq!(world.server.counts().requests, 2);
+}
+
+#[test]
 fn a_chat_is_kept_and_goes_on() {
     let world = World::new(Script::good());
     let named = |mut body: Value| {

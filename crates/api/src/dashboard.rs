@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::percent::percent_encode;
+
 /// A URL that logs in one browser.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct Launch {
@@ -35,6 +37,17 @@ pub struct GatewayAddresses {
     pub openai: String,
 }
 
+impl GatewayAddresses {
+    /// Returns the addresses for clients that do not state the directory in which they work.
+    #[must_use]
+    pub fn for_project(&self, dir: &str) -> Self {
+        let dir = percent_encode(dir);
+        let below = |url: &str| format!("{url}/p/{dir}");
+        let openai = self.openai.strip_suffix("/v1").unwrap_or(&self.openai);
+        Self { anthropic: below(&self.anthropic), openai: format!("{}/v1", below(openai)) }
+    }
+}
+
 macro_rules! never_printed {
     ($($name:ident),*) => {$(
         impl fmt::Debug for $name {
@@ -46,3 +59,20 @@ macro_rules! never_printed {
 }
 
 never_printed!(Launch, Login, LoggedIn, GatewayAddresses);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_project() {
+        let address = |wire: &str, rest: &str| format!("http://127.0.0.1:1/{wire}/k/s{rest}");
+        let all = GatewayAddresses {
+            anthropic: address("anthropic", ""),
+            openai: address("openai", "/v1"),
+        };
+        let own = all.for_project("/home/a b");
+        assert_eq!(own.anthropic, address("anthropic", "/p/%2Fhome%2Fa%20b"));
+        assert_eq!(own.openai, address("openai", "/p/%2Fhome%2Fa%20b/v1"));
+    }
+}

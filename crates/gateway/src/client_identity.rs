@@ -29,6 +29,8 @@ pub(crate) struct ClientIdentity {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
+    /// The project of the client's gateway address, which counts if the client states no directory.
+    pub(crate) default_project: Option<String>,
     pub(crate) inject: Option<Inject>,
     /// The client asks for a context window of a million tokens.
     pub(crate) long_context: bool,
@@ -48,6 +50,11 @@ impl ClientIdentity {
             Provider::Anthropic => of_claude_code(headers, metadata),
             Provider::OpenAi => of_chat(headers, metadata, cache_key),
         };
+        let directory = |name| {
+            let absolute = |path: &str| path.starts_with('/') && path.len() <= MAX_PROJECT;
+            let read = |path: &str| absolute(path).then(|| path.to_owned());
+            own(headers, name, read, "is not an absolute path such as /home/me/work")
+        };
         Ok(Self {
             session: own(
                 headers,
@@ -56,14 +63,8 @@ impl ClientIdentity {
                 "is not a session ID: send the full UUID, as shown by `bethink session show`",
             )?,
             client,
-            project_dir: own(
-                headers,
-                "x-bethink-project",
-                |path| {
-                    (path.starts_with('/') && path.len() <= MAX_PROJECT).then(|| path.to_owned())
-                },
-                "is not an absolute path such as /home/me/work",
-            )?,
+            project_dir: directory("x-bethink-project")?,
+            default_project: directory("x-bethink-default-project")?,
             inject: own(
                 headers,
                 "x-bethink-inject",

@@ -113,6 +113,7 @@ impl<W: GatewayWire> WireEnvelope<W> {
             session: identity.session,
             client: identity.client,
             project_dir: identity.project_dir,
+            default_project: identity.default_project,
             system: W::system(self),
             tools: self.tools.clone(),
             messages: W::messages(self),

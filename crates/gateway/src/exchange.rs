@@ -150,7 +150,8 @@ impl<M: PromptPlanner> Gateway<M> {
         let parsed = match WireEnvelope::<W>::read(&outgoing.body) {
             Some(envelope) => {
                 let request = envelope.request(&headers)?;
-                (!request.messages.is_empty()).then_some((envelope, request))
+                let is_recorded = !request.messages.is_empty() && !request.asks_for_title();
+                is_recorded.then_some((envelope, request))
             }
             None => None,
         };

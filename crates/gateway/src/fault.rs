@@ -2,12 +2,12 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use bethink_api::{anthropic_error, openai_error};
 use bethink_model::{ErrorClass, ModelError};
 use bethink_model_http::Provider;
 use bethink_service::{ErrorKind, ServiceError};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
-use serde_json::json;
 use uuid::Uuid;
 
 /// The response header that tells the official clients whether to retry.
@@ -76,26 +76,14 @@ impl GatewayFault {
 
     pub(crate) fn answer(&self, provider: Provider) -> Response {
         let id = format!("req_bethink_{}", Uuid::new_v4().simple());
+        let status = self.status.as_u16();
         let (header, body) = match provider {
-            Provider::Anthropic => (
-                "request-id",
-                json!({
-                    "type": "error",
-                    "error": {"type": anthropic_type(self.status), "message": self.message},
-                    "request_id": id,
-                }),
-            ),
-            Provider::OpenAi => (
-                "x-request-id",
-                json!({
-                    "error": {
-                        "message": self.message,
-                        "type": openai_type(self.status),
-                        "param": null,
-                        "code": self.code,
-                    },
-                }),
-            ),
+            Provider::Anthropic => {
+                let mut body = anthropic_error(status, &self.message);
+                body["request_id"] = id.clone().into();
+                ("request-id", body)
+            }
+            Provider::OpenAi => ("x-request-id", openai_error(status, &self.message, self.code)),
         };
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = self.status;
@@ -112,23 +100,6 @@ impl GatewayFault {
         }
         response
     }
-}
-
-fn anthropic_type(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        401 => "authentication_error",
-        403 => "permission_error",
-        404 => "not_found_error",
-        413 => "request_too_large",
-        429 => "rate_limit_error",
-        504 => "timeout_error",
-        500.. => "api_error",
-        _ => "invalid_request_error",
-    }
-}
-
-fn openai_type(status: StatusCode) -> &'static str {
-    if status.is_server_error() { "server_error" } else { "invalid_request_error" }
 }
 
 #[cfg(test)]

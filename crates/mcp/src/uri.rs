@@ -1,6 +1,6 @@
 //! URIs of resources: `bethink://memory/{scope}/{name}` and `bethink://notes/{session}`.
 
-use bethink_api::{MemoryScope, parse_word};
+use bethink_api::{MemoryScope, parse_word, percent_decode, percent_encode};
 
 const MEMORY: &str = "bethink://memory/";
 const NOTES: &str = "bethink://notes/";
@@ -13,48 +13,18 @@ pub(crate) enum ResourceUri {
 }
 
 pub(crate) fn memory(scope: MemoryScope, name: &str) -> String {
-    format!("{MEMORY}{scope}/{}", encoded(name))
+    format!("{MEMORY}{scope}/{}", percent_encode(name))
 }
 
 pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
     if let Some(rest) = uri.strip_prefix(MEMORY) {
         let (scope, name) = rest.split_once('/')?;
         return Some(ResourceUri::Memory {
-            scope: parse_word(&decoded(scope)?)?,
-            name: decoded(name)?,
+            scope: parse_word(&percent_decode(scope)?)?,
+            name: percent_decode(name)?,
         });
     }
-    Some(ResourceUri::Notes { session: decoded(uri.strip_prefix(NOTES)?)? })
-}
-
-/// Percent-encodes a name, except for letters, digits and characters that never separate.
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (code, after) = rest.split_at_checked(2)?;
-        rest = after;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok()?);
-    }
-    String::from_utf8(bytes).ok()
+    Some(ResourceUri::Notes { session: percent_decode(uri.strip_prefix(NOTES)?)? })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use crate::current_token::CurrentToken;
 use crate::failures::Failures;
+use crate::gateway_path::{capability, printable, take_project};
 use crate::pages::Pages;
 use crate::places::ConnectionPlace;
 use crate::problem::{HttpFailure, ProblemSort};
@@ -39,9 +40,6 @@ const LOGIN: &str = "/v1/dashboard/login";
 /// they may do so.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 const KEY_HEADER_BELOW: &str = "/anthropic/";
-
-/// Paths below which the next segment is a capability.
-const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
 
 /// The path below which the next segment is an event that a hook reports.
 const FOR_HOOKS: &str = "/v1/hooks/";
@@ -126,7 +124,7 @@ impl Guard {
         {
             return Ok(());
         }
-        Err(self.turned_away(now))
+        Err(self.turned_away(path, now))
     }
 
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpFailure> {
@@ -182,13 +180,18 @@ impl Guard {
     }
 
     /// Counts a request without valid credentials, and returns its error.
-    fn turned_away(&self, now: Instant) -> HttpFailure {
+    fn turned_away(&self, path: &str, now: Instant) -> HttpFailure {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wait) = failures.count(now) {
             let seconds = wait.as_secs().max(1);
             let detail = format!("too many wrong tokens; try again in {seconds} seconds");
             return HttpFailure::new(ProblemSort::TooManyFailures, detail)
                 .header(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if capability(path).is_some() {
+            let detail = "the address has an outdated or wrong secret";
+            return HttpFailure::new(ProblemSort::Unauthorized, detail)
+                .hint("`bethink gateway` prints the current address");
         }
         HttpFailure::new(ProblemSort::Unauthorized, "send `Authorization: Bearer <token>`").hint(
             "the token is in `$BETHINK_HOME/token`; run `bethink dashboard` to log in with a browser",
@@ -203,12 +206,13 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let admitted = guard.admit(&mut request, Instant::now());
-    match admitted.and_then(|()| take_known_place(&request)) {
+    let admitted = admitted.and_then(|()| take_known_place(&request));
+    match admitted.and_then(|()| take_project(&mut request)) {
         Ok(()) => next.run(request).await,
         Err(failure) => {
             tracing::debug!(
                 why = failure.slug(),
-                path = told(request.uri().path()),
+                path = printable(request.uri().path()),
                 "refused a request"
             );
             let why = failure.slug().to_owned();
@@ -264,20 +268,6 @@ fn scope_of(token: &HomeToken, given: &[u8]) -> Option<TokenScope> {
         return Some(TokenScope::Everything);
     }
     token.of_hooks().is(given).then_some(TokenScope::Hooks)
-}
-
-/// Returns the capability in a path.
-fn capability(path: &str) -> Option<&str> {
-    let rest = CAPABILITY_BELOW.iter().find_map(|below| path.strip_prefix(below))?;
-    rest.split('/').next()
-}
-
-/// Returns the path for the log, without a capability.
-fn told(path: &str) -> &str {
-    match CAPABILITY_BELOW.iter().find(|below| path.starts_with(**below)) {
-        Some(below) => below,
-        None => path,
-    }
 }
 
 /// Returns the value of a header that appears exactly once, in lower case.

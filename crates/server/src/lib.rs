@@ -5,7 +5,8 @@
 //! documents and the OpenAPI document. The services make every decision about sessions and memory: a handler extracts,
 //! calls and converts.
 //!
-//! Reading order: [`serve`] → `accept` → `places` → `connection` → `guard` (`pages`) → `router` → `routes` → `problem`.
+//! Reading order: [`serve`] → `accept` → `places` → `connection` → `guard` (`pages`, `gateway_path`) → `router` → `routes` → `problem` →
+//! `provider_format`.
 
 mod accept;
 mod answer;
@@ -16,6 +17,7 @@ mod connection;
 mod current_token;
 mod daemon_file;
 mod failures;
+mod gateway_path;
 mod guard;
 mod idempotency;
 mod kept_port;
@@ -29,6 +31,7 @@ mod path;
 mod places;
 mod private_file;
 mod problem;
+mod provider_format;
 mod query;
 mod refusal;
 mod router;

@@ -1,6 +1,7 @@
 //! Errors as `application/problem+json`. This is the only place that decides an HTTP status.
 
 use std::fmt;
+use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use bethink_api::Problem;
@@ -226,7 +227,9 @@ impl IntoResponse for HttpFailure {
             StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.problem).unwrap_or_default();
         let kind = [(CONTENT_TYPE, "application/problem+json")];
-        (status, kind, self.headers, body).into_response()
+        let mut response = (status, kind, self.headers, body).into_response();
+        response.extensions_mut().insert(Arc::<Problem>::from(self.problem));
+        response
     }
 }
 

@@ -13,10 +13,12 @@ use utoipa::OpenApi;
 use utoipa::openapi::extensions::Extensions;
 
 use crate::app::ServerState;
+use crate::gateway_path::{GatewayClient, printable};
 use crate::guard::{Guard, guard};
 use crate::observe::{add_headers, observe, panicked};
 use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
+use crate::provider_format::translate_problems;
 use crate::routes::{
     access, candidates, compactions, context, dashboard, events, files, hooks, instructions, jobs,
     memories, memory_work, messages, notes, search, sessions, state, system, team, usage,
@@ -34,6 +36,7 @@ pub(crate) fn router(app: ServerState, entrances: Vec<Router>, guard_state: Arc<
         .fallback_service(inner)
         .layer(from_fn_with_state(guard_state, guard))
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(translate_problems))
         .layer(from_fn(add_headers))
 }
 
@@ -142,7 +145,11 @@ pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<Stri
 }
 
 async fn unknown_route(request: Request) -> HttpFailure {
-    let path: String = request.uri().path().chars().take(200).collect();
+    let path: String = printable(request.uri().path()).chars().take(200).collect();
+    if GatewayClient::of(&path).is_some() {
+        let detail = format!("{} {path} is not served", request.method());
+        return HttpFailure::new(ErrorKind::NotFound, detail);
+    }
     HttpFailure::new(ErrorKind::NotFound, format!("route not found: {path:?}"))
         .hint("GET /openapi.json lists the routes")
 }

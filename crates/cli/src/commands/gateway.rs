@@ -6,10 +6,21 @@ use crate::failure::Done;
 pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     let client = app.client().await?;
     let addresses = client.gateway().await?;
+    // In the home directory, where a shell's profile runs, no project is meant.
+    let home = std::env::var_os("HOME");
+    let is_project = app.project_given
+        || app.project.parent().is_some() && Some(app.project.as_os_str()) != home.as_deref();
+    let addresses = match is_project {
+        true => addresses.for_project(&app.project.display().to_string()),
+        false => addresses,
+    };
     let Some(screen) = app.screen.unless_json(&addresses)? else { return Ok(()) };
     // Lines for a shell, so that `eval "$(bethink gateway --quiet)"` sets them.
     screen.line(format!("export ANTHROPIC_BASE_URL={}", addresses.anthropic))?;
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
+    if is_project {
+        screen.hint("The URLs name this directory as the project of agents that do not state where they work.")?;
+    }
     let notes = [
         "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used.",
         "Keep the URLs private: each contains a secret derived from the daemon's token.",

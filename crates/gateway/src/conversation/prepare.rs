@@ -75,7 +75,8 @@ impl GatewayService {
         let mut chain = Chain::new(&[&model.name, tools]);
         let marks = readings.iter().map(|reading| chain.push(reading)).collect();
         let system = given.system.unwrap_or_default();
-        let project_dir = given.project_dir.or_else(|| stated_dir(&system, &messages));
+        let stated = || stated_dir(&system, &messages);
+        let project_dir = given.project_dir.or_else(stated).or(given.default_project);
         let scope = match &client {
             Some(ClientKey { entrance, key }) => ChainScope::of(&["client", entrance, key]),
             None => ChainScope::of(&["wire", entrance, project_dir.as_deref().unwrap_or_default()]),

@@ -4,6 +4,7 @@ use bethink_api::Inject;
 use bethink_models::ClientModel;
 use bethink_transcript::SessionId;
 use bytes::Bytes;
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::frame::RequestFrame;
@@ -28,6 +29,8 @@ pub(crate) struct GatewayRequest {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
+    /// Counts if the prompt states no directory.
+    pub(crate) default_project: Option<String>,
     /// Text of the system prompt, which is counted and searched for the working directory.
     pub(crate) system: Option<String>,
     /// JSON array of tools.
@@ -42,6 +45,18 @@ pub(crate) struct GatewayRequest {
     pub(crate) frame: RequestFrame,
     /// The client's own model, if it is to write summaries.
     pub(crate) client_model: Option<ClientModel>,
+}
+
+impl GatewayRequest {
+    /// Whether an agent asks for a title of its session before it sends the session itself. Such a request is not a part
+    /// of any conversation.
+    pub(crate) fn asks_for_title(&self) -> bool {
+        const ASKS: &[u8] = b"\"Generate a title for this conversation:";
+        let has_tools = self.tools.as_ref().is_some_and(|tools| tools.get() != "[]");
+        let is_about_titles = self.system.as_ref().is_some_and(|system| system.contains("title"));
+        let mut first = self.messages.iter().take(2);
+        !has_tools && is_about_titles && first.any(|message| memmem::find(message, ASKS).is_some())
+    }
 }
 
 /// One message of a prompt.

@@ -153,6 +153,7 @@ impl Client {
                 .clone()
                 .map(|key| ClientKey { entrance: "claude-code".to_owned(), key }),
             project_dir: None,
+            default_project: None,
             system: Some("You are helpful.".to_owned()),
             tools: Some(serde_json::from_str(self.tools).unwrap()),
             body_bytes: messages.iter().map(Bytes::len).sum::<usize>() + 200,

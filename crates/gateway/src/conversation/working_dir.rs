@@ -7,13 +7,13 @@ use bytes::Bytes;
 use memchr::memmem;
 
 /// The text that known clients put before the directory, and the characters that end it: Claude Code and opencode;
-/// Codex; Cline and Roo Code; Gemini CLI.
+/// Codex; Cline and Roo Code; Gemini CLI and Qwen Code.
 const PATTERNS: [(&str, &[char]); 6] = [
     ("orking directory: ", &['\n', '<']),
     ("<cwd>", &['\n', '<']),
     ("Current Working Directory (", &['\n', ')']),
     ("Current Workspace Directory (", &['\n', ')']),
-    ("Current Working Directory: ", &['\n', '<']),
+    ("orking Directory: ", &['\n', '<']),
     ("working in the directory: ", &['\n', '<']),
 ];
 
@@ -67,6 +67,7 @@ mod tests {
             ("<cwd>/home/p/x</cwd>", Some("/home/p/x")),
             ("# Current Working Directory (/home/p/x) Files\na.rs", Some("/home/p/x")),
             ("# Current Workspace Directory (/home/p/x y) Files", Some("/home/p/x y")),
+            ("3. Home Directory: /root\n4. Working Directory: /home/p/x\n", Some("/home/p/x")),
             ("I'm currently working in the directory: /home/p/x\n", Some("/home/p/x")),
             ("Working directory: unknown\nWorking directory: /b", Some("/b")),
             ("Working directory: relative/path", None),

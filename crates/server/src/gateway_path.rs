@@ -1,0 +1,128 @@
+//! The gateway's addresses: `/anthropic/…` and `/openai/…`, which may begin with a capability and a project.
+
+use axum::extract::Request;
+use bethink_api::percent_decode;
+use bethink_service::ErrorKind;
+use http::Uri;
+use http::header::{HeaderName, HeaderValue};
+
+use crate::problem::HttpFailure;
+
+/// The provider whose format a client of the gateway speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GatewayClient {
+    Anthropic,
+    OpenAi,
+}
+
+/// Below these, the next segment is a capability.
+const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
+/// Follows a capability. The next segment is the project, percent-encoded.
+const PROJECT: &str = "/p/";
+/// The header with the project of an address, for the gateway.
+const DEFAULT_PROJECT: HeaderName = HeaderName::from_static("x-bethink-default-project");
+/// Maximum length of a project's path, in bytes: `PATH_MAX` on Linux.
+const MAX_PROJECT: usize = 4_096;
+
+impl GatewayClient {
+    /// Returns the provider of a path; `None` for every path that is not the gateway's.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        match path {
+            _ if path.starts_with("/anthropic/") => Some(Self::Anthropic),
+            _ if path.starts_with("/openai/") => Some(Self::OpenAi),
+            _ => None,
+        }
+    }
+}
+
+/// Splits a path into the part before its capability, the capability, and the rest.
+fn split(path: &str) -> Option<(&str, &str, &str)> {
+    let below = CAPABILITY_BELOW.iter().find(|below| path.starts_with(**below))?;
+    let (before, rest) = path.split_at(below.len());
+    let (given, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    Some((before, given, rest))
+}
+
+/// Returns the capability in a path.
+pub(crate) fn capability(path: &str) -> Option<&str> {
+    split(path).map(|(_, given, _)| given)
+}
+
+/// Returns a path without its capability, for answers and the log.
+pub(crate) fn printable(path: &str) -> String {
+    match split(path) {
+        Some((before, _, rest)) => format!("{before}…{rest}"),
+        None => path.to_owned(),
+    }
+}
+
+/// Moves the project of an address from the path into a header, so that the gateway's routes do not differ.
+pub(crate) fn take_project(request: &mut Request) -> Result<(), HttpFailure> {
+    let uri = request.uri();
+    let Some((before, given, rest)) = split(uri.path()) else { return Ok(()) };
+    let Some(rest) = rest.strip_prefix(PROJECT) else { return Ok(()) };
+    let (project, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let is_dir = |dir: &String| dir.starts_with('/') && dir.len() <= MAX_PROJECT;
+    let dir = percent_decode(project).filter(is_dir);
+    let header = dir.and_then(|dir| HeaderValue::from_bytes(dir.as_bytes()).ok());
+    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+    let rewritten = format!("{before}{given}{rest}{query}").parse::<Uri>().ok();
+    let Some((header, rewritten)) = header.zip(rewritten) else {
+        let detail = "the project in the gateway's address is not a percent-encoded absolute path";
+        return Err(HttpFailure::new(ErrorKind::Invalid, detail)
+            .hint("run `bethink gateway` in the project for its address"));
+    };
+    request.headers_mut().insert(DEFAULT_PROJECT, header);
+    *request.uri_mut() = rewritten;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    fn taken(uri: &str) -> Option<(String, Option<String>)> {
+        let mut request = Request::builder().uri(uri).body(Body::empty()).unwrap();
+        take_project(&mut request).ok()?;
+        let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).unwrap();
+        Some((request.uri().to_string(), request.headers().get(DEFAULT_PROJECT).map(text)))
+    }
+
+    #[test]
+    fn a_project_moves_from_the_address_into_a_header() {
+        let check = |uri: &str, expect: &str, project: Option<&str>| {
+            let expect = Some((expect.to_owned(), project.map(str::to_owned)));
+            assert_eq!(taken(uri), expect, "{uri}");
+        };
+        check(
+            "/openai/k/secret/p/%2Fhome%2F%C3%BC%20x/v1/chat/completions?a=1",
+            "/openai/k/secret/v1/chat/completions?a=1",
+            Some("/home/ü x"),
+        );
+        check(
+            "/anthropic/k/secret/p/%2Fa/v1/messages",
+            "/anthropic/k/secret/v1/messages",
+            Some("/a"),
+        );
+        for uri in ["/openai/k/secret/v1/models", "/openai/v1/p/x", "/v1/p/%2Fa/x"] {
+            check(uri, uri, None);
+        }
+        for project in ["", "relative", "%2", "%2Fa%0Ab", "%ff", &"%2Fa".repeat(5_000)] {
+            assert_eq!(
+                taken(&format!("/openai/k/secret/p/{project}/v1/models")),
+                None,
+                "{project}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_capability_is_not_printed() {
+        let check = |path: &str, expect: &str| assert_eq!(printable(path), expect, "{path}");
+        check("/openai/k/secret/v1/responses", "/openai/k/…/v1/responses");
+        check("/anthropic/k/secret", "/anthropic/k/…");
+        check("/v1/k/x", "/v1/k/x");
+    }
+}
