@@ -27,11 +27,15 @@ pub(crate) fn content(
         ContentShape::None => {}
         ContentShape::Text(literal) => text_run(out, [*literal], trims),
         ContentShape::Blocks(blocks) => {
+            // Clients add reminders such as the date to a message, and leave them out when they send it again.
+            let skips_reminders = !trims && blocks.iter().any(|block| !is_reminder(block));
             for run in blocks.chunk_by(|a, b| is_text(a) && is_text(b)) {
                 match run {
                     [other] if !is_text(other) => block(out, other, media)?,
                     texts => {
-                        let texts = texts.iter().filter(|block| block.kind == b"text");
+                        let texts = texts.iter().filter(|block| {
+                            block.kind == b"text" && !(skips_reminders && is_reminder(block))
+                        });
                         let literals = texts.filter_map(|block| block.member(b"text"));
                         text_run(out, literals.map(unquoted), trims);
                     }
@@ -48,6 +52,19 @@ pub(crate) fn content(
 
 fn is_text(block: &BlockShape<'_>) -> bool {
     matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking")
+}
+
+/// Whether a text block is nothing but a client's reminder.
+fn is_reminder(block: &BlockShape<'_>) -> bool {
+    let mut text = match block.kind {
+        b"text" => block.member(b"text").map(unquoted).unwrap_or_default(),
+        _ => return false,
+    };
+    // The end of a line is escaped.
+    while let Some(before) = text.strip_suffix(b"\\n") {
+        text = before;
+    }
+    text.starts_with(b"<system-reminder>") && text.ends_with(b"</system-reminder>")
 }
 
 /// Appends strings as one string, or nothing if all are empty.

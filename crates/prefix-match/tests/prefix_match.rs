@@ -81,6 +81,24 @@ fn form_is_no_edit() {
 }
 
 #[test]
+fn reminders_come_and_go() {
+    const TEXT: &str = r#"{"type":"text","text":"fix it"}"#;
+    const DATE: &str = r#"{"type":"text","text":"<system-reminder>\ntoday\n</system-reminder>\n"}"#;
+    const OTHER: &str = r#"{"type":"text","text":"<system-reminder>tools</system-reminder>"}"#;
+    let said = |blocks: &[&str]| user(&format!("[{}]", blocks.join(",")));
+    alike(&said(&[OTHER, DATE, TEXT]), &said(&[OTHER, TEXT]));
+    alike(&said(&[DATE, TEXT]), &user(r#""fix it""#));
+    let result = r#"{"type":"tool_result","tool_use_id":"t","content":"ok"}"#;
+    alike(&said(&[result, DATE]), &said(&[result]));
+    // A message that is nothing but a reminder is what it says.
+    unlike(&said(&[DATE]), &said(&[OTHER]));
+    // A person's text is no reminder because it quotes one.
+    let quoted = r#"{"type":"text","text":"<system-reminder>a</system-reminder> why?"}"#;
+    unlike(&said(&[quoted, TEXT]), &said(&[TEXT]));
+    unlike(&said(&[result, TEXT]), &said(&[result]));
+}
+
+#[test]
 fn an_answer_comes_back_in_another_form() {
     for (a, b) in [
         // Clients drop thinking and join text blocks.
