@@ -179,6 +179,37 @@ fn the_gateways_address_is_written_where_there_is_a_place_and_never_shown() {
 }
 
 #[test]
+fn a_file_with_the_gateways_secret_is_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let daemon = Home::new().start();
+    let text = "{\n  \"theme\": \"dark\"\n}\n";
+    put(&daemon.home, ".config/opencode/opencode.json", text);
+    let path = daemon.home.scratch().join("person/.config/opencode/opencode.json");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    done(&daemon.home, &["install", "opencode"]);
+    assert_eq!(mode(), 0o644, "it holds no secret");
+    let output = bethink(&daemon.home, &["install", "opencode", "--gateway"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("is now readable only by you"), "{said}");
+    assert_eq!(mode(), 0o600);
+    done(&daemon.home, &["uninstall", "opencode"]);
+    assert_eq!((std::fs::read_to_string(&path).unwrap(), mode()), (text.to_owned(), 0o644));
+}
+
+#[test]
+fn doctor_says_that_codex_skips_hooks_which_nobody_trusted() {
+    let home = Home::new();
+    done(&home, &["install", "codex"]);
+    let told = || String::from_utf8(bethink(&home, &["doctor"]).stdout).unwrap();
+    assert!(told().contains("do not run until you trust them"), "{}", told());
+    let path = home.scratch().join("person/.codex/config.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}\n[hooks.state.\"x\"]\ntrusted_hash = \"y\"\n")).unwrap();
+    assert!(!told().contains("do not run until you trust them"), "{}", told());
+}
+
+#[test]
 fn a_name_that_is_no_agents_is_wrong_use() {
     let home = Home::new();
     let output = bethink(&home, &["install", "emacs"]);

@@ -53,6 +53,22 @@ impl Configured {
         Ok(())
     }
 
+    /// Makes a file that exists readable by its owner only. Returns its earlier mode if others could read it.
+    pub(crate) fn make_private(&self) -> Result<Option<u32>, CliFailure> {
+        let Ok(meta) = fs::metadata(&self.target) else { return Ok(None) };
+        let mode = meta.permissions().mode() & 0o7777;
+        if mode & 0o077 == 0 {
+            return Ok(None);
+        }
+        self.set_mode(mode & 0o700)?;
+        Ok(Some(mode))
+    }
+
+    pub(crate) fn set_mode(&self, mode: u32) -> Result<(), CliFailure> {
+        fs::set_permissions(&self.target, Permissions::from_mode(mode))
+            .map_err(|error| CliFailure::file("change the mode of", &self.target, &error))
+    }
+
     pub(crate) fn remove(&self) -> Result<(), CliFailure> {
         self.check_unchanged()?;
         fs::remove_file(&self.target)
@@ -108,6 +124,9 @@ pub(crate) struct FileRecord {
     pub(crate) was_absent: bool,
     /// Paths of the containers that were created for our entries.
     pub(crate) made: Vec<Vec<String>>,
+    /// The file's mode from before it got a secret, if others could read it.
+    #[serde(default)]
+    pub(crate) mode: Option<u32>,
     /// Length and hash of the text that we wrote. `None` if another program wrote between our changes.
     after: Option<(u64, u64)>,
 }
@@ -159,6 +178,15 @@ impl SettingsBackup {
         let mut record = self.record(path);
         record.after = record.after.map(|_| fingerprint(text));
         self.save(&record)
+    }
+
+    /// Records the mode of a file that was made private, so that it returns with the original text.
+    pub(crate) fn keep_mode(&self, path: &Path, mode: u32) -> Result<(), CliFailure> {
+        let record = self.record(path);
+        match record.mode {
+            None => self.save(&FileRecord { mode: Some(mode), path: path.to_owned(), ..record }),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Returns the text from before our first change, if the file is as we left it; `Some(None)` if it did not exist.
@@ -278,6 +306,22 @@ mod tests {
         fs::remove_file(&dotfiles).unwrap();
         Configured::read(&path).unwrap().write("again", true).unwrap();
         assert_eq!(fs::read_to_string(&dotfiles).unwrap(), "again");
+    }
+
+    #[test]
+    fn a_file_with_a_secret_is_for_its_owner_until_the_secret_is_gone() {
+        let (_dir, path, backup) = setup(Some("old"));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let now = Configured::read(&path).unwrap();
+        assert_eq!(now.make_private().unwrap(), Some(0o644));
+        now.write("secret", false).unwrap();
+        assert_eq!((mode(&path), now.make_private().unwrap()), (0o600, None));
+        backup.keep_mode(&path, 0o644).unwrap();
+        backup.keep_mode(&path, 0o600).unwrap();
+        assert_eq!(backup.record(&path).mode, Some(0o644));
+        now.set_mode(0o644).unwrap();
+        assert_eq!(mode(&path), 0o644);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::edit::{Ours, SettingsEdit, quoted};
+use crate::edit::{HOME, Ours, SettingsEdit, quoted};
 use crate::file::SettingsFile;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct ClientPlaces {
 pub struct InstallRequest {
     /// The program's path.
     pub program: String,
+    /// The home, if it is not the default one. Some agents do not pass their environment on to the programs that they run.
+    pub home: Option<String>,
     /// The gateway's address for Anthropic, if the agent should use it.
     pub anthropic: Option<String>,
     /// The same for OpenAI.
@@ -139,7 +141,10 @@ impl InstallAgent {
     /// A note to show after the installation.
     pub fn note(self) -> Option<&'static str> {
         match self {
-            Self::Codex => Some("Codex asks once whether to allow the hooks; /hooks lists them"),
+            Self::Codex => Some(
+                "start `codex` once and choose to trust the hooks: `codex exec` skips hooks that are not trusted, and a \
+                 project's own configuration counts only in a project that Codex trusts",
+            ),
             _ => None,
         }
     }
@@ -177,10 +182,11 @@ fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFi
         },
     };
     let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
+    let server = with_home(server, "env", places, wanted);
     let mut edits: Vec<SettingsEdit> = CLAUDE_EVENTS
         .into_iter()
         .map(|(event, is_async)| {
-            let mut hook = json!({ "type": "command", "command": line(&wanted.program, &["hook", event]), "timeout": SECONDS });
+            let mut hook = json!({ "type": "command", "command": line(wanted.home.as_deref(), &wanted.program, &["hook", event]), "timeout": SECONDS });
             if is_async {
                 hook["async"] = Value::Bool(true);
             }
@@ -201,10 +207,12 @@ fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
     let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
     let program = shared(places, wanted);
-    let mut edits =
-        vec![member(&["mcp_servers", NAME], json!({ "command": program, "args": ["mcp"] }))];
+    let server = json!({ "command": program, "args": ["mcp"] });
+    let server = with_home(server, "env", places, wanted);
+    let mut edits = vec![member(&["mcp_servers", NAME], server)];
     for event in ["SessionStart", "UserPromptSubmit"] {
-        let command = line(&program, &["hook", "--client", "codex", event]);
+        let command =
+            line(home_of(places, wanted), &program, &["hook", "--client", "codex", event]);
         let hook = json!({ "type": "command", "command": command, "timeout": SECONDS });
         edits.push(SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] })));
     }
@@ -216,6 +224,7 @@ fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 fn cursor(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".cursor");
     let server = json!({ "command": shared(places, wanted), "args": ["mcp"] });
+    let server = with_home(server, "env", places, wanted);
     let edits = vec![member(&["mcpServers", NAME], server)];
     SettingsFile { path: dir.join("mcp.json"), edits, what: "MCP server" }
 }
@@ -228,6 +237,7 @@ fn vscode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
         (None, false) => places.config.join("Code/User"),
     };
     let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
+    let server = with_home(server, "env", places, wanted);
     let edits = vec![member(&["servers", NAME], server)];
     SettingsFile { path: dir.join("mcp.json"), edits, what: "MCP server" }
 }
@@ -239,6 +249,7 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
         None => places.config.join("zed/settings.json"),
     };
     let server = json!({ "command": shared(places, wanted), "args": ["mcp"], "env": {} });
+    let server = with_home(server, "env", places, wanted);
     let mut edits = vec![member(&["context_servers", NAME], server)];
     edits.extend(address(&["language_models", "anthropic", "api_url"], wanted.anthropic.as_ref()));
     edits.extend(address(&["language_models", "openai", "api_url"], wanted.openai.as_ref()));
@@ -250,10 +261,12 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
     let program = shared(places, wanted);
-    let mut edits =
-        vec![member(&["mcpServers", NAME], json!({ "command": program, "args": ["mcp"] }))];
+    let server = json!({ "command": program, "args": ["mcp"] });
+    let server = with_home(server, "env", places, wanted);
+    let mut edits = vec![member(&["mcpServers", NAME], server)];
     for event in ["SessionStart", "BeforeAgent"] {
-        let command = line(&program, &["hook", "--client", "gemini", event]);
+        let command =
+            line(home_of(places, wanted), &program, &["hook", "--client", "gemini", event]);
         let hook =
             json!({ "name": NAME, "type": "command", "command": command, "timeout": MILLISECONDS });
         edits.push(SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] })));
@@ -269,6 +282,7 @@ fn opencode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     };
     let server =
         json!({ "type": "local", "command": [shared(places, wanted), "mcp"], "enabled": true });
+    let server = with_home(server, "environment", places, wanted);
     let mut edits = vec![member(&["mcp", NAME], server)];
     let base = wanted.anthropic.as_ref().map(|url| format!("{url}/v1"));
     edits.extend(address(&["provider", "anthropic", "options", "baseURL"], base.as_ref()));
@@ -292,8 +306,27 @@ fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     }
 }
 
-fn line(program: &str, words: &[&str]) -> String {
-    format!("{} {}", quoted(program), words.join(" "))
+/// Returns the home to write. A file that may be shared has none, as it has no path of the program.
+fn home_of<'a>(places: &ClientPlaces, wanted: &'a InstallRequest) -> Option<&'a str> {
+    wanted.home.as_deref().filter(|_| places.project.is_none())
+}
+
+/// Adds the home to the environment of an MCP server. `variables` is the agent's name for the environment.
+fn with_home(
+    mut server: Value,
+    variables: &str,
+    places: &ClientPlaces,
+    wanted: &InstallRequest,
+) -> Value {
+    if let Some(home) = home_of(places, wanted) {
+        server[variables] = json!({ HOME: home });
+    }
+    server
+}
+
+fn line(home: Option<&str>, program: &str, words: &[&str]) -> String {
+    let home = home.map_or_else(String::new, |home| format!("{HOME}={} ", quoted(home)));
+    format!("{home}{} {}", quoted(program), words.join(" "))
 }
 
 #[cfg(test)]

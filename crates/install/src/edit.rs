@@ -51,6 +51,8 @@ impl NotEdited {
     }
 }
 
+/// The variable that names the home.
+pub(crate) const HOME: &str = "BETHINK_HOME";
 /// The program's name, with or without a path.
 const PROGRAM: &str = "bethink";
 /// Part of every address of the gateway.
@@ -122,13 +124,30 @@ fn is_program(path: &str) -> bool {
     path.rsplit('/').next() == Some(PROGRAM)
 }
 
-/// Splits a command line into its first word, which may be quoted, and the rest.
+/// Splits a command line into its program, which may be quoted, and the rest. An assignment of the home before the
+/// program is left out.
 fn split_program(line: &str) -> (&str, &str) {
     let line = line.trim_start();
+    if let Some(assigned) = line.strip_prefix(HOME).and_then(|line| line.strip_prefix('=')) {
+        return split_program(after_word(assigned));
+    }
     match line.strip_prefix('\'') {
         Some(quoted) => quoted.split_once('\'').unwrap_or((quoted, "")),
         None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
     }
+}
+
+/// Returns the rest of a line after its first word, as [`quoted`] writes it.
+fn after_word(line: &str) -> &str {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    let end = line.find(|c: char| {
+        let ends = c.is_whitespace() && !is_quoted;
+        is_quoted ^= c == '\'' && !is_escaped;
+        is_escaped = c == '\\' && !is_quoted;
+        ends
+    });
+    &line[end.unwrap_or(line.len())..]
 }
 
 /// Quotes a path as one word of a shell command, if necessary.
@@ -171,6 +190,12 @@ mod tests {
         let ours = json!({ "type": "command", "command": "'/a b/bethink' hook Stop" });
         let other = json!({ "type": "command", "command": "bethink doctor" });
         assert!(is_hook(&ours) && !is_hook(&other));
+        for home in ["/srv/memory", "'/a b'", r"'/it'\''s a b'"] {
+            let command = format!("BETHINK_HOME={home} /usr/bin/bethink hook Stop");
+            assert!(is_hook(&json!({ "command": command })), "{command}");
+            let command = format!("BETHINK_HOME={home} other hook bethink");
+            assert!(!is_hook(&json!({ "command": command })), "{command}");
+        }
         assert!(holds_hook(&json!({ "matcher": "*", "hooks": [other, ours] })));
         assert!(!holds_hook(&json!({ "hooks": [other] })) && !holds_hook(&json!("x")));
     }

@@ -3,7 +3,7 @@
 mod parse;
 mod splice;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::edit::{AppliedEdits, NotEdited, Ours, SettingsEdit, holds_hook, is_hook};
 use parse::{JsonNode, NodeKind, parse};
@@ -75,14 +75,26 @@ fn member(
         }
         return Ok(());
     };
+    update(done, path, wanted)
+}
+
+/// Updates members that differ, adds missing ones, and keeps those that a person added.
+fn update(
+    done: &mut AppliedEdits,
+    path: &[String],
+    wanted: &Map<String, Value>,
+) -> Result<(), NotEdited> {
     for (key, value) in wanted {
         // Each change moves the text after it, so it must be parsed again.
         let root = parse(&done.text)?;
         let Some(there) = root.at(path) else { continue };
-        match there.member(key) {
-            Some(old) if old.value(&done.text) == *value => {}
-            Some(old) => done.text = replace(&done.text, old, value),
-            None => done.text = insert(&done.text, there, &Item::Member(key, value)),
+        match (there.member(key), value) {
+            (Some(JsonNode { kind: NodeKind::Object(_), .. }), Value::Object(inner)) => {
+                update(done, &[path, &[key.clone()]].concat(), inner)?;
+            }
+            (Some(old), _) if old.value(&done.text) == *value => {}
+            (Some(old), _) => done.text = replace(&done.text, old, value),
+            (None, _) => done.text = insert(&done.text, there, &Item::Member(key, value)),
         }
     }
     Ok(())

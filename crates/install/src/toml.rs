@@ -200,8 +200,12 @@ fn update(there: &mut Item, value: &Value) {
     };
     let Some(table) = there.as_table_like_mut() else { return };
     for (key, value) in in_order(wanted) {
-        if table.get(key).map(value_of).as_ref() != Some(value) {
-            table.insert(key, Item::Value(inline(value)));
+        match table.get_mut(key) {
+            Some(there) if value_of(there) == *value => {}
+            Some(there) if there.is_table_like() && value.is_object() => update(there, value),
+            _ => {
+                table.insert(key, Item::Value(inline(value)));
+            }
         }
     }
 }

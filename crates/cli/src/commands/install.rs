@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bethink_api::GatewayAddresses;
+use bethink_config::Home;
 use bethink_install::{
     ClientPlaces, InstallAgent, InstallRequest, InstallState, Ours, SettingsEdit, SettingsFile,
     files, unified_diff,
@@ -26,6 +27,9 @@ struct InstallOutcome {
     diff: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
+    /// Others could read the file until it got the gateway's secret.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    made_private: bool,
 }
 
 /// A settings file with its current and its new text.
@@ -39,7 +43,7 @@ struct Planned {
 }
 
 pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gateway: bool) -> Done {
-    let agent = self::agent(agent)?;
+    let agent = named_agent(agent)?;
     let wanted = wanted(app, agent, gateway).await?;
     let places = places(app, app.project_given)?;
     let backup = SettingsBackup::of(app.places.home.path());
@@ -56,12 +60,22 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
     }
     let mut outcomes = Vec::new();
     for one in &planned {
-        if let Some(text) = one.then.as_deref().filter(|_| one.is_change() && !dry_run) {
+        let is_secret = one.file.edits.iter().any(is_address);
+        let text = one.then.as_deref().filter(|_| one.is_change() && !dry_run);
+        if text.is_some() {
             backup.keep_before(&one.file.path, &one.now, &one.made)?;
-            one.now.write(text, gateway || places.project.is_none())?;
+        }
+        // Before the secret is written.
+        let mode = if is_secret && !dry_run { one.now.make_private()? } else { None };
+        if let Some(mode) = mode {
+            backup.keep_mode(&one.file.path, mode)?;
+        }
+        if let Some(text) = text {
+            one.now.write(text, is_secret || places.project.is_none())?;
             backup.keep_after(&one.file.path, text)?;
         }
-        outcomes.push(one.outcome(if dry_run { "would change" } else { "written" }));
+        let outcome = one.outcome(if dry_run { "would change" } else { "written" });
+        outcomes.push(InstallOutcome { made_private: mode.is_some(), ..outcome });
     }
     show(app, agent, &outcomes, dry_run)?;
     let is_new = !dry_run && planned.iter().any(Planned::is_change);
@@ -80,13 +94,13 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
 }
 
 pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
-    let agent = self::agent(agent)?;
+    let agent = named_agent(agent)?;
     let places = places(app, app.project_given)?;
     // Our addresses are recognized by their form, so the value does not matter.
     let wanted = InstallRequest {
-        program: program(app),
         anthropic: Some(String::new()),
         openai: Some(String::new()),
+        ..request(app)
     };
     let backup = SettingsBackup::of(app.places.home.path());
     let mut planned = Vec::new();
@@ -109,7 +123,12 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     for one in &planned {
         if one.is_change() && !dry_run {
             match &one.then {
-                Some(text) => one.now.write(text, places.project.is_none())?,
+                Some(text) => {
+                    one.now.write(text, places.project.is_none())?;
+                    if let Some(mode) = backup.record(&one.file.path).mode {
+                        one.now.set_mode(mode)?;
+                    }
+                }
                 None => one.now.remove()?,
             }
             backup.forget(&one.file.path)?;
@@ -124,20 +143,21 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
 pub(super) type FileState = (InstallAgent, PathBuf, Result<InstallState, String>);
 
 pub(super) fn states(app: &CliApp) -> Vec<FileState> {
-    let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
-    states_of(app, &wanted, |_| true)
+    states_of(app, &request(app), |_| true)
 }
 
 /// Returns the states of the gateway's addresses alone.
 pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<FileState> {
     let wanted = InstallRequest {
-        program: program(app),
         anthropic: Some(addresses.anthropic),
         openai: Some(addresses.openai),
+        ..request(app)
     };
-    let is_address =
-        |edit: &SettingsEdit| matches!(edit, SettingsEdit::Member { ours: Ours::Address, .. });
     states_of(app, &wanted, is_address)
+}
+
+fn is_address(edit: &SettingsEdit) -> bool {
+    matches!(edit, SettingsEdit::Member { ours: Ours::Address, .. })
 }
 
 fn states_of(
@@ -195,6 +215,7 @@ impl Planned {
             outcome: if self.is_change() { changed } else { "unchanged" },
             diff: without_capability(&shown),
             left_alone: self.left_alone.clone(),
+            made_private: false,
             path,
         }
     }
@@ -212,6 +233,12 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
             let line = StyledText::new().strong(format!("{:<12}", outcome.outcome));
             screen.line(line.plain(outcome.path.clone()).dim(format!("  {}", outcome.what)))?;
         }
+        if outcome.made_private {
+            screen.note(format!(
+                "{} is now readable only by you, because it contains the gateway's secret",
+                outcome.path
+            ))?;
+        }
         for place in &outcome.left_alone {
             let told = format!(
                 "{place} in {} was not written by bethink, so it was not changed",
@@ -226,7 +253,7 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
     Ok(())
 }
 
-fn agent(name: &str) -> Result<InstallAgent, CliFailure> {
+pub(super) fn named_agent(name: &str) -> Result<InstallAgent, CliFailure> {
     InstallAgent::named(name).ok_or_else(|| {
         let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
         CliFailure::HintedUse {
@@ -241,7 +268,7 @@ async fn wanted(
     agent: InstallAgent,
     gateway: bool,
 ) -> Result<InstallRequest, CliFailure> {
-    let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
+    let wanted = request(app);
     if !gateway {
         return Ok(wanted);
     }
@@ -257,6 +284,20 @@ async fn wanted(
         openai: Some(addresses.openai),
         ..wanted
     })
+}
+
+/// Returns what to write without the gateway. The home is written if a program without bethink's and the XDG variables
+/// would not find it.
+fn request(app: &CliApp) -> InstallRequest {
+    let bare = |name: &str| std::env::var(name).ok().filter(|_| name == "HOME");
+    let default = Home::find(&bare, None).ok();
+    let own = app.places.home.path();
+    let is_default = default.is_some_and(|home| home.path() == own);
+    InstallRequest {
+        program: program(app),
+        home: (!is_default).then(|| own.display().to_string()),
+        ..InstallRequest::default()
+    }
 }
 
 fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {

@@ -15,6 +15,7 @@ fn wanted(gateway: bool) -> InstallRequest {
     let url = |path: &str| gateway.then(|| format!("http://127.0.0.1:4747/{path}"));
     InstallRequest {
         program: "/usr/local/bin/bethink".to_owned(),
+        home: None,
         anthropic: url("anthropic/k/capability"),
         openai: url("openai/k/capability/v1"),
     }
@@ -88,6 +89,42 @@ fn a_path_with_a_space_is_one_word_of_a_command_line() {
             );
             assert_eq!(file.state(Some(&text)).unwrap(), InstallState::Current);
         }
+    }
+}
+
+#[test]
+fn a_home_of_its_own_is_written_for_one_person_only() {
+    let home = "/srv/my memory";
+    let own = InstallRequest { home: Some(home.to_owned()), ..wanted(false) };
+    for agent in InstallAgent::ALL {
+        for file in files(agent, &places(false), &own) {
+            let put = file.put_in(None).unwrap();
+            assert!(put.text.contains(home), "{}", put.text);
+            assert_eq!(file.state(Some(&put.text)).unwrap(), InstallState::Current);
+            let left = file.take_out(&put.text, &put.made).unwrap();
+            assert_eq!(left.trim(), if file.is_toml() { "" } else { "{}" });
+        }
+        for file in files(agent, &places(true), &own) {
+            let is_shared = !file.path.ends_with("settings.local.json");
+            assert_eq!(!file.put_in(None).unwrap().text.contains(home), is_shared);
+        }
+    }
+}
+
+#[test]
+fn variables_that_a_person_added_are_kept() {
+    let own = InstallRequest { home: Some("/srv/memory".to_owned()), ..wanted(false) };
+    for agent in InstallAgent::ALL {
+        let file = files(agent, &places(false), &own).remove(0);
+        let text = file.put_in(None).unwrap().text;
+        let (home, mine) = match file.is_toml() {
+            true => ("BETHINK_HOME = ", "MINE = \"1\", BETHINK_HOME = "),
+            false => ("\"BETHINK_HOME\": ", "\"MINE\": \"1\", \"BETHINK_HOME\": "),
+        };
+        let text = text.replacen(home, mine, 1).replace("/srv/memory", "/srv/old");
+        let put = file.put_in(Some(&text)).unwrap();
+        assert!(put.text.contains("MINE") && put.text.contains("/srv/memory"), "{}", put.text);
+        assert!(!put.text.contains("/srv/old"), "{}", put.text);
     }
 }
 

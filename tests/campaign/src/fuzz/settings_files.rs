@@ -12,6 +12,7 @@ pub(super) fn check(input: &[u8]) {
     };
     let request = InstallRequest {
         program: "/usr/bin/bethink".to_owned(),
+        home: Some("/srv/my memory".to_owned()),
         anthropic: Some("http://127.0.0.1:4711/anthropic/k/0123".to_owned()),
         openai: None,
     };

@@ -1,5 +1,7 @@
 //! The agents on this machine, whether bethink is installed for them, and problems with their hooks.
 
+use std::path::Path;
+
 use bethink_client::Client;
 use bethink_install::{InstallAgent, InstallState};
 use bethink_spool::{Faults, Spool};
@@ -52,7 +54,16 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
             Ok(InstallState::Current) => {}
         }
     }
+    if agent == InstallAgent::Codex && !states.iter().any(|(_, path, _)| trusts_hooks(path)) {
+        let found = format!("{name}: installed, but its hooks do not run until you trust them");
+        return Some(tip("agents", found, "start `codex` once and choose to trust the hooks"));
+    }
     Some(ok("agents", format!("{name}: installed")))
+}
+
+/// Whether Codex's configuration says that the user decided about hooks. Codex adds this itself.
+fn trusts_hooks(config: &Path) -> bool {
+    std::fs::read_to_string(config).is_ok_and(|text| text.contains("[hooks.state"))
 }
 
 /// Reports agents that send their model calls to an address that the gateway no longer has.
