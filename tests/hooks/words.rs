@@ -44,6 +44,33 @@ fn a_session_starts_with_what_the_project_remembers() {
     assert!(told.chars().count() <= 10_000);
 }
 
+/// The line that the client shows to its user.
+fn greeting(agent: &Agent, source: &str) -> Option<String> {
+    let mut input = agent.input();
+    input["source"] = json!(source);
+    let ran = agent.hook_with(&["SessionStart"], &input.to_string());
+    let answer: Value = serde_json::from_str(&ran.out).unwrap_or_default();
+    answer["systemMessage"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn the_user_is_told_what_is_known_and_what_is_new() {
+    let (daemon, agent) = remembering("tide-tables", TIDES);
+    let known = "bethink: 1 memory for this project";
+    assert_eq!(greeting(&agent, "startup").as_deref(), Some(known));
+    agent.say("user", "m1", "The harbour is closed on Sundays.");
+    agent.hook("Stop");
+    followed(&daemon, 1);
+    let body = json!({ "project_dir": agent.project, "text": "The harbour is closed on Sundays.", "name": "opening", "type": "project" });
+    assert!(daemon.client().post("/v1/memories", &body).status < 300);
+    let told = greeting(&agent, "startup").unwrap();
+    assert!(
+        told.starts_with("bethink: 2 memories for this project; new since the last session: "),
+        "{told}"
+    );
+    assert_eq!(greeting(&agent, "compact"), None);
+}
+
 #[test]
 fn a_project_without_memory_is_told_nothing() {
     let daemon = Daemon::fresh();

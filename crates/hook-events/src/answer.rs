@@ -1,6 +1,6 @@
 //! Answers to hooks, in the format of each client.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::client::HookClient;
 use crate::event::HookEvent;
@@ -13,14 +13,19 @@ pub const NOTHING: &str = "{}";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
+    /// For the model.
     pub context: Option<String>,
+    /// One line for the user.
+    pub greeting: Option<String>,
 }
 
 impl HookAnswer {
-    /// Joins the texts, in order. A text that does not fit is left out, and none is cut.
+    /// Joins the texts, in order. A text that does not fit is left out, and none is cut. Reminders lose their tags:
+    /// clients put a hook's text between tags of their own, and some escape ours.
     pub fn of(texts: impl IntoIterator<Item = String>) -> Self {
         let (mut context, mut room) = (String::new(), MAX_CONTEXT_CHARS);
         for text in texts {
+            let text = without_tags(&text);
             let gap = if context.is_empty() { "" } else { "\n\n" };
             let chars = text.chars().count() + gap.len();
             if text.is_empty() || chars > room {
@@ -28,33 +33,47 @@ impl HookAnswer {
             }
             room -= chars;
             context.push_str(gap);
-            context.push_str(&text);
+            context.push_str(text);
         }
-        Self { context: Some(context).filter(|context| !context.is_empty()) }
+        let context = Some(context).filter(|context| !context.is_empty());
+        Self { context, greeting: None }
     }
 
     /// Returns the JSON for this client. It never contains a decision.
     pub fn to_json(&self, client: HookClient, event: HookEvent) -> String {
-        let Some(context) = self.context.as_ref().filter(|_| event.is_answered()) else {
+        if !event.is_answered() {
             return NOTHING.to_owned();
-        };
-        let answer = match client {
-            HookClient::Cursor => json!({ "additional_context": context }),
-            HookClient::ClaudeCode | HookClient::Codex | HookClient::Gemini => json!({
-                "hookSpecificOutput": {
-                    "hookEventName": client.name_of(event),
-                    "additionalContext": context,
-                }
-            }),
-        };
-        answer.to_string()
+        }
+        let mut answer = Map::new();
+        let is_cursor = client == HookClient::Cursor;
+        match &self.context {
+            Some(context) if is_cursor => {
+                answer.insert("additional_context".to_owned(), json!(context));
+            }
+            Some(context) => {
+                let name = client.name_of(event);
+                let output = json!({ "hookEventName": name, "additionalContext": context });
+                answer.insert("hookSpecificOutput".to_owned(), output);
+            }
+            None => {}
+        }
+        // Cursor has no such member.
+        if let Some(greeting) = self.greeting.as_ref().filter(|_| !is_cursor) {
+            answer.insert("systemMessage".to_owned(), json!(greeting));
+        }
+        Value::Object(answer).to_string()
     }
+}
+
+/// Returns the text of a reminder, or any other text unchanged.
+fn without_tags(text: &str) -> &str {
+    let inside = text.trim().strip_prefix("<system-reminder>");
+    inside.and_then(|inside| inside.strip_suffix("</system-reminder>")).map_or(text, str::trim)
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::Value;
 
     use super::*;
 
@@ -72,6 +91,24 @@ mod tests {
         assert_eq!(gemini["hookSpecificOutput"]["hookEventName"], "BeforeAgent");
         let cursor = told(HookClient::Cursor, HookEvent::SessionStart);
         assert_eq!(cursor["additional_context"], "a \"b\"\n");
+    }
+
+    #[test]
+    fn a_greeting_is_for_the_user_alone() {
+        let answer = HookAnswer { context: None, greeting: Some("2 memories".to_owned()) };
+        for client in [HookClient::ClaudeCode, HookClient::Codex, HookClient::Gemini] {
+            let json = answer.to_json(client, HookEvent::SessionStart);
+            assert_eq!(json, r#"{"systemMessage":"2 memories"}"#, "{client}");
+        }
+        assert_eq!(answer.to_json(HookClient::Cursor, HookEvent::SessionStart), NOTHING);
+        assert_eq!(answer.to_json(HookClient::ClaudeCode, HookEvent::Stop), NOTHING);
+    }
+
+    #[test]
+    fn a_reminder_loses_its_tags() {
+        let texts = ["<system-reminder>\na\n</system-reminder>", "b", "<system-reminder>c"];
+        let answer = HookAnswer::of(texts.map(str::to_owned));
+        assert_eq!(answer.context.unwrap(), "a\n\nb\n\n<system-reminder>c");
     }
 
     #[test]

@@ -42,14 +42,23 @@ impl HookService {
         Ok(answer.to_json(delivery.client, event))
     }
 
-    /// Returns the text for the model. If it takes too long, the answer is empty.
+    /// Returns the texts for the model and the user. If it takes too long, the answer is empty.
     async fn answer(&self, delivery: &Delivery) -> HookAnswer {
         if !delivery.event.is_answered() {
             return HookAnswer::default();
         }
-        let words = timeout(delivery.event.budget(), self.words(delivery)).await;
-        match words {
-            Ok(Ok(words)) => return HookAnswer::of(words),
+        let words = async {
+            let greeting = match delivery.event {
+                HookEvent::SessionStart => self.greeting(delivery).await?,
+                _ => None,
+            };
+            Ok::<_, ServiceError>(HookAnswer {
+                greeting,
+                ..HookAnswer::of(self.words(delivery).await?)
+            })
+        };
+        match timeout(delivery.event.budget(), words).await {
+            Ok(Ok(answer)) => return answer,
             Ok(Err(error)) => {
                 tracing::warn!(event = %delivery.event, reason = %error.detail, "could not answer a hook");
             }

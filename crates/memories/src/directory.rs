@@ -37,7 +37,7 @@ pub struct MemoryTopic {
 }
 
 impl MemoryTopic {
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         self.name.titled(&self.header)
     }
 }

@@ -1,0 +1,125 @@
+//! The line that a client shows to the user at the start of a session: what bethink knows, what it has learnt, and what
+//! waits for a decision.
+
+use std::sync::Arc;
+
+use bethink_hook_events::Delivery;
+use bethink_memdir::Scope;
+use bethink_memories::MemoryTopic;
+use bethink_service::Result;
+use bethink_store::{PageRequest, SessionFilter};
+use bethink_transcript::UnixMicros;
+use bethink_transcript::text::shorten_at_word;
+
+use crate::service::HookService;
+
+/// Maximum number of new topics that are named.
+const NAMED: usize = 3;
+/// Maximum length of a topic's title, in characters.
+const TITLE_CHARS: usize = 48;
+
+/// What the line is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Greeting {
+    memories: usize,
+    /// Titles of the topics that changed since the project's last session began, the newest first.
+    learnt: Vec<String>,
+    candidates: usize,
+}
+
+impl HookService {
+    /// Returns the line; `None` if there is nothing to say, or if a session goes on.
+    pub(crate) async fn greeting(&self, delivery: &Delivery) -> Result<Option<String>> {
+        let Some(dir) = delivery.input.cwd.as_ref().filter(|_| !delivery.input.is_continued())
+        else {
+            return Ok(None);
+        };
+        let project = self.memories.project(dir).await?;
+        let since = self.last_session_began(&project.root.display().to_string()).await?;
+        let mut greeting = Greeting {
+            candidates: self.memories.candidates(dir, false).await?.candidates.len(),
+            ..Greeting::default()
+        };
+        let mut learnt: Vec<Arc<MemoryTopic>> = Vec::new();
+        for scope in Scope::ALL {
+            let snapshot = self.memories.snapshot_soon(project.directory(scope)).await;
+            greeting.memories += snapshot.topics.len();
+            let is_new = |topic: &&Arc<MemoryTopic>| since.is_some_and(|at| topic.modified >= at);
+            learnt.extend(snapshot.topics.values().filter(is_new).cloned());
+        }
+        learnt.sort_by_key(|topic| std::cmp::Reverse(topic.modified));
+        let title = |topic: &Arc<MemoryTopic>| shorten_at_word(&topic.title(), TITLE_CHARS);
+        greeting.learnt = learnt.iter().map(title).collect();
+        Ok(greeting.line())
+    }
+
+    /// Returns when the newest session of a project began. A session is stored with its first message, so at its start
+    /// this is the one before it.
+    async fn last_session_began(&self, dir: &str) -> Result<Option<UnixMicros>> {
+        let filter =
+            SessionFilter { project_dir: Some(dir.to_owned()), ..SessionFilter::default() };
+        let page = PageRequest { limit: 1, cursor: None };
+        let (sessions, _) = self.cx.store().sessions(filter, page).await?;
+        Ok(sessions.first().map(|session| session.created_at))
+    }
+}
+
+impl Greeting {
+    fn line(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        match self.memories {
+            0 => {}
+            1 => parts.push("1 memory for this project".to_owned()),
+            count => parts.push(format!("{count} memories for this project")),
+        }
+        if let Some(named) = self.learnt.get(..self.learnt.len().min(NAMED))
+            && !named.is_empty()
+        {
+            let more = match self.learnt.len() - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            parts.push(format!("new since the last session: {}{more}", named.join(", ")));
+        }
+        match self.candidates {
+            0 => {}
+            1 => parts.push("1 statement waits: `bethink memory candidates`".to_owned()),
+            count => parts.push(format!("{count} statements wait: `bethink memory candidates`")),
+        }
+        (!parts.is_empty()).then(|| format!("bethink: {}", parts.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_what_there_is_and_nothing_else() {
+        let check = |memories, learnt: &[&str], candidates, expect: Option<&str>| {
+            let learnt = learnt.iter().map(|&title| title.to_owned()).collect();
+            let line = Greeting { memories, learnt, candidates }.line();
+            assert_eq!(line.as_deref(), expect);
+        };
+        check(0, &[], 0, None);
+        check(1, &[], 0, Some("bethink: 1 memory for this project"));
+        check(
+            12,
+            &["Deploys", "Colours"],
+            2,
+            Some(
+                "bethink: 12 memories for this project; new since the last session: Deploys, Colours; \
+                 2 statements wait: `bethink memory candidates`",
+            ),
+        );
+        check(
+            5,
+            &["a", "b", "c", "d", "e"],
+            0,
+            Some(
+                "bethink: 5 memories for this project; new since the last session: a, b, c and 2 more",
+            ),
+        );
+        check(0, &[], 1, Some("bethink: 1 statement waits: `bethink memory candidates`"));
+    }
+}
