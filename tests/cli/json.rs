@@ -25,6 +25,7 @@ const RUNS: [&str; 67] = [
     "session ls --all",
     "session fork REPLAYED",
     "session handover REPLAYED",
+    "continue codex --session REPLAYED",
     "session rm FORK --yes",
     "history --session REPLAYED -n 40",
     "history --session REPLAYED -m 1",

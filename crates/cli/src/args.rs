@@ -146,6 +146,18 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink session ls --all")]
     Session(SessionCommand),
+    /// Start an agent with where a session is
+    ///
+    /// The agent gets the open todos, the notes and the last messages of --session, and runs in its directory. It may be
+    /// another agent than the session's.
+    #[command(after_help = "Example: bethink continue codex")]
+    Continue {
+        /// claude-code, codex, gemini or opencode
+        agent: String,
+        /// Print the prompt instead of starting the agent
+        #[arg(long)]
+        print: bool,
+    },
     /// Show what fills the context window
     #[command(after_help = "Example: bethink context --session last")]
     Context {

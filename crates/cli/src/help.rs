@@ -8,7 +8,7 @@ use crate::args::Cli;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Start here", &["demo", "install", "import", "dashboard", "status", "doctor", "config"]),
     ("Memory", &["remember", "recall", "memory", "dream", "instructions"]),
-    ("Sessions", &["session", "history", "search", "notes", "todo", "export"]),
+    ("Sessions", &["session", "continue", "history", "search", "notes", "todo", "export"]),
     ("Context window", &["context", "compact", "compactions", "undo", "expand", "collapses"]),
     ("Team", &["team"]),
     (

@@ -4,6 +4,7 @@
 mod compaction;
 mod config;
 mod context;
+mod continuation;
 mod daemon;
 mod dashboard;
 mod demo;
@@ -83,6 +84,9 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
         CliCommand::Token(command) => token::run(app, command).await,
         CliCommand::Logs { follow, lines } => daemon::logs(app, follow, lines).await,
         CliCommand::Session(command) => Box::pin(session::run(app, command)).await,
+        CliCommand::Continue { agent, print } => {
+            continuation::continue_in(app, &agent, print).await
+        }
         CliCommand::Context { count } => context::context(app, count).await,
         CliCommand::Compact(how) => compaction::compact(app, how).await,
         CliCommand::Compactions => compaction::list(app).await,
