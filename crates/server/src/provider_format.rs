@@ -21,12 +21,12 @@ pub(crate) async fn translate_problems(request: Request, next: Next) -> Response
     let client = GatewayClient::of(request.uri().path());
     let response = next.run(request).await;
     match client.zip(response.extensions().get::<Arc<Problem>>().cloned()) {
-        Some((client, problem)) => translated(client, &problem, response),
+        Some((client, problem)) => translated(client, &problem, &response),
         None => response,
     }
 }
 
-fn translated(client: GatewayClient, problem: &Problem, response: Response) -> Response {
+fn translated(client: GatewayClient, problem: &Problem, response: &Response) -> Response {
     let hint = problem.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
     let message = format!("bethink's gateway: {}{hint}", problem.detail);
     let body = match client {
