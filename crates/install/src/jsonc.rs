@@ -90,7 +90,7 @@ fn update(
         let Some(there) = root.at(path) else { continue };
         match (there.member(key), value) {
             (Some(JsonNode { kind: NodeKind::Object(_), .. }), Value::Object(inner)) => {
-                update(done, &[path, &[key.clone()]].concat(), inner)?;
+                update(done, &[path, std::slice::from_ref(key)].concat(), inner)?;
             }
             (Some(old), _) if old.value(&done.text) == *value => {}
             (Some(old), _) => done.text = replace(&done.text, old, value),
