@@ -99,3 +99,21 @@ fn counts_and_models_pass() {
     }
     assert_eq!(world.histories(0).len(), 0, "nothing of that is a session");
 }
+
+#[test]
+fn instructions_that_the_client_sends_are_not_added_again() {
+    const RULE: &str = "Paint every boat in the harbour green.";
+    let world = World::new(Script::good());
+    let project = world.daemon.home.scratch().join("harbour");
+    std::fs::create_dir_all(&project).unwrap();
+    std::fs::write(project.join("CLAUDE.md"), format!("{RULE}\n")).unwrap();
+    let sent = |text: &str| {
+        let request = Request::new("POST", "/anthropic/v1/messages").json(&body(text));
+        let request = request.header("x-bethink-project", project.to_str().unwrap());
+        assert_eq!(world.send(&request.header("x-bethink-inject", "full")).status, 200);
+        String::from_utf8(world.seen().body.to_vec()).unwrap()
+    };
+    assert_eq!(sent("What colour?").matches(RULE).count(), 1, "it is added");
+    let own = format!("<system-reminder>CLAUDE.md: {RULE}</system-reminder> What colour?");
+    assert_eq!(sent(&own).matches(RULE).count(), 1, "it is there");
+}

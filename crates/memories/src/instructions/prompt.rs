@@ -20,6 +20,19 @@ use crate::service::MemoryService;
 /// How long a prompt waits for a disk that does not respond. Reading hundreds of files takes much less.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Number of messages in which clients send instruction files: Claude Code does so in its first one.
+const FIRST_MESSAGES: usize = 2;
+
+/// Returns the texts of the first messages, if prompts still show them.
+fn first_texts(loaded: &LoadedSession) -> Vec<String> {
+    if loaded.last_compaction.is_some() {
+        return Vec::new();
+    }
+    let first = loaded.state.history.entries().iter().take(FIRST_MESSAGES);
+    let blocks = first.flat_map(|entry| &entry.message.blocks);
+    blocks.map(|block| block.text().into_owned()).collect()
+}
+
 impl MemoryService {
     /// Returns the chain for the project part of the system prompt, without files that the client sent itself.
     async fn instructions_part(
@@ -33,8 +46,11 @@ impl MemoryService {
             return Ok(None);
         }
         let found = self.instructions_of(loaded, handle, project, &given.touched).await?;
+        let said = first_texts(loaded);
         let is_given = |file: &LoadedInstruction| {
-            given.parts.iter().any(|part| part.text.contains(&file.content))
+            let content = file.content.trim();
+            given.parts.iter().any(|part| part.text.contains(content))
+                || said.iter().any(|text| text.contains(content))
         };
         if !found.chain.iter().any(is_given) {
             return Ok(render::part(&found.chain));
