@@ -130,7 +130,9 @@ impl Ran {
     pub(crate) fn context(&self) -> String {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
         let answer: Value = serde_json::from_str(&self.out).expect("JSON on stdout");
-        answer["hookSpecificOutput"]["additionalContext"].as_str().expect("context").to_owned()
+        let output = answer.get("hookSpecificOutput");
+        let context = output.map(|output| output["additionalContext"].as_str().expect("context"));
+        context.unwrap_or_default().to_owned()
     }
 }
 
