@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 67] = [
+const RUNS: [&str; 68] = [
     "up",
     "up --install --dry-run",
     "demo",

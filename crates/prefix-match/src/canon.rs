@@ -54,7 +54,7 @@ fn is_text(block: &BlockShape<'_>) -> bool {
     matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking")
 }
 
-/// Whether a text block is nothing but a client's reminder.
+/// Returns whether a text block is nothing but a client's reminder.
 fn is_reminder(block: &BlockShape<'_>) -> bool {
     let mut text = match block.kind {
         b"text" => block.member(b"text").map(unquoted).unwrap_or_default(),
