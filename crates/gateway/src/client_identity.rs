@@ -29,7 +29,7 @@ pub(crate) struct ClientIdentity {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
-    /// The project of the client's gateway address, which counts if the client states no directory.
+    /// The project of the client's gateway address, which is used if the prompt states no directory.
     pub(crate) default_project: Option<String>,
     pub(crate) inject: Option<Inject>,
     /// The client asks for a context window of a million tokens.

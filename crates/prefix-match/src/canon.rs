@@ -71,6 +71,19 @@ fn is_reminder(block: &BlockShape<'_>) -> bool {
     text.starts_with(b"<system-reminder>") && text.ends_with(b"</system-reminder>")
 }
 
+/// Returns whether a text block is nothing but a client's reminder.
+fn is_reminder(block: &BlockShape<'_>) -> bool {
+    let mut text = match block.kind {
+        b"text" => block.member(b"text").map(unquoted).unwrap_or_default(),
+        _ => return false,
+    };
+    // The end of a line is escaped.
+    while let Some(before) = text.strip_suffix(b"\\n") {
+        text = before;
+    }
+    text.starts_with(b"<system-reminder>") && text.ends_with(b"</system-reminder>")
+}
+
 /// Appends strings as one string, or nothing if all are empty.
 fn text_run<'a>(out: &mut Vec<u8>, literals: impl IntoIterator<Item = &'a [u8]>, trims: bool) {
     out.push(b'T');

@@ -15,7 +15,7 @@ pub(crate) enum GatewayClient {
     OpenAi,
 }
 
-/// Below these, the next segment is a capability.
+/// Paths below which the next segment is a capability.
 const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
 /// Follows a capability. The next segment is the project, percent-encoded.
 const PROJECT: &str = "/p/";

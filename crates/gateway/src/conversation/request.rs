@@ -31,7 +31,7 @@ pub(crate) struct GatewayRequest {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
-    /// Counts if the prompt states no directory.
+    /// The project to use if the prompt states no directory.
     pub(crate) default_project: Option<String>,
     /// Text of the system prompt, which is counted and searched for the working directory.
     pub(crate) system: Option<String>,
@@ -70,8 +70,8 @@ impl ChainedHistory {
 }
 
 impl GatewayRequest {
-    /// Whether an agent asks for a title of its session before it sends the session itself. Such a request is not a part
-    /// of any conversation.
+    /// Returns whether an agent asks for a title of its session before it sends the session itself. Such a request is not
+    /// part of any conversation.
     pub(crate) fn asks_for_title(&self) -> bool {
         const ASKS: &[u8] = b"\"Generate a title for this conversation:";
         let has_tools = self.tools.as_ref().is_some_and(|tools| tools.get() != "[]");
