@@ -1,4 +1,5 @@
 //! What each agent's records mean, in one short form.
+#![allow(clippy::needless_pass_by_value, reason = "values of `json!` are made for one call")]
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -566,7 +567,7 @@ fn a_line_that_is_too_long_is_skipped_without_keeping_it() {
     }
     let mut out = Vec::new();
     reader.feed(format!("\n{}\n", codex_said(1, "user", "hello")).as_bytes(), |lines, _| {
-        out.extend(lines)
+        out.extend(lines);
     });
     assert!(String::from_utf8(out).unwrap().contains("hello"));
     assert_eq!(reader.skipped()[0].reason, "it is 68157441 bytes; at most 67108864 are read");

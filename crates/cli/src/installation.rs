@@ -53,7 +53,9 @@ impl Installation {
             () if has(program, &["_npx"]) => Self::Npx,
             () if has(program, &["node_modules"]) => Self::Npm,
             () if has(program, &["uv", "tools"]) => Self::UvTool,
-            () if has(program, &["uv", "archive-v0"]) || has(program, &["uv", "environments-v2"]) => {
+            () if has(program, &["uv", "archive-v0"])
+                || has(program, &["uv", "environments-v2"]) =>
+            {
                 Self::Uvx
             }
             () if has(program, &["pipx", "venvs"]) => Self::Pipx,
@@ -168,7 +170,10 @@ mod tests {
             assert_eq!(Installation::of(Path::new(path), home), installed, "{path}");
         };
         check("/h/.npm/_npx/1f/node_modules/@bethink/linux-x64/bin/bethink", Installation::Npx);
-        check("/usr/lib/node_modules/bethink/node_modules/@bethink/x/bin/bethink", Installation::Npm);
+        check(
+            "/usr/lib/node_modules/bethink/node_modules/@bethink/x/bin/bethink",
+            Installation::Npm,
+        );
         check("/h/.cache/uv/archive-v0/Zk3/bin/bethink", Installation::Uvx);
         check("/h/.local/share/uv/tools/bethink/bin/bethink", Installation::UvTool);
         check("/h/.local/share/pipx/venvs/bethink/bin/bethink", Installation::Pipx);

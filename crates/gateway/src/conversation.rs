@@ -6,6 +6,7 @@
 //! that is made from decisions waits for the disk.
 
 mod answer;
+mod answer_links;
 mod begin;
 mod cache;
 mod chain;

@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use bethink_api::MemoryAuthor;
@@ -14,7 +13,7 @@ use bethink_git::{Checkout, Git, GitLimits, Oid};
 use bethink_memdir::header::{self, HeaderChange};
 use bethink_memdir::{Name, Scope, Source, index, prompt};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{blocking, locked, parse_rfc3339};
+use bethink_service::{blocking, parse_rfc3339};
 
 use crate::memory_write::MemoryWrite;
 use crate::project::MemoryProject;
@@ -24,42 +23,11 @@ use crate::service::MemoryService;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of commits that git is asked about at once. Those of other topics count as contained.
 const MOST_COMMITS: usize = 500;
-/// Maximum number of HEADs whose answers are kept.
-const MOST_HEADS: usize = 16;
 /// A statement that is older than this, in microseconds, was made with another checkout: one hour.
 const RECENT_MICROS: i64 = 3_600_000_000;
 
 /// Topics of branches that a checkout does not contain, each with its branch.
 pub type UnmergedTopics = HashMap<(Scope, Name), String>;
-
-/// Whether commits are in the history of a HEAD.
-#[derive(Debug, Default)]
-pub(crate) struct ContainedCommits(Mutex<HashMap<Oid, HashMap<Oid, bool>>>);
-
-impl ContainedCommits {
-    fn unknown(&self, head: &Oid, commits: &[Oid]) -> Vec<Oid> {
-        let held = locked(&self.0);
-        let known = held.get(head);
-        let is_new = |commit: &&Oid| !known.is_some_and(|known| known.contains_key(*commit));
-        let mut new: Vec<Oid> = commits.iter().filter(is_new).cloned().collect();
-        new.sort();
-        new.dedup();
-        new
-    }
-
-    fn add(&self, head: &Oid, answers: impl IntoIterator<Item = (Oid, bool)>) {
-        let mut held = locked(&self.0);
-        if held.len() >= MOST_HEADS && !held.contains_key(head) {
-            held.clear();
-        }
-        held.entry(head.clone()).or_default().extend(answers);
-    }
-
-    fn has(&self, head: &Oid, commit: &Oid) -> bool {
-        let held = locked(&self.0);
-        held.get(head).and_then(|known| known.get(commit)).copied().unwrap_or(true)
-    }
-}
 
 /// A topic with the branch and the commit of its source.
 struct LearnedOnBranch {

@@ -7,12 +7,15 @@
 //! `bethink-team` shares memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
-//! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`branches`], [`change`], [`index_line`], [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] →
-//! [`candidates`] → [`search`] → [`foreign`] → [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
+//! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`contained`], [`branches`], [`change`], [`index_line`],
+//! [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] → [`candidates`] → [`search`] → [`foreign`] →
+//! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
+//! [`dream`].
 
 mod branches;
 mod candidates;
 mod change;
+mod contained;
 mod damage;
 mod directory;
 mod dream;

@@ -10,7 +10,7 @@ use bethink_service::{Clock, locked};
 use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::branches::ContainedCommits;
+use crate::contained::ContainedCommits;
 use crate::directory::MemoryDirectory;
 use crate::place::ProjectPlace;
 use crate::recall::library::Library;

@@ -58,19 +58,6 @@ fn is_text(block: &BlockShape<'_>) -> bool {
     matches!(block.kind, b"text" | b"thinking" | b"redacted_thinking" | b"reasoning")
 }
 
-/// Whether a text block is nothing but a client's reminder.
-fn is_reminder(block: &BlockShape<'_>) -> bool {
-    let mut text = match block.kind {
-        b"text" => block.member(b"text").map(unquoted).unwrap_or_default(),
-        _ => return false,
-    };
-    // The end of a line is escaped.
-    while let Some(before) = text.strip_suffix(b"\\n") {
-        text = before;
-    }
-    text.starts_with(b"<system-reminder>") && text.ends_with(b"</system-reminder>")
-}
-
 /// Returns whether a text block is nothing but a client's reminder.
 fn is_reminder(block: &BlockShape<'_>) -> bool {
     let mut text = match block.kind {

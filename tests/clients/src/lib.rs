@@ -20,8 +20,6 @@ pub enum Kit {
     Python,
     /// The packages in this crate's `package.json`, with their own Node.
     Node,
-    /// Coding agents, with their own Node.
-    Agents,
     /// The browser, from Debian's packages if the system has none.
     Chromium,
     /// The editor, from Debian's packages if the system has none.
@@ -70,7 +68,6 @@ impl Kit {
         match self {
             Self::Python => "python",
             Self::Node => "node",
-            Self::Agents => "agents",
             Self::Chromium => "chromium",
             Self::Neovim => "neovim",
         }
@@ -88,8 +85,8 @@ impl Installed {
     pub fn program(&self, name: &str) -> PathBuf {
         match self.kit {
             Kit::Python => self.place.join("bin").join(name),
-            Kit::Node | Kit::Agents if name == "node" => self.node(),
-            Kit::Node | Kit::Agents => self.place.join("node_modules/.bin").join(name),
+            Kit::Node if name == "node" => self.node(),
+            Kit::Node => self.place.join("node_modules/.bin").join(name),
             Kit::Chromium | Kit::Neovim => self.place.clone(),
         }
     }
@@ -105,7 +102,7 @@ impl Installed {
     fn paths(&self) -> Vec<PathBuf> {
         match self.kit {
             Kit::Python => vec![self.place.join("bin")],
-            Kit::Node | Kit::Agents => {
+            Kit::Node => {
                 let node = self.node();
                 let own = node.parent().filter(|dir| dir.is_absolute()).map(Path::to_path_buf);
                 own.into_iter().chain([self.place.join("node_modules/.bin")]).collect()

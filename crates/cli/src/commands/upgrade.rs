@@ -24,5 +24,7 @@ pub(crate) fn upgrade(app: &mut CliApp) -> Done {
     } else {
         screen.line(format!("update: {}", installed.update()))?;
     }
-    Ok(screen.hint("afterwards `bethink down` stops the old daemon; the next command starts the new one")?)
+    Ok(screen.hint(
+        "afterwards `bethink down` stops the old daemon; the next command starts the new one",
+    )?)
 }

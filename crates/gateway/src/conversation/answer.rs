@@ -8,8 +8,8 @@ use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, SessionId, TokenUsage, json};
 use bytes::Bytes;
 
+use super::answer_links::AnswerLink;
 use super::cache::SharedPrefix;
-use super::chain::AnswerLink;
 use super::queue::StorageTask;
 use super::read_request::fresh_id;
 use super::request::{AnswerOutcome, ProviderResponse};

@@ -12,7 +12,7 @@ use bethink_store::ClientSession;
 use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::chain::{AnswerLink, AnswerLinks};
+use super::answer_links::{AnswerLink, AnswerLinks};
 use super::queue::{StorageQueue, StorageTask};
 use super::request::ClientKey;
 

@@ -1,56 +1,12 @@
-//! Answers that later requests continue by their ID, instead of sending what was said before.
-
-use std::collections::HashMap;
-use std::sync::Arc;
+//! Requests that name only the answer they continue: what was said before is read from the session.
 
 use bethink_service::{ErrorKind, Result, next_batch};
-use bethink_transcript::{Seq, SessionId, json};
+use bethink_transcript::{Seq, json};
 use bytes::Bytes;
 
+use super::answer_links::AnswerLink;
 use super::request::ChainedHistory;
 use super::service::GatewayService;
-
-/// Maximum number of answers that are known by their ID. Each takes a few hundred bytes, and the instructions of a
-/// conversation are shared by its answers.
-const MAX_ANSWERS: usize = 10_000;
-
-/// The place of an answer in a session.
-#[derive(Clone, Debug)]
-pub(super) struct AnswerLink {
-    pub(super) session: SessionId,
-    /// Number of messages through the answer.
-    pub(super) through: usize,
-    pub(super) heads: Arc<[String]>,
-}
-
-/// The known answers by their IDs.
-#[derive(Debug, Default)]
-pub(super) struct AnswerLinks {
-    links: HashMap<String, AnswerLink>,
-    /// The instructions of the newest answer.
-    newest: Option<Arc<[String]>>,
-}
-
-impl AnswerLinks {
-    pub(super) fn add(&mut self, id: String, mut link: AnswerLink) {
-        if self.links.len() >= MAX_ANSWERS {
-            self.links.clear();
-        }
-        match &self.newest {
-            Some(newest) if *newest == link.heads => link.heads = Arc::clone(newest),
-            _ => self.newest = Some(Arc::clone(&link.heads)),
-        }
-        self.links.insert(id, link);
-    }
-
-    pub(super) fn get(&self, id: &str) -> Option<AnswerLink> {
-        self.links.get(id).cloned()
-    }
-
-    pub(super) fn remove(&mut self, session: SessionId) {
-        self.links.retain(|_, link| link.session != session);
-    }
-}
 
 impl GatewayService {
     /// Returns what was said through an answer; `None` if the answer is unknown.
