@@ -1345,6 +1345,25 @@ export interface components {
             /** @description The ID. */
             id: string;
         };
+        /** @description The sessions of an agent that were found and imported. */
+        AgentTranscripts: {
+            agent: string;
+            /** @description The file, directory or database that was read. */
+            path: string;
+            /**
+             * Format: int64
+             * @description Number of sessions with messages.
+             */
+            sessions: number;
+            /** Format: int64 */
+            messages: number;
+            /** @description Time of the newest message. */
+            newest?: string | null;
+            /** @description What was imported. Empty after a dry run. */
+            files: components["schemas"]["ImportFile"][];
+            /** @description Files that could not be read. */
+            unread: components["schemas"]["UnreadTranscript"][];
+        };
         /** @description Sub-agents of the session. */
         Agents: {
             agents: components["schemas"]["Agent"][];
@@ -2263,12 +2282,19 @@ export interface components {
             /** @description The JSON that claude-mem or mem0 exported. */
             text: string;
         };
-        /** @description A session file to import from disk. */
+        /** @description Sessions to import from disk. */
         ImportRequest: {
-            /** @description Absolute path of a session file. */
+            /** @description Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database. */
             path: string;
             /** @description Any directory of the project. */
             project_dir?: string | null;
+            /**
+             * @description The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
+             *     it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+             */
+            agent?: string | null;
+            /** @description Only count what is there. Needs `agent`. */
+            dry_run?: boolean;
         };
         /**
          * @description A limit on the part of an index that prompts show.
@@ -2387,7 +2413,7 @@ export interface components {
             kind: string;
             state: components["schemas"]["JobState"];
             progress: components["schemas"]["JobProgress"];
-            /** @description For an import, an array with one `ImportFile` per file; for other kinds, an object. */
+            /** @description For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object. */
             result?: unknown;
             /** @description Why the job failed. */
             error?: string | null;
@@ -4239,6 +4265,13 @@ export interface components {
          * @enum {string}
          */
         TopicField: "name" | "description" | "question" | "heading" | "identifier" | "body";
+        /** @description A file that could not be read. */
+        UnreadTranscript: {
+            /** @description Name of the file. */
+            file: string;
+            /** @description Why it could not be read. */
+            reason: string;
+        };
         /** @description bethink's own model calls and what they cost. Calls of deleted sessions are included. */
         Usage: {
             /**
@@ -4362,6 +4395,7 @@ export interface components {
 }
 export type Agent = components['schemas']['Agent'];
 export type AgentSession = components['schemas']['AgentSession'];
+export type AgentTranscripts = components['schemas']['AgentTranscripts'];
 export type Agents = components['schemas']['Agents'];
 export type AnsweredCall = components['schemas']['AnsweredCall'];
 export type AppendRequest = components['schemas']['AppendRequest'];
@@ -4606,6 +4640,7 @@ export type TokenEstimate = components['schemas']['TokenEstimate'];
 export type TokenSource = components['schemas']['TokenSource'];
 export type Tools = components['schemas']['Tools'];
 export type TopicField = components['schemas']['TopicField'];
+export type UnreadTranscript = components['schemas']['UnreadTranscript'];
 export type Usage = components['schemas']['Usage'];
 export type UsageRow = components['schemas']['UsageRow'];
 export type UsageSums = components['schemas']['UsageSums'];
