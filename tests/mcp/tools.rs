@@ -35,7 +35,7 @@ fn what_is_remembered_is_recalled() {
     assert_eq!(history["versions"][0]["author"], "agent", "{history}");
     let misfit =
         desk.call("recall", &json!({ "query": "Which colour has the harbour crane?" })).good();
-    assert_eq!(misfit.text, "None of 1 memories is relevant.");
+    assert_eq!(misfit.text.matches("Perhaps: ").count(), 1, "{}", misfit.text);
 }
 
 /// Nothing enters the team's memory by a tool.

@@ -1,6 +1,5 @@
 //! What each agent's records mean, in one short form.
 #![allow(clippy::needless_pass_by_value, reason = "values of `json!` are made for one call")]
-
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::path::PathBuf;

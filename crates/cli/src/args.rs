@@ -243,7 +243,9 @@ pub(crate) enum CliCommand {
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },
-    /// Import recorded sessions of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Cline and Continue
+    /// Import sessions that your agents recorded
+    ///
+    /// Reads those of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Cline and Continue.
     #[command(after_help = "Example: bethink import --agent codex --yes")]
     Import {
         /// Session files, or directories of JSONL files [default: find the sessions of all agents]

@@ -75,6 +75,6 @@ mod tests {
         );
         let late = r#"{"role":"user","content":[{"type":"text","text":"y"},{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
         check(&[HELLO, USE, late], &["comes after other blocks"]);
-        check(&["3"], &["not messages"]);
+        check(&["3"], &["could not read the messages: message 0: : a message must be an object"]);
     }
 }

@@ -34,6 +34,11 @@ pub fn words(text: &str, within: Range<usize>) -> Vec<StatementWord> {
 /// Normalizes a text: no Markdown marks, lower case, single spaces, no punctuation at the ends. Equal results
 /// mean the same sentence.
 pub fn normal(text: &str) -> String {
+    unmarked(text).chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the text like [`normal`], but with its capital letters. Equal results mean the same words.
+pub fn unmarked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         let word = word.trim_matches(['*', '`', '>', '#']);
@@ -43,7 +48,7 @@ pub fn normal(text: &str) -> String {
         if !out.is_empty() {
             out.push(' ');
         }
-        out.extend(word.chars().filter(|c| !matches!(c, '*' | '`')).flat_map(char::to_lowercase));
+        out.extend(word.chars().filter(|c| !matches!(c, '*' | '`')));
     }
     let quote = |c: char| matches!(c, '.' | '!' | ';' | ':' | ',' | '"' | '“' | '”' | ' ');
     out.trim_matches(quote).to_owned()

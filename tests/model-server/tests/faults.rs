@@ -3,6 +3,7 @@
 // A failed operation ends the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -151,10 +152,17 @@ fn is_answer(got: &Got, stream: bool) -> bool {
     let data: Vec<&str> = data.filter(|data| *data != "[DONE]").collect();
     let parsed: Vec<Value> =
         data.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
-    let ended = parsed
-        .iter()
-        .any(|v| v["type"] == "message_stop" || v["choices"][0]["finish_reason"].is_string());
+    const ENDS: [&str; 3] = ["message_stop", "response.completed", "response.incomplete"];
+    let ended = parsed.iter().any(|v| {
+        ENDS.iter().any(|end| v["type"] == *end) || v["choices"][0]["finish_reason"].is_string()
+    });
     parsed.len() == data.len() && ended && parsed.iter().all(|v| v["error"].is_null())
+}
+
+/// Returns the number of different calls of tools.
+fn calls(text: &str) -> usize {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("toolu_")).collect::<BTreeSet<_>>().len()
 }
 
 fn looks(fault: Fault, got: &Got, stream: bool) -> bool {
@@ -185,20 +193,29 @@ fn looks(fault: Fault, got: &Got, stream: bool) -> bool {
         Fault::GzipBomb => got.has("content-encoding: gzip") && got.body.starts_with(&[0x1f, 0x8b]),
         Fault::ErrorAfterOk => got.status() == 200 && text.contains("verloaded") && !answer,
         Fault::ErrorMidStream => got.status() == 200 && text.contains("verloaded") && !answer,
-        Fault::OverflowAfterOk => got.status() == 200 && text.contains("maximum") && !answer,
+        Fault::OverflowAfterOk => {
+            let is_told = text.contains("maximum") || text.contains("exceeds the context window");
+            got.status() == 200 && is_told && !answer
+        }
         Fault::Redirect => got.status() == 307 && got.has("location: http://127.0.0.1:"),
         Fault::EchoedKey => got.status() == 401 && text.contains(KEY),
         _ if fault.kind() == Kind::Refusal => *end == End::Whole && got.status() >= 400,
         Fault::ToolLoop => answer && text.contains("toolu_"),
         Fault::ForbiddenTool => answer && text.contains("Bash"),
-        Fault::ManyCalls => answer && text.matches("toolu_").count() == 500,
+        Fault::ManyCalls => answer && calls(&text) == 500,
         Fault::OtherFile => answer && text.contains("toolu_"),
         Fault::EscapesPath => answer && text.contains("toolu_"),
         Fault::Refuses => answer && (text.contains("refusal\"") || text.contains("content_filter")),
-        Fault::CutOff => answer && (text.contains("max_tokens") || text.contains("\"length\"")),
+        Fault::CutOff => {
+            const REASONS: [&str; 3] =
+                ["max_tokens", "\"length\"", "\"reason\":\"max_output_tokens\""];
+            answer && REASONS.iter().any(|reason| text.contains(reason))
+        }
         Fault::NegativeUsage => answer && text.contains(":-5"),
         Fault::AbsurdUsage => answer && text.contains("9000000000000000"),
-        Fault::MissingUsage => answer && !text.contains("usage"),
+        Fault::MissingUsage => {
+            answer && !text.contains("input_tokens") && !text.contains("prompt_tokens")
+        }
         Fault::TerminalEscapes => answer && text.contains("\\u001b"),
         Fault::UnknownEvents => text.contains("vendor_news"),
         Fault::OddSse => {

@@ -164,7 +164,10 @@ mod tests {
         let rows = "- one\n- two\n".repeat(20);
         assert!(cut(&rows, 120).ends_with("- two\n- one\n(… 31 more lines left out)\n"));
         let long = cut(&"word ".repeat(100), 150);
-        assert!(long.starts_with("word ") && long.contains("…\n(… 1 more lines"), "{long}");
+        assert!(
+            long.starts_with("word ") && long.contains("…\n(… 1 more line left out)"),
+            "{long}"
+        );
         let code = format!("```rust\n{}```\n", "let x = 1;\n".repeat(30));
         let shown = cut(&code, 200);
         assert!(

@@ -9,7 +9,7 @@ use crate::bench::{DreamBench, TopicState, quoted, with_header};
 use crate::consolidate::own_sentences;
 use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL_REWORDS_PERCENT};
 use crate::text::sentences;
-use bethink_statement::{content, denies, names, normal};
+use bethink_statement::{content, denies, names, normal, unmarked};
 
 /// Text that a model writes into a topic to have it removed.
 const MERGED_INTO: &str = "Merged into ";
@@ -169,6 +169,7 @@ struct Pool {
 }
 
 struct SaidSentences {
+    unmarked: String,
     normal: String,
     sentences: Vec<Sense>,
 }
@@ -216,20 +217,23 @@ impl SaidSentences {
     fn of(text: &str) -> Self {
         let body = header::read(text).body;
         let sentences = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
+        let whole = body.replace(crate::consolidate::STRUCK, "");
         Self {
-            normal: normal(&body.replace(crate::consolidate::STRUCK, "")),
+            unmarked: unmarked(&whole),
+            normal: normal(&whole),
             sentences: sentences.map(Sense::of).collect(),
         }
     }
 
     /// Returns whether some topic has the sentence: word for word, or `in_other_words` with the same names and numbers.
     fn holds(&self, sentence: &str, in_other_words: bool) -> bool {
-        let exact = normal(&sentence.replace(crate::consolidate::STRUCK, ""));
-        if self.normal.contains(&exact) {
-            return true;
+        let sentence = sentence.replace(crate::consolidate::STRUCK, "");
+        if !in_other_words {
+            return self.unmarked.contains(&unmarked(&sentence));
         }
-        let sense = Sense::of(sentence);
-        in_other_words && self.sentences.iter().any(|theirs| theirs.holds(&sense))
+        let sense = Sense::of(&sentence);
+        self.normal.contains(&normal(&sentence))
+            || self.sentences.iter().any(|theirs| theirs.holds(&sense))
     }
 }
 

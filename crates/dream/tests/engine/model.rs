@@ -71,6 +71,13 @@ fn nothing_goes_without_being_merged() {
 }
 
 #[test]
+fn a_persons_words_keep_their_capital_letters() {
+    let directory = with(None, vec![hand("names", "Call the new system BETA, please.\n")]);
+    let lower = [("names", "Call the new system beta, please.\n")];
+    check_refused(&directory, &lower, "loses \"Call the new system BETA, please.");
+}
+
+#[test]
 fn a_merge_falls_with_the_edit_that_it_needs() {
     // The target takes over the sentence, but loses one of its own.
     let target = "Never deploy to production on a Friday.";

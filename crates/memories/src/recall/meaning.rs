@@ -20,6 +20,9 @@ const MOST_WITH_PASSAGES: usize = 1_000;
 /// Number of words per passage, and maximum number of passages per topic. The encoder reads about 90 words at a time.
 const PASSAGE_WORDS: usize = 80;
 const MOST_PASSAGES: usize = 8;
+/// Minimum number of words of a passage. The meaning of fewer says little about the topic, and would weigh as much as its
+/// description.
+const FEWEST_WORDS: usize = 8;
 /// How long a question waits for vectors that are being made, and for how many topics at most. The vectors of 60 topics take
 /// about a second.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -60,14 +63,15 @@ pub(super) struct Missing {
 /// Returns the parts of a topic that get vectors of their own: passages of its text, and the questions that it answers.
 pub(super) fn passages(body: &str, questions: &[String]) -> Vec<String> {
     let words: Vec<&str> = body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).collect();
-    let passages = words.chunks(PASSAGE_WORDS).map(|words| words.join(" "));
-    passages.chain(questions.iter().cloned()).collect()
+    let passages = words.chunks(PASSAGE_WORDS).filter(|words| words.len() >= FEWEST_WORDS);
+    passages.map(|words| words.join(" ")).chain(questions.iter().cloned()).collect()
 }
 
 /// Returns the number of parts that [`passages`] returns.
 pub(super) fn count_passages(body: &str, questions: &[String]) -> usize {
     let words = body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).count();
-    words.div_ceil(PASSAGE_WORDS) + questions.len()
+    let last = usize::from(words % PASSAGE_WORDS >= FEWEST_WORDS);
+    words / PASSAGE_WORDS + last + questions.len()
 }
 
 impl Meanings {
@@ -149,15 +153,15 @@ mod tests {
 
     #[test]
     fn passages_cover_the_beginning_of_a_text() {
-        for words in [0, 1, 80, 81, 160, 640, 2_000] {
+        for (words, read) in [(0, 0), (7, 0), (8, 8), (80, 80), (81, 80), (90, 90), (2_000, 640)] {
             let text = "word ".repeat(words);
             let passages = passages(&text, &[]);
             assert_eq!(passages.len(), count_passages(&text, &[]), "{words}");
-            let read: usize = passages.iter().map(|passage| passage.split(' ').count()).sum();
-            assert_eq!(read, words.min(640));
+            let found: usize = passages.iter().map(|passage| passage.split(' ').count()).sum();
+            assert_eq!(found, read);
         }
         let questions = ["May I push?".to_owned()];
-        assert_eq!(passages("No.", &questions), ["No.", "May I push?"]);
-        assert_eq!(count_passages("No.", &questions), 2);
+        assert_eq!(passages("No.", &questions), ["May I push?"]);
+        assert_eq!(count_passages("No.", &questions), 1);
     }
 }
