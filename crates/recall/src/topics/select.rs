@@ -68,14 +68,20 @@ pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32
         alike.most().filter(|slot| !slots.contains(slot) && is_wanted(catalog, *slot, ask));
     let others: Vec<u32> = others.take(CLOSE_LOOK).collect();
     slots.extend(others);
-    let mut near: Vec<(u32, f32)> = slots
-        .into_iter()
-        .map(|slot| {
-            let by_words = fit(catalog, slot, &matches(catalog, &words, slot)).nearness();
-            (slot, alike.joined(by_words, slot))
-        })
-        .collect();
+    let nearness = |slot| fit(catalog, slot, &matches(catalog, &words, slot)).nearness();
+    let by_words: Vec<(u32, f32)> = slots.into_iter().map(|slot| (slot, nearness(slot))).collect();
+    let best = by_words.iter().copied().min_by(best_first);
+    let mut near: Vec<(u32, f32)> =
+        by_words.into_iter().map(|(slot, words)| (slot, alike.joined(words, slot))).collect();
     near.sort_by(best_first);
+    // Similar topics do not displace the topic whose words fit best.
+    if let Some((best, _)) = best
+        && let Some(at) = near.iter().position(|(slot, _)| *slot == best)
+        && at >= ask.limit
+        && ask.limit > 1
+    {
+        near.swap(at, ask.limit - 1);
+    }
     near.truncate(ask.limit);
     let doubtful = self::words(catalog, ask.question, Reading::Doubtful);
     let picks = near.into_iter().map(|(slot, score)| {
@@ -191,8 +197,8 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
 
 /// Returns topics by how much of the question they cover, the most first, at most [`WIDE_LOOK`].
 ///
-/// The most informative words are looked up first. Once a topic that matches only the remaining words could no longer be picked, no more
-/// topics are added: the long lists of common words only add to the scores of those already found.
+/// The most informative words are looked up first. Once a topic that matches only the remaining words could no longer
+/// be picked, no more topics are added: the long lists of common words only add to the scores of those already found.
 fn candidates(
     catalog: &Catalog,
     words: &[QuestionWord],
@@ -410,6 +416,10 @@ mod tests {
         let own = CatalogQuery { question: "default fog distance", ..ask };
         let picks = nearest(&catalog(), &own, &[(TopicId(1), 0.5), (TopicId(0), 0.3)]);
         assert_eq!((picks[0].id.0, picks[0].certainty), (0, RecallCertainty::Sure));
+        // And a topic is always found by the words that fit it best.
+        let few = CatalogQuery { question: "how many quads", ..ask };
+        let others = [0, 2, 3, 4].map(|id| (TopicId(id), 0.9));
+        assert_eq!(nearest(&catalog(), &few, &others)[1].id.0, 1);
     }
 
     #[test]
