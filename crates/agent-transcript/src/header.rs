@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct ParentTranscript {
     /// The agent's id of the parent session.
     pub id: String,
-    /// For a fork, the number of the first record of the parent that is not part of it. `None` for a sub-agent.
+    /// For a fork, the number of the parent's first record that the fork does not contain. `None` for a sub-agent.
     pub fork_before: Option<u64>,
 }
 

@@ -11,7 +11,7 @@ use crate::need::{NeedMoment, need};
 
 /// Number of messages after which a mention counts half: about the length of one task.
 const SLOW_HALF_LIFE: f32 = 300.0;
-/// Number of messages after which a mention counts half as a sign of current activity.
+/// Number of messages after which the weight of a mention, as a sign of current activity, is halved.
 const QUICK_HALF_LIFE: f32 = 40.0;
 /// Number of names kept. At twice as many, the least used half is dropped.
 const MAX_NAMES: usize = 24_000;
@@ -72,7 +72,7 @@ impl NameUse {
     }
 }
 
-/// A name with its predicted need.
+/// A name, and the probability that it is needed again soon.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedName<'a> {
     pub name: &'a str,

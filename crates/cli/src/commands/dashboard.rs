@@ -1,4 +1,4 @@
-//! `bethink dashboard`: opens the page with a URL that logs in one browser, once.
+//! `bethink dashboard`: opens the dashboard in a browser with a single-use login URL.
 
 use std::process::{Command, Stdio};
 

@@ -165,7 +165,7 @@ impl<'a> OverlayReader<'a> {
         Some(key)
     }
 
-    /// Adds the lines below one occurrence of the heading.
+    /// Appends to `kept` the lines found below one occurrence of the heading.
     fn read(&mut self, lines: &[String], kept: &mut Vec<KeptLine>) {
         // Blank lines between consecutive lines of a person are kept.
         let (mut open, mut blanks) = (false, 0);
