@@ -107,10 +107,10 @@ fn codex_keeps_calls_of_one_answer_together_and_programs_apart() {
     let read = read(
         TranscriptAgent::Codex,
         &[
-            codex(0, "session_meta", json!({ "id": "thread", "cwd": "/work" })),
+            codex(0, "session_meta", json!({ "id": "thread", "cwd": "/home/user/project" })),
             codex_said(1, "developer", "be brief"),
             codex_said(2, "user", "<environment_context>\nshell\n</environment_context>"),
-            codex(3, "turn_context", json!({ "model": "gpt-x", "cwd": "/work/sub" })),
+            codex(3, "turn_context", json!({ "model": "gpt-x", "cwd": "/home/user/project/sub" })),
             codex_said(4, "user", "mend the gate"),
             codex(5, "response_item", json!({ "type": "reasoning", "summary": [] })),
             codex(
@@ -162,7 +162,7 @@ fn codex_keeps_calls_of_one_answer_together_and_programs_apart() {
     assert_eq!(read.facts.title.as_deref(), Some("mend the gate"));
     assert_eq!(
         (read.facts.cwd.as_deref(), read.facts.model.as_deref()),
-        (Some("/work"), Some("gpt-x"))
+        (Some("/home/user/project"), Some("gpt-x"))
     );
     assert_eq!((read.header.id.as_deref(), read.header.messages), (Some("thread"), 8));
 }
@@ -287,7 +287,7 @@ fn gemini_sub_agents_belong_to_the_session_of_their_directory() {
     let at = |path: &str| {
         let context = TranscriptContext {
             path: path.into(),
-            cwd: Some("/work".to_owned()),
+            cwd: Some("/home/user/project".to_owned()),
             ..TranscriptContext::default()
         };
         let text = jsonl(&[json!({ "sessionId": "g", "kind": "any" })]);
@@ -296,12 +296,12 @@ fn gemini_sub_agents_belong_to_the_session_of_their_directory() {
     let parent = at("/tmp/p/chats/main/sub.jsonl").parent.unwrap();
     assert_eq!((&*parent.id, parent.fork_before), ("main", None));
     let main = at("/tmp/p/chats/session-1.jsonl");
-    assert_eq!((main.parent, main.cwd.as_deref()), (None, Some("/work")));
+    assert_eq!((main.parent, main.cwd.as_deref()), (None, Some("/home/user/project")));
 }
 
 fn qwen(uuid: &str, kind: &str, parts: Value) -> Value {
     json!({
-        "uuid": uuid, "sessionId": "q", "timestamp": "2026-03-01T10:00:00.000Z", "type": kind, "cwd": "/work",
+        "uuid": uuid, "sessionId": "q", "timestamp": "2026-03-01T10:00:00.000Z", "type": kind, "cwd": "/home/user/project",
         "message": { "role": "user", "parts": parts },
     })
 }
@@ -359,7 +359,7 @@ fn pi_entries_are_read_with_kept_messages_and_signed_thinking() {
     let read = read(
         TranscriptAgent::Pi,
         &[
-            json!({ "type": "session", "version": 3, "id": "pi-1", "cwd": "/work", "timestamp": "2026-03-01T10:00:00.000Z" }),
+            json!({ "type": "session", "version": 3, "id": "pi-1", "cwd": "/home/user/project", "timestamp": "2026-03-01T10:00:00.000Z" }),
             entry("1", json!({ "role": "user", "content": "mend the gate" })),
             entry(
                 "2",
@@ -392,7 +392,7 @@ fn opencode(id: &str, data: Value, parts: Value) -> Value {
 #[test]
 fn opencode_messages_are_read_when_they_are_complete() {
     let session = json!({ "session": {
-        "id": "ses", "parent_id": "up", "directory": "/work", "title": "New session - 2026", "time_created": 1_700_000_000_000_u64,
+        "id": "ses", "parent_id": "up", "directory": "/home/user/project", "title": "New session - 2026", "time_created": 1_700_000_000_000_u64,
     } });
     let done = json!({ "role": "assistant", "time": { "completed": 1 }, "modelID": "m", "tokens": { "input": 70 } });
     let call = json!({ "type": "tool", "callID": "c1", "tool": "bash", "state": {
@@ -468,7 +468,7 @@ fn cline_documents_are_read_with_what_lies_beside_them() {
     ] });
     let context = TranscriptContext {
         path: PathBuf::from("/c/cl/cl.messages.json"),
-        facts: json!({ "workspace_root": "/work" }),
+        facts: json!({ "workspace_root": "/home/user/project" }),
         compaction: json!({ "source_message_count": 3, "messages": [
             { "id": "1", "content": [text("<SYSTEM_NOTICE>\na summary")], "metadata": { "kind": "compaction" } },
             { "id": "2", "metadata": { "compaction": "preserved" } },
@@ -488,7 +488,7 @@ fn cline_documents_are_read_with_what_lies_beside_them() {
     );
     let summary = "<SYSTEM_NOTICE>\na summary".to_owned();
     assert_eq!(compactions(&read), [(summary, Some("2".to_owned()), 4)]);
-    assert_eq!(read.facts.cwd.as_deref(), Some("/work"));
+    assert_eq!(read.facts.cwd.as_deref(), Some("/home/user/project"));
 }
 
 #[test]
@@ -518,7 +518,7 @@ fn continue_messages_are_known_by_their_content() {
         "user: go",
     ];
     assert_eq!(read.said, expect);
-    assert_eq!(read.facts.cwd.as_deref(), Some("/work"));
+    assert_eq!(read.facts.cwd.as_deref(), Some("/home/user/project"));
     // A compaction removes the earlier messages, and the later ones are still the same.
     let left = [summary, all[2].clone(), all[0].clone()];
     let ids = |text: &str| {

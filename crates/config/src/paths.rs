@@ -116,13 +116,13 @@ mod tests {
             check(pattern, "/home/ada/secrets", false);
             check(pattern, "/home/ada", false);
         }
-        check("/work/**/private", "/work/private", true);
-        check("/work/**/private", "/work/a/b/private/c", true);
-        check("/work/**/private", "/work/a/b", false);
-        check("/work/client-*", "/work/client-a/x", true);
-        check("/work/*-*-x", "/work/a-b-c-x", true);
-        check("/work/client-*", "/work/client", false);
-        check("/work/*/x", "/work/a/b/x", false);
+        check("/home/user/**/private", "/home/user/private", true);
+        check("/home/user/**/private", "/home/user/a/b/private/c", true);
+        check("/home/user/**/private", "/home/user/a/b", false);
+        check("/home/user/client-*", "/home/user/client-a/x", true);
+        check("/home/user/*-*-x", "/home/user/a-b-c-x", true);
+        check("/home/user/client-*", "/home/user/client", false);
+        check("/home/user/*/x", "/home/user/a/b/x", false);
         check("~", "/home/ada/app", true);
         check("/", "/any/thing", true);
         check("/a", "relative/a", false);

@@ -1,0 +1,181 @@
+//! Recall: which memories fit a question, and how well a project's topics are found.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::memory::{MemoryKind, MemoryScope};
+use crate::model::Strategy;
+
+/// The question to recall memories for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallRequest {
+    pub project_dir: String,
+    /// What the user said or wants to do, in any words.
+    #[serde(default)]
+    pub query: String,
+    /// Other wordings of the question, up to 8. What fits any of them is found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<String>,
+    /// How strict to be. By default, `asked`.
+    #[serde(default)]
+    pub manner: RecallManner,
+    /// Memories that this session has received since its last compaction are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Uuid>,
+    /// Names of tools used recently. Memories that only explain these tools are left out. By default, the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent_tools: Option<Vec<String>>,
+    /// Maximum number of memories, up to 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+/// What a recall is for, which decides what happens in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecallManner {
+    /// Somebody asked: the nearest memories are returned, and those that may not fit are marked `perhaps`.
+    #[default]
+    Asked,
+    /// The answer is added to a prompt unasked: in doubt, nothing is returned.
+    Injected,
+}
+
+/// Whether a memory fits the question.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RecallCertainty {
+    #[default]
+    Sure,
+    Perhaps,
+}
+
+/// Relevant memories, best first; none if nothing fits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecallAnswer {
+    /// Best first.
+    pub memories: Vec<RecalledMemory>,
+    /// Number of topics that were searched.
+    pub searched: u64,
+    /// How they were chosen.
+    pub strategy: Strategy,
+}
+
+/// A memory as it is added to a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecalledMemory {
+    pub scope: MemoryScope,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Absent if the file does not specify one.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MemoryKind>,
+    /// Its age, in words.
+    pub age: String,
+    /// When the file was last written, as RFC 3339.
+    pub modified: String,
+    /// Whether it fits the question. The sure ones are first.
+    pub certainty: RecallCertainty,
+    /// Relevance from 0 to 1, comparable across directories.
+    pub score: f64,
+    /// Its text, at most 200 lines and 4,096 bytes.
+    pub content: String,
+    /// The text was cut.
+    pub truncated: bool,
+    /// Other versions of it, which people have not merged yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<String>,
+    /// Topics that it links to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkedTopic>,
+    /// Path of the whole file.
+    pub path: String,
+    /// The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
+    /// are last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
+    pub why: RecallWhy,
+}
+
+/// A topic that a recalled one links to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LinkedTopic {
+    pub name: String,
+    pub description: String,
+}
+
+/// The project whose recall is checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallCheckRequest {
+    pub project_dir: String,
+}
+
+/// The result of a recall check: how well topics are found by their own words, and which past prompts would get
+/// memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallCheck {
+    /// Number of topics.
+    pub topics: u64,
+    /// Number of questions asked: each topic's description, and the sentences that it quotes.
+    pub questions: u64,
+    /// Number of questions that found their topic.
+    pub found: u64,
+    /// Number of past prompts that were replayed.
+    pub prompts: u64,
+    /// Number of past prompts that would get memories.
+    pub given: u64,
+    pub problems: Vec<RecallProblem>,
+}
+
+/// A topic that its own words do not find, or that is recalled too often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallProblem {
+    pub scope: MemoryScope,
+    pub name: String,
+    /// A question that shows the problem; may be empty.
+    pub question: String,
+    /// Topics that were found instead.
+    pub instead: Vec<String>,
+    pub reason: String,
+    /// What to change in the topic.
+    pub advice: String,
+}
+
+/// Why a memory was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecallWhy {
+    pub by: Strategy,
+    /// Words of the query that the topic contains, in index form, most significant first.
+    pub terms: Vec<RecallTerm>,
+    /// Score from matching words only.
+    pub score: f64,
+    /// Its rank among those that the model chose, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u64>,
+}
+
+/// A word, and the parts of the topic that contain it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallTerm {
+    /// The word, in index form.
+    pub term: String,
+    pub fields: Vec<TopicField>,
+}
+
+/// A part of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicField {
+    Name,
+    Description,
+    /// A question that the topic answers, in its front matter.
+    Question,
+    Heading,
+    /// A path, a symbol or an error code in the body.
+    Identifier,
+    Body,
+}
