@@ -83,6 +83,7 @@ impl Deref for Daemon {
 impl Daemon {
     pub(super) async fn shutdown(&self) {
         self.cx.stop().await;
+        self.cx.store().close().await.unwrap();
     }
 }
 
