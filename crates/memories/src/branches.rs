@@ -1,8 +1,9 @@
-//! Memories that were learned on a branch which a checkout does not contain: they are shown last, and say so.
+//! Finds memories that were learned on a branch which a checkout does not contain. They are shown last, with a note.
 //!
-//! The branch and the commit are recorded with the statement. A memory counts fully if the checkout is on that branch or has
-//! that commit in its history, and also if the branch no longer exists: then it was merged in another form, or given up.
-//! Git is asked once for each commit and each HEAD; otherwise a few small files of the repository are read.
+//! The branch and the commit are recorded with the statement. A memory counts as merged if the checkout is on that
+//! branch or has that commit in its history, and also if the branch no longer exists: it was then merged in another
+//! form, or abandoned. Git is asked once for each commit and each HEAD; otherwise a few small files of the repository
+//! are read.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,14 +20,15 @@ use crate::memory_write::MemoryWrite;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for git. If it takes longer, all memories count fully.
+/// How long a prompt waits for git. If it takes longer, all memories count as merged.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum number of commits that git is asked about at once. Those of other topics count as contained.
+/// Maximum number of commits that git is asked about at once. The remaining ones count as contained.
 const MOST_COMMITS: usize = 500;
-/// A statement that is older than this, in microseconds, was made with another checkout: one hour.
+/// Maximum age of a statement for which the current branch is recorded, in microseconds: one hour. When an older one
+/// was made, another branch may have been checked out.
 const RECENT_MICROS: i64 = 3_600_000_000;
 
-/// Topics of branches that a checkout does not contain, each with its branch.
+/// Topics learned on branches that a checkout does not contain, each with its branch.
 pub type UnmergedTopics = HashMap<(Scope, Name), String>;
 
 /// A topic with the branch and the commit of its source.
@@ -37,7 +39,8 @@ struct LearnedOnBranch {
 }
 
 impl MemoryService {
-    /// Returns the project's topics of branches that the checkout of `dir` does not contain. None if git cannot tell.
+    /// Returns the project's topics learned on branches that the checkout of `dir` does not contain. Empty if git
+    /// cannot tell.
     pub async fn unmerged(&self, project: &MemoryProject, dir: &str) -> UnmergedTopics {
         let learned = learned_on_branches(project);
         if learned.is_empty() {
@@ -65,7 +68,7 @@ impl MemoryService {
         found.await.unwrap_or_default()
     }
 
-    /// Asks git about the commits whose answers are not known.
+    /// Asks git about the commits for which no answer is stored.
     async fn ask_git(&self, project: &MemoryProject, checkout: &Checkout, commits: &[Oid]) {
         let head = &checkout.commit;
         let mut new = project.contained.unknown(head, commits);
@@ -79,7 +82,7 @@ impl MemoryService {
         let lacking = match git.not_contained(checkout, &view, &new).await {
             Ok(lacking) => lacking,
             Err(error) => {
-                tracing::debug!(%error, "could not find which branches are merged; all memories count fully");
+                tracing::debug!(%error, "could not find out which branches are merged; all memories count as merged");
                 HashSet::new()
             }
         };
@@ -90,7 +93,7 @@ impl MemoryService {
         project.contained.add(head, answers);
     }
 
-    /// Returns the write with branch and commit in its source, if it states something that was just said. `before` is the
+    /// Adds the branch and the commit to the write's source, if it states something that was just said. `before` is the
     /// file's current text.
     pub(crate) async fn with_branch(
         &self,
@@ -142,7 +145,7 @@ impl MemoryService {
     }
 }
 
-/// Moves the lines of such topics to the end of an index, each with a note.
+/// Moves the lines of topics from unmerged branches to the end of an index, each with a note.
 pub(crate) fn unmerged_last(index: &str, scope: Scope, unmerged: &UnmergedTopics) -> String {
     let branch = |name: &Name| unmerged.get(&(scope, name.clone()));
     index::moved_last(index, |name| branch(name).map(|branch| prompt::unmerged(branch)))

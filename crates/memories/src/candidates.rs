@@ -1,6 +1,6 @@
 //! Candidates: statements that may be worth remembering. They wait until somebody keeps or drops them.
 //!
-//! Candidates are never recalled. Prompts only contain those about which bethink asks the agent. A person or a client's
+//! Candidates are never recalled. Prompts contain only those that bethink asks the agent about. A person or a client's
 //! agent decides about them, and a candidate is kept automatically if the user says the same in a second session. A
 //! kept candidate becomes a topic that quotes the user's own words; a dropped one is not offered again, in any wording.
 //!
@@ -21,11 +21,11 @@ use uuid::Uuid;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Minimum number of characters of an id that identify a candidate.
+/// Minimum number of characters of an id that can name a candidate.
 const SHORTEST_ID: usize = 4;
 
 impl MemoryService {
-    /// Lists a project's waiting candidates, or all, newest first.
+    /// Lists a project's waiting candidates, or all of them, newest first.
     pub async fn candidates(&self, project_dir: &str, all: bool) -> Result<api::Candidates> {
         let project = self.project(project_dir).await?;
         let dir = project.root.display().to_string();
@@ -57,7 +57,7 @@ impl MemoryService {
         }
     }
 
-    /// Returns the project's waiting candidate with this id, or with this beginning or end of an id.
+    /// Returns the project's waiting candidate whose id is `named`, or begins or ends with it.
     async fn named_candidate(
         &self,
         project: &MemoryProject,
@@ -80,7 +80,7 @@ impl MemoryService {
             (None, _) => {
                 let shown: String = named.chars().take(40).collect();
                 Err(ServiceError::not_found(format!("no candidate {shown:?} is waiting"))
-                    .hint("it may have been decided already; otherwise use an id as it was shown"))
+                    .hint("it may be decided already; `bethink memory candidates` lists the ids of waiting ones"))
             }
         }
     }
@@ -97,7 +97,7 @@ impl MemoryService {
     }
 }
 
-/// Returns the candidate without its decision.
+/// Returns the candidate as waiting again, without its decision.
 pub(crate) fn reopened(decided: StoredCandidate) -> StoredCandidate {
     let state = CandidateState::Waiting;
     StoredCandidate { state, decided_at: None, decided_by: None, topic: None, ..decided }

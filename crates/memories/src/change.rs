@@ -80,7 +80,7 @@ impl MemoryService {
         Ok(tried)
     }
 
-    /// Stores content of a file, unless the newest version has it already.
+    /// Stores a file's content as a version, unless the newest version has the same content.
     pub(super) async fn keep_found(
         &self,
         directory: &MemoryDirectory,
@@ -140,7 +140,7 @@ fn act(
     done.map_err(refused)
 }
 
-/// The error for a write that conflicts with another one. It has both versions.
+/// Returns the error for a write that conflicts with another one. It contains both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
         None => "was deleted after it was read",

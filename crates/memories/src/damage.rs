@@ -12,24 +12,25 @@ use crate::directory::MemoryDirectory;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Returns what is known of damaged files in projects in use.
+    /// Describes the damaged files of projects in use, if there are any.
     pub fn damage(&self) -> Option<String> {
         let projects = self.inner.projects.in_use();
         let directories = projects.iter().flat_map(|project| project.directories());
-        // Projects share a directory.
+        // Projects can share a directory.
         let directories: BTreeMap<&str, _> =
             directories.map(|directory| (directory.key.as_str(), directory)).collect();
         let damaged: Vec<String> = directories.into_values().flat_map(damaged_in).collect();
         (!damaged.is_empty()).then(|| {
             format!(
-                "the disk may be damaged, because the content of these memories changed, but not the time of their last \
-                 change: {}; run `bethink memory restore NAME` in the project, or save the file if it is right",
+                "the disk may be damaged, because the content of these memory files changed, but not their \
+                 modification time: {}; run `bethink memory restore NAME` in the project, or save the file again if \
+                 its content is right",
                 damaged.join(", ")
             )
         })
     }
 
-    /// Looks at all files of a directory as last read.
+    /// Checks all files of a directory, as last read, for damage.
     pub(crate) async fn find_damage(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
         let shown = directory.shown();
         let topics = shown.topics.keys().cloned().map(DirectoryFile::Topic);
@@ -42,8 +43,9 @@ impl MemoryService {
         Ok(())
     }
 
-    /// A file has the time of its newest version until someone else saves it. Only versions from before this daemon read the
-    /// directory count: later, a save at the same moment as ours would look like damage.
+    /// Records a file as damaged if it has the time of its newest version, but different content: a file gets another
+    /// time when someone else saves it. Only versions from before this daemon read the directory count: later, a save
+    /// at the same moment as ours would look like damage.
     pub(crate) async fn note_if_damaged(
         &self,
         directory: &MemoryDirectory,
@@ -60,7 +62,7 @@ impl MemoryService {
             is_damaged && locked(&directory.damaged).insert(file.clone(), modified).is_none();
         if is_news {
             let path = directory.dir.join(file.path());
-            tracing::error!(file = %path.display(), "a memory is damaged: its content changed, but not its time");
+            tracing::error!(file = %path.display(), "a memory is damaged: its content changed, but not its modification time");
         }
         Ok(())
     }

@@ -30,12 +30,12 @@ pub struct MemoryTopic {
     pub name: Name,
     pub hash: Hash,
     pub bytes: u64,
-    /// The time that its front matter records, otherwise the file's time.
+    /// The time that its front matter records, or else the file's modification time.
     pub modified: UnixMicros,
     pub header: Header,
     /// The description in the front matter, or the beginning of the body.
     pub described: String,
-    /// Found when it is first needed.
+    /// What the description settles, determined when it is first needed.
     pub(crate) matter: OnceLock<Option<Matter>>,
 }
 
@@ -44,7 +44,7 @@ impl MemoryTopic {
         self.name.titled(&self.header)
     }
 
-    /// Returns the matter that its description settles, on which only one statement can be right.
+    /// Returns the matter that the topic's description settles, on which only one statement can be right.
     fn matter(&self) -> Option<&Matter> {
         self.matter.get_or_init(|| settled_by(&self.described)).as_ref()
     }
@@ -66,19 +66,19 @@ pub struct DirectorySnapshot {
     pub rejections: String,
     /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<StrangeEntry>,
-    /// Why the directory could not be read; the rest is then from the last successful read.
+    /// Why the directory could not be read; the other fields are then from the last successful read.
     pub fault: Option<String>,
     pub revision: u64,
 }
 
 impl DirectorySnapshot {
-    /// The whole index, except secrets. The prompt decides how much of it to show.
+    /// Returns the whole index, without lines that seem to contain a secret. The prompt decides how much of it to show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
     }
 
-    /// Returns the topics of the person's memory that a project's memory overrides: those with the name of a private topic,
-    /// and those on a matter that a private topic or one of the team's settles.
+    /// Returns the topics of the person's memory that a project's memory overrides: those with the name of a private
+    /// topic, and those on a matter that a private topic or a team topic settles.
     pub(crate) fn overridden_by(&self, private: &Self, team: &Self) -> BTreeSet<Name> {
         let same_name = |name: &&Name| private.topics.contains_key(*name);
         let mut overridden: BTreeSet<Name> =
@@ -126,7 +126,7 @@ pub struct MemoryDirectory {
     pub dir: PathBuf,
     /// The directory's name in the store: project and scope.
     pub key: String,
-    /// Locks that let only one of our writers at a time write a file, so that its versions are in order.
+    /// Locks that let only one writer of this daemon at a time write a file, so that its versions are in order.
     turns: [AsyncMutex<()>; LANES],
     held: Mutex<OpenDirectory>,
     shown: RwLock<Arc<DirectorySnapshot>>,
@@ -185,7 +185,7 @@ impl MemoryDirectory {
         self.read_text(&DirectoryFile::Topic(name.clone())).await
     }
 
-    /// As [`Self::read`], for any file.
+    /// Like [`Self::read`], but for any file.
     pub(super) async fn read_text(
         self: &Arc<Self>,
         file: &DirectoryFile,
@@ -199,24 +199,24 @@ impl MemoryDirectory {
         blocking(move || directory.read_now(&file)).await
     }
 
-    /// As [`Self::read`], blocking.
+    /// Like [`Self::read`], but blocking.
     pub(crate) fn text_now(&self, name: &Name) -> Result<Option<(String, Hash)>> {
         let file = DirectoryFile::Topic(name.clone());
         self.read_now(&file)?.map(|content| text_of(&file, content)).transpose()
     }
 
-    /// As [`Self::read_file`], blocking.
+    /// Like [`Self::read_file`], but blocking.
     pub(crate) fn read_now(&self, file: &DirectoryFile) -> Result<Option<FileContent>> {
         let Some(root) = self.root(false)? else { return Ok(None) };
         root.read(file).map_err(refused)
     }
 
-    /// Selects the newest versions of all files in the directory.
+    /// Returns a filter for the newest versions of all files in the directory.
     pub(crate) fn versions(&self, limit: usize) -> MemoryVersionFilter {
         MemoryVersionFilter { directory: self.key.clone(), limit, ..Default::default() }
     }
 
-    /// Returns true once. The caller must then read the directory again at each signal.
+    /// Returns true at the first call only. That caller must then read the directory again at each signal.
     pub(crate) fn begins_to_be_followed(&self) -> bool {
         !self.followed.swap(true, Ordering::Relaxed)
     }
@@ -233,7 +233,7 @@ impl MemoryDirectory {
         self.turns[lane].lock().await
     }
 
-    /// Opens the directory's root, and creates it if `make`.
+    /// Opens the directory's root. If `make` is set, creates a missing directory.
     pub fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
         let mut held = locked(&self.held);
         self.open(&mut held, make)?;
@@ -250,7 +250,8 @@ impl MemoryDirectory {
         self.woken.ring(Dirty::Files(BTreeSet::from([file.clone()])));
     }
 
-    /// Whether the directory is polled every few seconds, because the system has no watches left.
+    /// Whether changes are found without the system's file watches: by polling every few seconds, or by reading the
+    /// directory at each use.
     pub(crate) fn is_polled(&self) -> bool {
         !self.watched || self.watcher.is_polled(&self.dir)
     }

@@ -35,7 +35,7 @@ impl MemoryService {
         self.snapshot(directory).await
     }
 
-    /// As [`Self::snapshot`], for a prompt: if the disk hangs, returns the last snapshot.
+    /// Like [`Self::snapshot`], but for a prompt: if the disk hangs, returns the last snapshot.
     pub async fn snapshot_soon(&self, directory: &Arc<MemoryDirectory>) -> Arc<DirectorySnapshot> {
         match tokio::time::timeout(PATIENCE, self.snapshot(directory)).await {
             Ok(Ok(shown)) => shown,

@@ -48,8 +48,8 @@ pub(crate) enum UnknownExport {
     #[error("it is not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
     #[error(
-        "it is neither an export of claude-mem, which has `observations`, nor one of mem0, which has `results` or \
-         `memories` with a `memory` each"
+        "it is neither an export of claude-mem, which has `observations`, nor one of mem0, which has a list \
+         `results` or `memories` with a `memory` in each entry"
     )]
     Unknown,
 }
@@ -72,7 +72,7 @@ struct Observation {
 #[serde(default)]
 struct Mem0Memory {
     memory: Option<String>,
-    /// The name in exports of the hosted service.
+    /// The name of `memory` in exports of the hosted service.
     content: Option<String>,
     created_at: Option<String>,
     updated_at: Option<String>,

@@ -41,7 +41,8 @@ impl MemoryService {
         Ok(findings)
     }
 
-    /// Refuses a text to remember that has a finding nobody has allowed. Line numbers are those of the text.
+    /// Returns an error if a text to remember has a finding that nobody has allowed. Line numbers are those of the
+    /// text.
     pub(crate) async fn check_words(
         &self,
         (scope, directory): (Scope, &MemoryDirectory),
@@ -55,7 +56,7 @@ impl MemoryService {
         if findings.is_empty() { Ok(()) } else { Err(refusal(&findings, by)) }
     }
 
-    /// Refuses a private text with a finding that nobody has allowed.
+    /// Returns an error if a private text has a finding that nobody has allowed.
     pub(crate) async fn check_for_secrets(
         &self,
         directory: &MemoryDirectory,
@@ -117,7 +118,7 @@ impl MemoryService {
             return Ok(());
         }
         if scope == Scope::Team {
-            let why = "a finding can only be allowed in private memory: everyone in the team would get the secret";
+            let why = "a finding cannot be allowed in the team's memory: everyone in the team would get the secret";
             return Err(ServiceError::invalid("allow_secret", why));
         }
         let findings = scan(&ScannedText { name: "", text });
@@ -150,10 +151,10 @@ fn refusal(findings: &[SecretFinding], by: MemoryAuthor) -> ServiceError {
     let detail = format!("the text contains what looks like a secret: {}", listed(findings));
     let hint = match (by, findings.first()) {
         (MemoryAuthor::Person, Some(first)) => format!(
-            "nothing was written; take it out, or allow it with `--allow-secret {}` (`allow_secret` in the API)",
+            "nothing was written; remove the secret, or allow it with `--allow-secret {}` (`allow_secret` in the API)",
             first.rule
         ),
-        _ => "nothing was written; take it out".to_owned(),
+        _ => "nothing was written; remove the secret".to_owned(),
     };
     ServiceError::invalid("text", detail).hint(hint)
 }
@@ -192,14 +193,14 @@ fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a S
     match (meant.next(), meant.next()) {
         (Some(one), None) => Ok(one),
         (Some(_), Some(_)) => {
-            let detail = format!("the rule {rule} finds several: {}", listed(findings));
+            let detail = format!("the rule {rule} has several findings: {}", listed(findings));
             let hint = format!("allow each one with its line, such as `{rule}:1`");
             Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
         (None, _) => {
             let detail = match findings.is_empty() {
                 true => "the text has no finding to allow".to_owned(),
-                false => format!("no such finding in this text: {}", listed(findings)),
+                false => format!("the text has no such finding, only these: {}", listed(findings)),
             };
             Err(ServiceError::invalid("allow_secret", detail)
                 .hint("use the rule in parentheses, or `RULE:LINE`"))

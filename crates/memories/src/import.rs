@@ -64,7 +64,7 @@ impl MemoryService {
         text: String,
         from: &str,
     ) -> Result<String> {
-        // The same gate as for everything that is shared: an export may have picked up a key.
+        // The same check as for everything that is shared: an export may contain an API key.
         bethink_secrets::gate("an entry", &text)
             .map_err(|error| ServiceError::invalid("text", error.to_string()))?;
         let wanted = Name::suggest(&header::read(&text).header.described(&memory.description));

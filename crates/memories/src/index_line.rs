@@ -1,5 +1,5 @@
 //! Keeps the topics' lines in MEMORY.md up to date. A line is added and removed with its topic, and updated when the
-//! title or description changes, whoever changes them. Lines that a person has worded are not changed.
+//! title or description changes, whoever changes them. Lines that a person has reworded are not changed.
 
 use std::sync::Arc;
 
@@ -62,8 +62,8 @@ pub(crate) fn followed(index: &str, changes: &[WordsChange]) -> String {
 }
 
 impl MemoryService {
-    /// Adds, removes or updates a topic's line. `before` is the topic's text before the write. Returns a warning if
-    /// that fails, because the topic itself has been written.
+    /// Adds, removes or updates a topic's line. `before` is the topic's text before the write. If that fails, returns a
+    /// warning and not an error, because the topic itself has been written.
     pub(super) async fn index_line(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -135,7 +135,8 @@ impl MemoryService {
         self.follow_all(directory, &changes).await
     }
 
-    /// Updates lines that match an earlier version of their topic, because it was edited while no daemon was running.
+    /// Updates lines that match an earlier version of their topic, because the topic was edited while no daemon was
+    /// running.
     pub(super) async fn follow_versions(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
         let shown = directory.shown();
         let Some(index) = &shown.index else { return Ok(()) };

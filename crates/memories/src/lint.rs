@@ -23,7 +23,7 @@ struct ReadFiles {
 }
 
 impl MemoryService {
-    /// Lints one directory or both, but skips a team directory that nobody has set up.
+    /// Checks one directory, or all of them except team and person directories that do not exist.
     pub async fn memory_lint(
         &self,
         project_dir: &str,
@@ -56,7 +56,7 @@ impl MemoryService {
             line: Some(one.line as u64),
             what: format!("contains {} ({}), so it is not recalled", one.what, one.rule),
             help: format!(
-                "take it out, or allow it: `bethink memory edit NAME --allow-secret {}:{}`",
+                "remove the secret, or allow it: `bethink memory edit NAME --allow-secret {}:{}`",
                 one.rule, one.line
             ),
         };
@@ -144,7 +144,7 @@ fn read(directory: &MemoryDirectory, shown: &DirectorySnapshot) -> Result<ReadFi
 }
 
 fn not_text(at: usize) -> String {
-    format!("is not UTF-8: the byte at offset {at}")
+    format!("is not UTF-8 at byte offset {at}")
 }
 
 fn findings(scope: Scope, index: Option<&str>, read: &ReadFiles) -> Vec<api::MemoryFinding> {

@@ -11,7 +11,7 @@ use bethink_memdir::name::TEAM;
 
 /// Maximum size of a git pointer file, in bytes; paths are shorter.
 const POINTER_BYTES: u64 = 8_192;
-/// Name of the directory with the person's memory. No project's key is like it: those end in digits.
+/// Name of the directory with the person's memory. No project has this key, because project keys end in a hash.
 const PERSON: &str = "person";
 /// Number of hexadecimal digits that tell projects of the same name apart: enough for millions of them.
 const DIGITS: usize = 12;
@@ -176,7 +176,7 @@ mod tests {
         let own = main.join(".git/worktrees/fix");
         write(&thief.join(".git"), &format!("gitdir: {}\n", own.display()));
         assert_eq!(root_of(&thief), thief);
-        // A submodule has no word of other worktrees.
+        // The git directory of a submodule names no worktrees.
         let module = main.join("vendored");
         write(&main.join(".git/modules/vendored/HEAD"), "ref: x\n");
         write(&module.join(".git"), "gitdir: ../.git/modules/vendored\n");

@@ -54,7 +54,7 @@ impl MemoryProject {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let directory = |scope: Scope, dir: &Path, configured: bool| {
-            // At a path that the daemon chose, a link was created by someone else.
+            // If the daemon chose the path, a link there was created by someone else.
             let follow = if configured { Follow::Yes } else { Follow::No };
             let key = format!("{}/{scope}", place.key);
             let at = (scope, dir.to_owned(), follow);

@@ -133,8 +133,8 @@ fn index_news(
     Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
 }
 
-/// Returns the indexes as prompts show them: private, the team's and the person's. The person's has no line of a topic
-/// that the project's memory overrides. Lines of topics of unmerged branches are last.
+/// Returns the indexes as prompts show them: private, the team's and the person's. The person's index has no lines of
+/// topics that the project's memory overrides. Lines of topics from unmerged branches come last.
 pub fn index_texts(
     snapshots: &[Arc<DirectorySnapshot>; 3],
     unmerged: &UnmergedTopics,

@@ -20,7 +20,7 @@ use crate::service::MemoryService;
 
 /// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
-/// Number of decided proposals that are kept per project, the newest, so that they are not made again.
+/// Number of decided proposals that are kept per project, the newest, so that the same is not proposed again.
 const MOST_DECIDED: usize = 1_000;
 /// Minimum number of content words for a comparison by meaning. Shorter statements, such as "deploy notes", are only
 /// the same if their words are.
@@ -51,7 +51,7 @@ impl MemoryService {
         new: NewProposal,
     ) -> Result<ProposalOutcome> {
         within_limit(&new.name.file(), &new.text)?;
-        // A text that contains a secret is not stored, not even as a proposal.
+        // Text that contains a secret is not stored, not even as a proposal.
         team_gate(&new.text)?;
         let directory = project.directory(Scope::Team);
         let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
@@ -154,7 +154,7 @@ impl MemoryService {
         self.propose_or_say_why(&project, new).await
     }
 
-    /// Lists open proposals, or all, newest first.
+    /// Lists open proposals, or all of them, newest first.
     pub async fn proposals(&self, project_dir: Option<&str>, all: bool) -> Result<api::Proposals> {
         let root = match project_dir {
             Some(dir) => Some(self.project(dir).await?.root.display().to_string()),
@@ -220,8 +220,8 @@ impl MemoryService {
         Ok(self.write_memory(project, write).await?.warnings.into_iter().next())
     }
 
-    /// Rejects a proposal. Nothing with the same meaning is proposed again, here or, after a sync, by others of the
-    /// team.
+    /// Rejects a proposal. Nothing with the same meaning is proposed again, here or, after a sync, by other team
+    /// members.
     pub async fn reject_proposal(
         &self,
         id: Uuid,

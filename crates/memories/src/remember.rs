@@ -42,14 +42,14 @@ impl MemoryService {
         let topic = self.topic(&request, "person")?;
         let scope = request.scope.unwrap_or(Scope::of(topic.kind));
         let place = (scope, &**project.directory(scope));
-        // The file has the text's lines, and those of the front matter.
+        // Checked before the front matter is added, so that line numbers are those of the person's text.
         self.allow_secrets(place, "", &request.text, &request.allow_secret).await?;
         self.check_words(place, &request.text, MemoryAuthor::Person).await?;
         let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
         self.write_new_topic(&project, scope, topic, author).await
     }
 
-    /// As [`Self::remember`], for an agent, which can only propose team memories.
+    /// Like [`Self::remember`], but for an agent, which can only propose team memories.
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<RememberOutcome> {
         self.refuse_if_unrecorded(&request.project_dir)?;
         let project = self.project(&request.project_dir).await?;
@@ -154,7 +154,7 @@ impl MemoryService {
     }
 }
 
-/// Refuses more questions than a topic can have, longer ones, and those that hold what looks like a secret.
+/// Returns an error if there are too many questions, if one is too long, or if one seems to contain a secret.
 pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
     let most = header::MOST_QUESTIONS;
     if given.len() > most {
@@ -174,7 +174,7 @@ pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
             let what = found.what;
             let detail = format!("question {number} contains what looks like {what}");
             return Err(ServiceError::invalid("questions", detail)
-                .hint("nothing was written; ask for it without the secret itself"));
+                .hint("nothing was written; reword the question without the secret"));
         }
     }
     Ok(header::questions(given))

@@ -31,7 +31,7 @@ impl MemoryService {
         let project = self.project(&project_dir).await?;
         let mut terms = query_terms(&q);
         if terms.is_empty() {
-            // Only stop words: look for them as they are.
+            // There are only stop words: search for them unchanged.
             terms = q.split_whitespace().map(str::to_lowercase).collect();
         }
         if terms.is_empty() {

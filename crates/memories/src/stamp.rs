@@ -20,7 +20,7 @@ fn time(text: &str) -> Option<UnixMicros> {
     parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")))
 }
 
-/// Returns the write with the time of the change in the topic's front matter. `before` is the file's current text.
+/// Adds the time of the change to the topic's front matter. `before` is the file's current text.
 ///
 /// A person's text is stored unchanged, unless its front matter records a time, which would otherwise become wrong. The
 /// bytes of a restored version, of a sync and of a dream are stored unchanged, too: a dream does not make a statement
@@ -49,7 +49,7 @@ fn with_time(text: &str, before: Option<&str>, now: UnixMicros, always: bool) ->
         return None;
     }
     let at = |time: &str| header::with(text, &[HeaderChange::Modified(time)]).ok();
-    // A writer that does not know of the time, and changes nothing else, changes nothing.
+    // A text that differs only because its writer does not know the recorded time is no change.
     let same = old.and_then(|old| at(old.modified.as_deref()?)).filter(|same| before == Some(same));
     same.or_else(|| at(&rfc3339(UnixMicros(now.0 - now.0.rem_euclid(1_000_000)))))
 }

@@ -1,4 +1,4 @@
-//! Anthropic's memory tool over a project's memory. Its commands read and write like all other callers: writes are
+//! Anthropic's memory tool for a project's memory. Its commands read and write like all other callers: writes are
 //! compared with the text that was read, and stored as versions.
 
 mod folder;
@@ -127,7 +127,7 @@ impl ToolRun<'_> {
         }
     }
 
-    /// Replaces a text that occurs once. If the file changes meanwhile, tries again with its new content.
+    /// Replaces a string that occurs once. If the file changes meanwhile, tries again with its new content.
     async fn replace(&self, path: &str, old: &str, new: &str) -> Done {
         for _ in 0..TRIES {
             let (file, text, hash) = self.there(path).await?;

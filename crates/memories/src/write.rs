@@ -101,7 +101,7 @@ impl MemoryService {
         };
         if let DirectoryFile::Topic(name) = &write.file
             && outcome != MemoryOutcome::Same
-            // A sync and a dream write the index as a file of its own.
+            // A sync or a dream writes the index itself.
             && !matches!(write.author.by, MemoryAuthor::Sync | MemoryAuthor::Dream)
         {
             warnings.extend(self.index_line(directory, name, &write, before.as_deref()).await);

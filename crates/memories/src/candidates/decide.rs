@@ -81,8 +81,8 @@ impl MemoryService {
             .await
     }
 
-    /// Like [`Self::drop_candidate`], but for an agent: the candidate is not offered again, but the user can still
-    /// teach the same by a clear statement.
+    /// Like [`Self::drop_candidate`], but for an agent: the candidate is not offered again, but the same can still be
+    /// learned from a clear statement of the user.
     pub async fn drop_candidate_for_agent(
         &self,
         project_dir: &str,
@@ -95,7 +95,7 @@ impl MemoryService {
             .await
     }
 
-    /// Drops the waiting candidates of a session that is forgotten, and returns their statements.
+    /// Drops the waiting candidates of a session that is being forgotten, and returns their statements.
     pub(crate) async fn forget_candidates(
         &self,
         project: &MemoryProject,

@@ -20,8 +20,9 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Stores each statement, writes it to memory if the user said the same in another session, or leaves it out if it
-    /// is already known. The writes of kept candidates are added to `writes`, those of the extraction.
+    /// Decides for each statement whether it is stored as a candidate, written to memory because the user said the same
+    /// in another session, or left out because it is known. `writes` are those of the extraction; the writes of kept
+    /// candidates are added to them.
     pub(crate) async fn candidates_of(
         &self,
         session: &SessionRecord,
@@ -46,7 +47,7 @@ impl MemoryService {
             .iter()
             .filter_map(|write| Some((Meaning::of(write.sentence.as_ref()?), write.name.clone())))
             .collect();
-        // What is written now no longer waits.
+        // A candidate that is written now no longer waits.
         known.retain(|(meaning, one)| {
             let written = sure.iter().find(|(said, _)| said.same(meaning));
             if let Some((_, name)) = written.filter(|_| one.state == CandidateState::Waiting) {
@@ -102,8 +103,8 @@ impl MemoryService {
         }
     }
 
-    /// Whether the user said it in two conversations. Sessions that share a message are one conversation, for example a
-    /// fork or a transcript that a client copied to resume it, and so are a subagent and its parent.
+    /// Whether the user made the statement in two conversations. Sessions that share a message are one conversation,
+    /// for example a fork or a transcript that a client copied to resume it, and so are a subagent and its parent.
     async fn is_said_again(
         &self,
         new: &StoredCandidate,

@@ -20,10 +20,11 @@ const QUOTED_CHARS: usize = 400;
 /// connect at the start of each session.
 const CONNECTED_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
-const BEFORE: &str = "The user said this in earlier conversations of this project. Each line is a quotation and not a \
+const BEFORE: &str = "The user said this in earlier conversations in this project. Each line is a quotation and not a \
     request; do nothing about it now.";
-const AFTER: &str = "Keep one that later sessions should know with the tool `remember` (`keep`: its id, `text`: the fact \
-    and its reason in your words), drop one that only mattered then (`drop`: its id), and leave it if you cannot tell.";
+const AFTER: &str = "If later sessions should know one, keep it with the tool `remember` (`keep`: its id, `text`: the \
+    fact and its reason in your words). If one only mattered then, drop it (`drop`: its id). If you cannot tell, do \
+    nothing.";
 
 impl MemoryService {
     /// Notes that a client has connected to our MCP server, so its agent has the tool `remember`.
@@ -41,8 +42,8 @@ impl MemoryService {
         clients.iter().any(|(name, at)| name.starts_with(client) && is_recent(*at, now))
     }
 
-    /// Returns a text about the newest candidates that were not yet offered in this conversation. `None` if there are
-    /// none, or if the client's agent has no tool to answer with.
+    /// Returns a reminder about the newest candidates that were not yet offered in this conversation. `None` if there
+    /// are none, or if the client's agent has no tool to answer with.
     pub async fn candidate_offer(
         &self,
         dir: &str,

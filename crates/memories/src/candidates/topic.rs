@@ -15,8 +15,8 @@ pub(super) struct TopicWording<'a> {
     pub(super) kind: Option<MemoryKind>,
 }
 
-/// Returns the text, and its description. `said` are statements of one meaning, the newest first. The text only depends
-/// on them, so writing it again after a crash changes nothing.
+/// Returns the topic's text, its description and its source. `said` are statements with the same meaning, newest first.
+/// The text depends only on the arguments, so writing it again after a crash changes nothing.
 pub(super) fn topic(
     said: &[&StoredCandidate],
     wording: &TopicWording<'_>,

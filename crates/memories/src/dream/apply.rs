@@ -32,8 +32,8 @@ impl MemoryService {
         for change in &plan.changes {
             let DirectoryFile::Topic(name) = &change.file else { continue };
             if change.after.is_none() && !applied.left.is_empty() {
-                let why =
-                    "its text may have been meant for a file that could not be changed".to_owned();
+                let why = "its text may have been intended for a file that could not be changed"
+                    .to_owned();
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }
@@ -43,8 +43,8 @@ impl MemoryService {
         Ok(applied)
     }
 
-    /// Writes the planned index. If somebody else has changed it or a topic in the meantime, the change is planned
-    /// again.
+    /// Writes the planned index. If somebody else has changed the index or a topic in the meantime, the index is
+    /// planned again.
     async fn apply_index(
         &self,
         (project, scope, root): (&MemoryProject, Scope, &Arc<MemoryRoot>),
@@ -110,7 +110,7 @@ impl MemoryService {
     }
 }
 
-/// Returns the change of a topic's title and description, if it was made.
+/// Returns the change of a topic's title and description, if the change was applied.
 fn words_change(change: &PlannedChange, applied: &[String]) -> Option<WordsChange> {
     let DirectoryFile::Topic(name) = &change.file else { return None };
     applied.contains(&name.file()).then_some(())?;

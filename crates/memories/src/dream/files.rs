@@ -14,7 +14,7 @@ use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Maximum size of all topics together, in bytes: a hundred thousand of usual size. They are held in memory.
+/// Maximum size of all topics together, in bytes: a hundred thousand topics of the usual size. They are held in memory.
 const MOST_BYTES: usize = 256 << 20;
 /// Maximum number of versions of a file that are checked. A file with more is treated as a person's.
 const VERSIONS: usize = 200;

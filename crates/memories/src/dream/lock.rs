@@ -1,4 +1,4 @@
-//! A directory's consolidation lock, which also works between daemons with other homes or on other machines.
+//! A directory's consolidation lock, which also works between daemons with different homes or on different machines.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl MemoryService {
             lost = self.keep_memory_locked(&root, &name) => Err(lost),
         };
         if let Err(error) = self.unlock_memory(root, name).await {
-            tracing::warn!(reason = %error.detail, "the memory directory stays locked for an hour");
+            tracing::warn!(reason = %error.detail, "the consolidation lock was not released; it expires in an hour");
         }
         done
     }
@@ -59,7 +59,7 @@ impl MemoryService {
         }
     }
 
-    /// Renews the lock; only returns when it is lost.
+    /// Renews the lock. Only returns when the lock is lost or could not be renewed.
     async fn keep_memory_locked(&self, root: &Arc<MemoryRoot>, name: &str) -> ServiceError {
         loop {
             tokio::time::sleep(BEAT).await;
@@ -88,7 +88,8 @@ impl MemoryService {
         ))
     }
 
-    /// Returns the name of this home's daemon in locks. It is the same after a crash, so that it can continue at once.
+    /// Returns the name of this home's daemon in locks. It stays the same after a crash, so that the restarted daemon
+    /// gets the lock at once.
     async fn dreamer(&self) -> Result<String> {
         let candidate = format!("bethink-{}", uuid::Uuid::new_v4().simple());
         Ok(self.cx.store().lock_name(candidate).await?)

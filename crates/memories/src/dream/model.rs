@@ -1,4 +1,5 @@
-//! Consolidates with a model: it sees a copy and answers with files. Edits that lose something are refused.
+//! Consolidates with a model, which sees a copy of the memory and answers with files. Edits that lose something are
+//! refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ impl MemoryService {
         let day = rfc3339(self.cx.now());
         let asked = question(&copy, own, day.get(..10).unwrap_or_default());
         if asked.shown.len() < 2 {
-            // The rules have done all that a single file needs.
+            // A single file needs no more than the rules have done.
             return None;
         }
         let most = self.cx.settings().model.max_output;
@@ -67,7 +68,7 @@ impl MemoryService {
         let edited = EditedCopy { files, source };
         let judged = at_low_priority(move || rewritten(&texts, &[], now, &edited)).await;
         let rewriting = judged.ok()?;
-        // A model that changes nothing has done its task too.
+        // An answer that changes nothing is a success too.
         self.models.judged(session, purpose, !wrote || rewriting.taken > 0);
         refused.extend(rewriting.refused.iter().map(ToString::to_string));
         for reason in &refused {
@@ -79,7 +80,7 @@ impl MemoryService {
 
 fn is_own(directory: &DreamDirectory, file: &DirectoryFile) -> bool {
     let DirectoryFile::Topic(name) = file else { return false };
-    // A topic that only the plan has is the daemon's.
+    // A topic that exists only in the plan is the daemon's.
     directory.topics.iter().find(|topic| topic.name == *name).is_none_or(|topic| topic.untouched)
 }
 

@@ -24,7 +24,7 @@ use crate::service::MemoryService;
 /// Maximum size of the diff in a result, in bytes.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// Maximum number of sessions that a dream checks for unwritten lessons, newest first.
+/// Maximum number of sessions in which a dream looks for unwritten memories, newest first.
 const MOST_SESSIONS: usize = 50;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ impl MemoryService {
     pub async fn dream(&self, request: api::DreamRequest) -> Result<api::Job> {
         if request.dry_run && request.undo {
             let detail =
-                "undo has no dry run; `bethink memory history NAME` shows each file's versions";
+                "`undo` has no dry run; `bethink memory history NAME` shows each file's versions";
             return Err(ServiceError::invalid("dry_run", detail));
         }
         if request.scope == Some(Scope::Team) {
@@ -152,14 +152,14 @@ impl MemoryService {
         Ok(dreamt.plan)
     }
 
-    /// Returns lessons of the sessions since the last dream that have not been written.
+    /// Returns topics from the sessions since the last dream that have not been written.
     async fn new_lessons(
         &self,
         project: &MemoryProject,
         request: &DreamRequest,
     ) -> Result<Vec<TaughtTopic>> {
         if request.scope == Scope::Person {
-            // What a session teaches is written by its own project.
+            // What a session teaches is written by the dream of its own project.
             return Ok(Vec::new());
         }
         let last = match &request.before {

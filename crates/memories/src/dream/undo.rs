@@ -58,7 +58,7 @@ impl MemoryService {
         Ok(dreamt.map(|version| (version.file, version.number)).collect())
     }
 
-    /// Undoes one file; returns why it was left alone, if it was.
+    /// Undoes what the dream changed in one file. Returns the reason if the file was left alone.
     async fn undo_file(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,5 @@
-//! Forgets what a session taught: removes its lines and keeps those of others. Versions allow undoing it.
+//! Forgets what a session taught: removes the lines that came from it and keeps all others. The stored versions allow
+//! undoing it.
 
 use std::collections::BTreeSet;
 
@@ -120,7 +121,7 @@ impl MemoryService {
             ForgetOutcome::Removed { lines } => (None, lines),
             ForgetOutcome::Cut { text, lines, whole } => {
                 if *whole {
-                    // The topic gets the very bytes that it had.
+                    // The topic gets back the exact bytes that it had.
                     author.by = api::MemoryAuthor::Restore;
                 }
                 (Some(text.clone()), lines)

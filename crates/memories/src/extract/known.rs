@@ -18,7 +18,7 @@ use crate::service::MemoryService;
 const VERSIONS: usize = 4_000;
 
 impl MemoryService {
-    /// Reads the topics of both scopes from disk. Unreadable ones are skipped.
+    /// Reads the topics of all scopes from disk. Unreadable ones are skipped.
     pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<KnownTopic>> {
         let mut known = Vec::new();
         for scope in Scope::ALL {

@@ -44,7 +44,7 @@ pub(super) fn planned(write: &PlannedWrite) -> MemoryOutcome {
 }
 
 impl MemoryService {
-    /// Writes texts that have not been written, but never over someone else's text.
+    /// Writes the plan's texts that have not been written yet, but never over someone else's text.
     pub(super) async fn carry_out(
         &self,
         project: &MemoryProject,

@@ -34,8 +34,8 @@ pub(super) enum Since {
 }
 
 impl MemoryService {
-    /// `is_open` also takes in the turn that has not ended. `dir` is the project's memory directory, as an agent would
-    /// name it.
+    /// Returns the statements to extract from. `is_open` also includes the turn that has not ended. `dir` is the
+    /// project's memory directory, as an agent would name it.
     pub(super) async fn new_statements(
         &self,
         session: &SessionRecord,
@@ -64,7 +64,7 @@ impl MemoryService {
                 listener.hear(parse_stored(stored)?);
             }
         }
-        // The last turn of a file will not go on.
+        // The last turn of an imported file will not continue.
         if (is_open || recorded) && after > start && !listener.own.is_empty() {
             listener.settle(after);
         }
@@ -109,7 +109,7 @@ impl TurnListener<'_> {
         }
     }
 
-    /// Ends the current turn. If the agent wrote memory itself, its statements are only counted.
+    /// Ends the current turn. If the agent wrote memory itself, the turn's statements are only counted.
     fn settle(&mut self, seq: Seq) {
         self.new.through = seq;
         let own = std::mem::take(&mut self.own);

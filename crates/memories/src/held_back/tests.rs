@@ -66,7 +66,7 @@ async fn a_private_text_with_a_secret_waits_for_the_person() {
     check(&memories.remember(team.clone()).await.unwrap_err(), "github-token");
     check(&memories.remember_for_agent(team.clone()).await.unwrap_err(), "github-token");
     let team = api::Remember { allow_secret: vec!["github-token".to_owned()], ..team };
-    check(&memories.remember(team).await.unwrap_err(), "only be allowed in private memory");
+    check(&memories.remember(team).await.unwrap_err(), "cannot be allowed in the team's memory");
     check(&memories.remember(remember(&text, &["password"])).await.unwrap_err(), "no such finding");
     let named = api::Remember { name: Some(key()), ..remember("The robot", &[]) };
     check(&memories.remember(named).await.unwrap_err(), "contains what looks like a secret");
@@ -129,7 +129,7 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
         let named = [named.to_owned()];
         memories.allow_secrets_of(DIR, Scope::Private, "robot", &text, &named).await
     };
-    check(&allow("github-token").await.unwrap_err(), "finds several");
+    check(&allow("github-token").await.unwrap_err(), "has several findings");
     allow("github-token:7").await.unwrap();
     let put = memories.put_memory(DIR, Scope::Private, "robot", text.clone(), Expected::Anything);
     check(&put.await.unwrap_err(), "line 8");

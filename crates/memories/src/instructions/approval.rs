@@ -70,7 +70,7 @@ impl MemoryService {
             None => {
                 let detail = format!("{} is not approved for this project", asked.path);
                 Err(ServiceError::not_found(detail)
-                    .hint("`bethink instructions` lists what is approved"))
+                    .hint("`bethink instructions` lists the approved files"))
             }
         }
     }

@@ -15,7 +15,8 @@ use rustix::fs::OFlags;
 /// have a clock resolution of two seconds.
 const YOUNG_MICROS: i64 = 2_000_000;
 
-/// Device, inode, size, and times of the last change of content and of anything, in nanoseconds; `None` without a file.
+/// Device, inode, size, modification time and status change time, with times in nanoseconds; `None` if there is no
+/// file.
 type Stamp = Option<(u64, u64, u64, i64, i64)>;
 
 /// The state of every path that was checked while loading, including missing ones.

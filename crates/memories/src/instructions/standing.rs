@@ -77,7 +77,7 @@ pub(super) fn read(
 }
 
 impl ReadInstructions {
-    /// Whether nothing that they depend on has changed. Checks each file, and so blocks on the disk.
+    /// Whether nothing that the instructions depend on has changed. Checks each file, so it blocks on the disk.
     pub(super) fn holds(&self, touched: usize, approved: &Arc<BTreeSet<PathBuf>>) -> bool {
         self.touched == touched && self.approved == *approved && self.stamps.hold()
     }
@@ -111,7 +111,7 @@ impl InstructionsShown {
         self.read = read.or(self.read.take());
     }
 
-    /// The instructions as last read.
+    /// Returns the instructions as last read.
     pub(super) fn found(&self) -> Option<Arc<InstructionSet>> {
         self.read.as_ref().map(|read| Arc::clone(&read.found))
     }

@@ -36,7 +36,7 @@ fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
         all.map(|query| query.trim().to_owned()).filter(|query| !query.is_empty()).collect();
     if wordings.is_empty() {
         return Err(ServiceError::invalid("query", "is empty")
-            .hint("say what you want to do, or use words of what you are looking for"));
+            .hint("describe what you want to do, or use words that the memory may contain"));
     }
     if wordings.len() > MOST_QUERIES {
         let detail = format!("has {} wordings; up to {MOST_QUERIES} are allowed", wordings.len());
@@ -89,8 +89,8 @@ impl MemoryService {
     }
 
     /// Returns memories for another program's prompt: their names, and their texts for the prompt. No model is asked,
-    /// because a person is waiting. `delivered` are the names of memories that were already shown, and `session` is
-    /// what is known of the program's session.
+    /// because a person is waiting. `delivered` are the names of memories that were already shown, and `session` is the
+    /// program's session, if bethink has it.
     pub async fn recall_for_hook(
         &self,
         dir: &str,

@@ -14,23 +14,23 @@ use super::{Key, MOST};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Maximum number of topics that are asked for, and of past prompts that are replayed.
+/// Maximum number of topics that are searched for, and of past prompts that are replayed.
 const MOST_TOPICS: usize = 1_000;
 const MOST_PROMPTS: usize = 500;
 /// Maximum number of sessions whose prompts are replayed, newest first.
 const MOST_SESSIONS: usize = 50;
-/// Maximum number of quotations of a topic that are asked for.
+/// Maximum number of a topic's quotations that are used as questions.
 const MOST_QUOTES: usize = 3;
 /// A topic matches too often if at least this many past prompts, and this share of them, would get it.
 const OFTEN: usize = 4;
 const OFTEN_SHARE: f64 = 0.1;
-/// Maximum number of examples and words in a reason.
+/// Maximum number of words that a reason names.
 const EXAMPLES: usize = 3;
 /// Maximum length of a shown question, in characters.
 const SHOWN_CHARS: usize = 120;
 
 impl MemoryService {
-    /// Asks for each topic by its own words, and replays the project's past prompts. Changes nothing.
+    /// Searches for each topic by its own words, and replays the project's past prompts. Changes nothing.
     pub async fn check_recall(&self, request: api::RecallCheckRequest) -> Result<api::RecallCheck> {
         let project = self.project(&request.project_dir).await?;
         self.refresh_library(&project).await?;
@@ -87,7 +87,7 @@ fn lookup(question: &str, manner: api::RecallManner) -> MemoryLookup {
     }
 }
 
-/// Asks for a topic by its description, and by the sentences that it quotes.
+/// Searches for a topic by its description, and by the sentences that it quotes.
 fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck) {
     let Ok(Some((text, _))) = project.directory(key.0).text_now(&key.1) else { return };
     let topic = header::read(&text);
@@ -103,7 +103,7 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
     };
     let description = topic.header.description.as_deref().unwrap_or_default().trim();
     if description.is_empty() {
-        let advice = "add a line `description:` that says when it is needed";
+        let advice = "add a line `description:` that says when the topic is needed";
         problem("", &[], "it has no description".to_owned(), advice);
     }
     let quotes = topic.body.lines().filter_map(|line| line.strip_prefix("> ")).take(MOST_QUOTES);
@@ -120,8 +120,8 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
             _ => ("quoted line", "add words from the quoted line to the description"),
         };
         let reason = match found.is_empty() {
-            true => format!("nothing is found by its {what}"),
-            false => format!("other topics are found by its {what}"),
+            true => format!("a search for its {what} finds nothing"),
+            false => format!("a search for its {what} finds other topics"),
         };
         problem(question, &found, reason, advice);
     }
@@ -151,12 +151,12 @@ fn replay(project: &MemoryProject, prompts: &[String], check: &mut api::RecallCh
             question: found.iter().take(1).map(|(prompt, _)| shown(prompt)).collect(),
             instead: Vec::new(),
             reason: format!(
-                "{} of {} past prompts would get it, most by the words {}",
+                "{} of {} past prompts would get this topic, mostly because of the words {}",
                 found.len(),
                 prompts.len(),
                 words.join(", ")
             ),
-            advice: "if most of them do not need it, use words in its name and description that other work does not use"
+            advice: "if most of these prompts do not need it, use more specific words in its name and description"
                 .to_owned(),
         });
     }

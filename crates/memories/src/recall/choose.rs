@@ -27,7 +27,7 @@ use crate::standalone::standalone_request;
 
 /// Maximum length of a model's answer, in tokens: five names, and its thinking before them.
 const CHOICE_TOKENS: u64 = 1_024;
-/// Maximum number of topics of a directory that is searched on the request thread, which takes a fraction of a millisecond.
+/// Maximum number of topics that are searched on the request thread, which takes a fraction of a millisecond.
 const FEW_TOPICS: usize = 500;
 
 #[derive(Clone, Debug)]
@@ -69,15 +69,16 @@ impl MemoryLookup {
         CatalogQuery { question, recent_tools: &self.recent_tools, exclude, limit }
     }
 
-    /// Whether the picks by words need no comparison of meanings.
+    /// Whether the keyword search is enough, so that meanings need not be compared.
     fn is_answered(&self, picks: &[Pick]) -> bool {
         self.manner == api::RecallManner::Injected || is_answered(picks)
     }
 }
 
 impl Library {
-    /// Chooses topics with a keyword search, possibly none. Somebody who asks also gets what is similar in meaning, unless
-    /// the words answer the question; for vectors of a few new topics, this waits a moment.
+    /// Chooses topics with a keyword search, possibly none. For an explicit question, also chooses topics that are
+    /// similar in meaning, unless the keyword search answers it. Waits a moment if only a few new topics have no
+    /// vectors yet.
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
         let by_words = move |wanted: &MemoryLookup| library.held().picks_by_words(wanted);
@@ -94,13 +95,13 @@ impl Library {
         blocking(move || Ok(library.with_meaning(picks, &wanted))).await
     }
 
-    /// As [`Self::choose`], blocking, with the vectors that exist.
+    /// Like [`Self::choose`], but blocking, and only with the vectors that exist.
     pub(super) fn choose_now(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
         let picks = self.held().picks_by_words(wanted);
         self.with_meaning(picks, wanted)
     }
 
-    /// Replaces the picks of wordings that words do not answer.
+    /// Replaces the picks for wordings that the keyword search does not answer.
     fn with_meaning(&self, mut picks: Vec<Vec<Pick>>, wanted: &MemoryLookup) -> Vec<FoundMemory> {
         for (question, picks) in wanted.queries.iter().zip(&mut picks) {
             if !wanted.is_answered(picks) {
@@ -111,7 +112,7 @@ impl Library {
         self.held().found(picks, wanted.limit)
     }
 
-    /// Adds to a model's choice what is nearest besides, for somebody who asked.
+    /// Adds to a model's choice the other topics that are nearest to an explicit question.
     pub(super) async fn with_nearest(
         self: &Arc<Self>,
         mut chosen: Vec<FoundMemory>,
@@ -241,7 +242,7 @@ impl MemoryService {
         let directories = Scope::ALL.map(|scope| Arc::clone(project.directory(scope)));
         blocking(move || {
             library.follow(&directories, &shown);
-            // A question that comes next can wait for the new topics' vectors.
+            // The next question can wait for the vectors of new topics.
             library.meanings.missing(&library);
             Ok(())
         })

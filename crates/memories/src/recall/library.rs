@@ -13,7 +13,7 @@ use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 /// Number of topics that are read in one batch. Questions are answered between batches.
 const BATCH: usize = 256;
 
-/// The topics of both directories, ready for recall.
+/// The topics of all directories, ready for recall.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
     /// Locked while the library is updated.

@@ -14,13 +14,13 @@ use tokio::sync::watch;
 use super::Key;
 use super::library::Library;
 
-/// Topics of a directory with more than this many have no passages, only a vector of name and description: with those of
-/// all passages, 10,000 topics would take 20 MB, and half an hour to make.
+/// If a project has more topics than this, passages get no vectors, only each topic's name and description: for 10,000
+/// topics, vectors of all passages would take 20 MB, and half an hour to make.
 const MOST_WITH_PASSAGES: usize = 1_000;
 /// Number of words per passage, and maximum number of passages per topic. The encoder reads about 90 words at a time.
 const PASSAGE_WORDS: usize = 80;
 const MOST_PASSAGES: usize = 8;
-/// Minimum number of words of a passage. The meaning of fewer says little about the topic, and would weigh as much as its
+/// Minimum number of words of a passage. A shorter one says little about the topic, and would weigh as much as its
 /// description.
 const FEWEST_WORDS: usize = 8;
 /// How long a question waits for vectors that are being made, and for how many topics at most. The vectors of 60 topics take
@@ -44,7 +44,7 @@ pub(crate) struct Meanings {
     pub(super) vectors: Mutex<HashMap<Key, (Hash, Vec<Embedding>)>>,
     /// Whether the stored vectors were read.
     pub(super) is_read: tokio::sync::Mutex<bool>,
-    /// A job that makes what is missing waits or runs.
+    /// Whether a job that makes missing vectors is waiting or running.
     pub(super) is_asked: AtomicBool,
     /// Number of topics that are not yet found by their meaning: the name and description, or the first passage, has no
     /// vector.
@@ -104,8 +104,8 @@ impl Meanings {
         }
     }
 
-    /// Forgets vectors of other texts, and returns what is missing: name and description of all topics first, then their
-    /// first passages, and last all others.
+    /// Drops vectors of outdated texts, and returns the topics with missing vectors: first those without one for name
+    /// and description, then those without one for the first passage, and last all others.
     pub(super) fn missing(&self, library: &Library) -> Vec<Missing> {
         if ENCODER.is_none() {
             return Vec::new();

@@ -173,7 +173,7 @@ impl MemoryService {
 }
 
 enum NewestWords {
-    /// The current round is about them.
+    /// The current round already searches for the newest words.
     Known,
     Said(Seq, String),
     Nothing,

@@ -39,7 +39,7 @@ impl JobHandler for VectorsJob {
         VECTORS
     }
 
-    /// It computes for long, so others do not wait for it.
+    /// It computes for a long time, so other jobs do not wait for it.
     fn waits_for_model(&self) -> bool {
         true
     }
@@ -50,8 +50,8 @@ impl JobHandler for VectorsJob {
 }
 
 impl MemoryService {
-    /// Reads the stored vectors, and has the missing ones made, in the background. Never fails: without vectors, words
-    /// decide.
+    /// Reads the stored vectors, and has the missing ones made, in the background. Never fails: without vectors, recall
+    /// uses words alone.
     pub(super) fn follow_meaning(&self, project: &Arc<MemoryProject>) {
         let (memories, project) = (self.clone(), Arc::clone(project));
         self.cx.spawn(async move {
@@ -107,7 +107,7 @@ impl MemoryService {
         let made = self.make_missing(&project, &mut failed).await;
         let meanings = &project.library.meanings;
         meanings.is_asked.store(false, Ordering::Relaxed);
-        // Topics that changed while the job ended did not enqueue another.
+        // A topic that changed while the job was ending did not enqueue another job.
         let missing = meanings.missing(&project.library);
         if made.is_ok() && missing.iter().any(|one| !failed.contains(&(one.key.clone(), one.hash)))
         {
@@ -118,7 +118,8 @@ impl MemoryService {
         Ok(json!({ "topics": made? }))
     }
 
-    /// Returns how often vectors of a topic were made. `failed` are the texts for which that failed.
+    /// Makes the missing vectors, batch by batch. Returns the number of topics in all batches. Adds to `failed` the
+    /// texts that could not be done.
     async fn make_missing(
         &self,
         project: &Arc<MemoryProject>,
@@ -177,7 +178,7 @@ impl MemoryService {
     }
 }
 
-/// Makes something of each item, half of them on a thread of its own.
+/// Calls `make` with each item, for half of them on a second thread.
 fn made_by_two<T: Send, M: Send>(
     mut items: Vec<T>,
     make: impl Fn(T) -> Option<M> + Sync,
@@ -205,7 +206,7 @@ fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec
         return Some((key, hash, vec![header]));
     }
     let passages = passages(topic.body, &topic.header.questions);
-    // The first passage of all topics is made before the others of any.
+    // The first passages of all topics come before the other passages of any topic.
     let next =
         if vectors.len() == 1 { passages.get(..1) } else { passages.get(vectors.len() - 1..) };
     vectors.extend(next.unwrap_or_default().iter().map(|passage| encoder.encode(passage)));

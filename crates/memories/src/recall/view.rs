@@ -12,11 +12,11 @@ use crate::directory::MemoryTopic;
 
 /// The kind of attachment. Index changes have the same kind, but names without a scope.
 pub(super) const WHAT: &str = "memory";
-/// Tools that are called in this many of the newest messages count as in use. It is about three rounds.
+/// Number of newest messages in which a called tool counts as in use.
 const RECENT_MESSAGES: usize = 12;
 const RECENT_TOOLS: usize = 16;
 
-/// Returns the memories that the view shows, each with the message that it follows.
+/// Returns the memories that the view shows, each with the message that it comes after.
 pub(super) fn surfaced(decisions: &Decisions) -> HashMap<Key, Seq> {
     let shown = decisions.attachments().iter().filter(|a| a.what == WHAT && decisions.shows(a));
     shown.filter_map(|a| Some((key_of(&a.name)?, a.after))).collect()

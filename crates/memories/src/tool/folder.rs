@@ -103,7 +103,7 @@ impl ToolRun<'_> {
         Ok(())
     }
 
-    /// Moves file by file. The new folder must be empty, and a folder cannot be moved into itself.
+    /// Moves a folder file by file. The new folder must be empty, and a folder cannot be moved into itself.
     async fn move_folder(
         &self,
         (old, from): (&str, &str),
