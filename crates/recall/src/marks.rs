@@ -8,18 +8,18 @@ use bethink_transcript::{BlockKind, Message, Role, UnixMicros, json};
 use bethink_days::{Day, day_of, stamped_day};
 use bethink_names::words::{LETTER, NameWord, for_each_word};
 
-/// Marks the first message of a stretch: after a pause, or with another time stamp.
+/// Marks the first message of a stretch: it follows a pause, or begins with a different time stamp.
 pub const BEGINS: &str = ":begins";
 /// Marks a message that contains a question and text after it.
 pub const ASKS: &str = ":asks";
 /// Marks a message that ends with a question, so that the answer is in another message.
 pub const ENDS_ASKING: &str = ":ends-asking";
-/// Marks a message that states when something was.
+/// Marks a message that states when something happened.
 pub const TELLS_WHEN: &str = ":when";
 
 /// A pause that ends a stretch, in microseconds: half an hour, as in web analytics.
 const PAUSE_MICROS: i64 = 30 * 60 * 1_000_000;
-/// Maximum length of a speaker's name at the start of a turn, in bytes and in words.
+/// Maximum length of a speaker's name at the start of a message, in bytes and in words.
 const SPEAKER_BYTES: usize = 40;
 const SPEAKER_WORDS: usize = 3;
 /// Maximum number of a path's components that are marked, counted from its end.

@@ -25,7 +25,7 @@ pub fn together(text: &str, terms: &[String]) -> f32 {
     found.iter().filter(|found| **found).map(|_| PAIR).sum()
 }
 
-/// Returns a question's quoted phrases, in lower case. They must be found verbatim.
+/// Returns a question's quoted phrases of several words, in lower case.
 pub fn quoted(question: &str) -> Vec<String> {
     let parts: Vec<&str> = question.split('"').collect();
     // A quote that is not closed is ignored.

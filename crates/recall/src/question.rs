@@ -27,9 +27,9 @@ pub struct Question {
     pub needs_phrases: bool,
     /// The question's words in lower case. One of them may be the name of a speaker.
     pub words: Vec<String>,
-    /// Whether it is a few words rather than a sentence, so that hits must contain them.
+    /// Whether the question is a few words rather than a sentence, so that hits must contain them.
     pub is_keywords: bool,
-    /// Whether the question asks when something was, or how long it took.
+    /// Whether the question asks when something happened, or how long it took.
     pub asks_when: bool,
 }
 
@@ -93,7 +93,7 @@ fn asks_around_quotes(text: &str, asks: bool) -> bool {
     asked_outside || (asks && !text.contains('?') && !text.trim_start().starts_with('"'))
 }
 
-/// Returns prefixes of the terms, such as `paint` of `painting`. Names with digits, and other scripts, have none.
+/// Returns prefixes of the terms, such as `paint` of `painting`. Terms with digits or non-ASCII letters have none.
 fn families(terms: &[String]) -> Vec<(usize, String)> {
     let is_plain = |term: &&String| term.bytes().all(|byte| byte.is_ascii_lowercase());
     let start = |term: &String| Some(term.get(..FAMILY_BYTES)?.to_owned());

@@ -14,7 +14,8 @@ use crate::weights::Weights;
 
 /// A speaker counts as a participant who wrote at least one in this many messages.
 const PARTY: usize = 50;
-/// Weights of user's words, assistant's words, tool input and tool results. Tool text is rarely about one thing.
+/// Weights of the user's words, the assistant's words, tool input and tool results. Tool text is rarely about one
+/// thing.
 const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
 /// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This
 /// rejects half of the questions about other conversations, and one in sixty that have an answer.
@@ -39,7 +40,7 @@ pub struct Evidence<'a> {
     pub begins: &'a [Posting],
     pub asks: &'a [Posting],
     pub ends_asking: &'a [Posting],
-    /// Messages that state when something was, if the question asks that.
+    /// Messages that state when something happened, if the question asks that.
     pub tells_when: &'a [Posting],
     /// Messages by each speaker that a word of the question may name.
     pub speakers: Vec<&'a [Posting]>,
@@ -47,7 +48,7 @@ pub struct Evidence<'a> {
     pub days: Vec<&'a [Posting]>,
     /// Messages of each day of the following week, in order, for a named day without messages.
     pub days_after: Vec<&'a [Posting]>,
-    /// Whether a hit must contain a word itself. Otherwise it may be next to a message that does.
+    /// Whether a hit must contain a word of the question itself. Otherwise it may be next to a message that does.
     pub literal: bool,
     /// Groups of lists. A hit must be in one list of each group.
     pub filters: Vec<Vec<&'a [Posting]>>,

@@ -23,7 +23,7 @@ pub fn analyze(text: &str) -> String {
     analyzer.finish()
 }
 
-/// Collects the terms of a field, which may consist of several texts.
+/// Collects the terms of a field, which may consist of several blocks.
 #[derive(Debug, Default)]
 pub struct Analyzer {
     out: String,
@@ -200,7 +200,7 @@ fn for_each_part(word: &[u8], mut each: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Whether it is the `s` of a plural such as `URLs`.
+/// Whether the letter at `at` is the `s` of a plural such as `URLs`.
 fn is_plural(word: &[u8], at: usize) -> bool {
     word[at] == b's' && word.get(at + 1).is_none_or(|byte| CLASS[*byte as usize] != LOWER)
 }

@@ -1,7 +1,7 @@
 //! Finds the topics of a memory directory that a question is about, if any.
 //!
-//! This module has the catalog of a directory (postings without text), the ranking with its threshold, the rule about
-//! recently used tools, and the list from which a model chooses.
+//! This module contains the catalog of a directory (postings without text), the ranking with its threshold, the rule
+//! about recently used tools, and the list from which a model chooses.
 
 mod ask;
 pub mod card;

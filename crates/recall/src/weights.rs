@@ -14,7 +14,7 @@ pub struct Weights {
     pub stretch: f32,
     /// Weight of a word that only has the same prefix.
     pub family: f32,
-    /// Shares of the scores of the message after, before, the second after, and the second before.
+    /// Shares of the scores of the next message, the previous one, the second next and the second previous.
     pub next: f32,
     pub before: f32,
     pub second_next: f32,

@@ -19,20 +19,20 @@ pub(crate) struct QuestionWord {
     pub(crate) asked: String,
     /// The word as spelled in the question.
     pub(crate) written: String,
-    /// Terms of the catalog that match the word, and how well they match, up to 1. Empty if it occurs nowhere.
+    /// Terms of the catalog that match the word, and how well they match, up to 1. Empty if the word occurs nowhere.
     pub(crate) terms: Vec<(u32, f32)>,
-    /// How much information the word carries: 0 is none, 1 is that of a word that occurs in no topic.
+    /// How much information the word carries, from 0 (none) to 1 (a specific word that very few topics contain).
     pub(crate) information: f32,
     /// The word's share of the question's information. All shares sum to 1.
     pub(crate) share: f32,
 }
 
-/// Which words of a question count.
+/// How much the words of a question count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// Words that people use about any subject count little or nothing: the question may be about no topic.
     Doubtful,
-    /// Each word counts as it is rare in the directory: the question is about some topic.
+    /// A word counts more the rarer it is in the directory: the question is about some topic.
     Trusting,
 }
 
@@ -137,7 +137,8 @@ fn word(
     Some(QuestionWord { asked, written, terms, information, share: 0.0 })
 }
 
-/// Returns the general information of a term. A habitual word ("commit") only counts in full if a topic has its name.
+/// Returns the general information of a term. A habitual word ("commit") only counts in full if it is in a topic's
+/// name.
 fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     let is_subject = || {
         let mut postings = catalog.postings[number as usize].iter();

@@ -38,7 +38,7 @@ pub struct Card<'a> {
     /// The name in the front matter, or empty.
     pub title: &'a str,
     pub description: &'a str,
-    /// Questions that the topic answers, in other words than its own.
+    /// Questions that the topic answers, worded differently from the topic itself.
     pub questions: &'a [String],
 }
 

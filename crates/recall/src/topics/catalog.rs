@@ -38,7 +38,7 @@ pub struct Catalog {
     terms: HashMap<Box<str>, u32>,
     /// Postings of each term, by number; in order of slots.
     pub(crate) postings: Vec<Vec<TopicPosting>>,
-    /// Information of each term in any directory, by number.
+    /// Information that each term carries in any directory, by number.
     general: Vec<f32>,
     /// Terms in alphabetical order with their numbers, for finding terms that are similar to an unknown word.
     vocabulary: Vec<(Box<str>, u32)>,
@@ -205,7 +205,7 @@ mod tests {
         assert!(catalog.find("lake").is_none());
     }
 
-    /// What came and went leaves no trace in what a question finds.
+    /// Topics that were added and removed do not change what a question finds.
     #[test]
     fn the_way_there_does_not_matter() {
         let topics: Vec<(u32, String)> =

@@ -55,9 +55,10 @@ pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
     fits.into_iter().map(|(slot, score)| pick(catalog, &words, slot, score, sure)).collect()
 }
 
-/// Returns the topics that are nearest to a question that somebody asked, best first, those that [`select`] would pick
-/// before all others. `alike` is how similar topics are in meaning, where that is known; it only changes the order, and
-/// finds topics with other words. Empty only if no topic shares a word with the question or is similar.
+/// Returns the topics that are nearest to an explicit question: first those that [`select`] would pick, then the
+/// others, each best first. `alike` is how similar topics are in meaning, where that is known. It changes the order and
+/// finds topics with other words, but never makes a topic sure. Empty only if no topic shares a word with the question
+/// or is similar.
 pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32)]) -> Vec<Pick> {
     let words = words(catalog, ask.question, Reading::Trusting);
     let alike = Alike::new(catalog, alike);
@@ -102,7 +103,8 @@ pub fn is_answered(picks: &[Pick]) -> bool {
 /// How similar topics are to a question in meaning.
 #[derive(Debug, Default)]
 struct Alike {
-    /// By slot, above the mean of all topics, or [`ALIKE`]. Empty if nothing is known.
+    /// By slot, how far the similarity is above the mean of all topics, or above [`ALIKE`] if that is lower. Empty if
+    /// no topic is similar enough.
     above: HashMap<u32, f32>,
     /// The slots of those that are similar enough without a common word, the most similar first.
     most: Vec<u32>,
@@ -126,7 +128,7 @@ impl Alike {
         self.most.iter().copied()
     }
 
-    /// Returns the score with the meaning, still from 0 to 1.
+    /// Adds the similarity in meaning to a score by words. The result is still from 0 to 1.
     fn joined(&self, by_words: f32, slot: u32) -> f32 {
         if self.above.is_empty() {
             return by_words;
@@ -160,7 +162,7 @@ fn best_first(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
     b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
-/// Puts the sure ones first, and keeps the order otherwise.
+/// Puts sure picks first, and keeps the order otherwise.
 fn in_order(mut picks: Vec<Pick>) -> Vec<Pick> {
     picks.sort_by_key(|pick| pick.certainty);
     picks
@@ -412,7 +414,7 @@ mod tests {
         let alike = [(TopicId(0), 0.5), (TopicId(1), 0.3), (TopicId(3), 0.1), (TopicId(99), 0.9)];
         assert_eq!(ids(&alike)[0], (0, RecallCertainty::Perhaps), "meaning alone is never sure");
         assert_eq!(ids(&[(TopicId(0), 0.1), (TopicId(1), 0.05)]), [], "nothing is near");
-        // The own words still win over another topic's meaning.
+        // A topic's own words still win over the meaning of another topic.
         let own = CatalogQuery { question: "default fog distance", ..ask };
         let picks = nearest(&catalog(), &own, &[(TopicId(1), 0.5), (TopicId(0), 0.3)]);
         assert_eq!((picks[0].id.0, picks[0].certainty), (0, RecallCertainty::Sure));
@@ -449,7 +451,7 @@ mod tests {
         assert_eq!(select(&catalog, &ask), []);
     }
 
-    /// Each word counts for who asks, also in a large directory with many topics about some of them.
+    /// Every word of an explicit question counts, also in a large directory with many topics about some of the words.
     #[test]
     fn the_topic_with_all_words_is_first_among_thousands() {
         let mut catalog = Catalog::default();
@@ -566,7 +568,7 @@ mod tests {
         assert_eq!(find("how far one sees")[..2], [0, 11]);
     }
 
-    /// Common words alone admit nobody, and topics that are in get their due all the same.
+    /// Common words alone add no topic, but they do add to the scores of topics that other words have found.
     #[test]
     fn lists_of_common_words_are_not_walked_for_new_topics() {
         let mut catalog = Catalog::default();

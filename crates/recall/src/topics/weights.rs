@@ -2,11 +2,11 @@
 //!
 //! They are few, round numbers. They were validated with other questions, on directories of different kinds.
 
-/// Probabilities that a topic is about a word in its name, and so on. People choose names and descriptions so that the
-/// topic is found; a body mentions much in passing.
+/// Probabilities that a topic is about a word in its name, its description and its other parts. People choose names and
+/// descriptions so that the topic is found; a body mentions much in passing.
 pub const NAME: f32 = 0.75;
 pub const DESCRIPTION: f32 = 0.7;
-/// A question that the topic answers is written so that it is found in other words. It weighs less than the topic's own
+/// A topic's questions are written so that the topic is also found by other words. They weigh less than its
 /// description, so that a topic that is described in the words of a question comes first.
 pub const QUESTION: f32 = 0.6;
 pub const HEADING: f32 = 0.45;
@@ -23,8 +23,8 @@ pub const LENGTH_SHARE: f32 = 0.75;
 /// Number of terms in an average body.
 pub const PLAIN_LENGTH: f32 = 150.0;
 
-/// Number of imaginary topics that are added to the directory. In a directory of two topics, the number with a word
-/// says little; in one of thousands, these make no difference.
+/// Number of imaginary topics that are added to the directory. In a directory of two topics, the number of topics with
+/// a word says little; in one of thousands, the imaginary topics make no difference.
 pub const IMAGINED_TOPICS: f32 = 30.0;
 
 /// Information of a word that is common at work ("fix", "file"), compared with a specific one.
@@ -36,10 +36,11 @@ pub const NUMBER: f32 = 0.4;
 /// Information of a word that occurs in no topic. It may be the subject of the question, or just a phrase.
 pub const UNKNOWN: f32 = 0.7;
 
-/// Share of the information of a part of a compound name, if no topic contains the whole name: `filesTouched` is another
-/// thing than the files that a topic mentions.
+/// Share of the information of a part of a compound name, if no topic contains the whole name: `filesTouched` is not
+/// the same as the files that a topic mentions.
 pub const PART: f32 = 0.5;
-/// How well related words match what is asked, if the word itself occurs: whoever asks prefers the own words.
+/// How well related words match an explicit question, if the word itself occurs: topics with the word itself come
+/// first.
 pub const BESIDE_EXACT: f32 = 0.5;
 
 /// Number of a question's words that count in full. The information of each further word is divided by its rank,
@@ -63,26 +64,27 @@ pub const NAMED: f32 = 0.1;
 pub const EVIDENT: f32 = 0.3;
 pub const FULL_EVIDENCE: f32 = 1.5;
 
-/// Minimum score of a topic that is picked. With 0.32, a third of what real prompts of other projects were shown was found
-/// by one word.
+/// Minimum score of a topic that is picked. With 0.32, a third of the topics that were shown for real prompts of other
+/// projects had been found by a single word.
 pub const FITS: f32 = 0.45;
 /// Minimum information that a topic must cover, because a question of common words would fit everything.
 pub const EVIDENCE: f32 = 0.25;
 /// Minimum share of the best score that a topic must have to be picked.
 pub const BESIDE_BEST: f32 = 0.5;
 
-/// Weights of the order of what is asked for: how much of the question the topic is about, how much of it is in one
-/// passage, and how much in the name and description, because people write those so that the topic is found.
+/// Weights that order topics for an explicit question: how much of the question the topic is about, how much of it is
+/// in one passage, and how much in the name and description, because people write those so that the topic is found.
 pub const NEAR_COVERED: f32 = 0.5;
 pub const NEAR_TOGETHER: f32 = 0.1;
 pub const NEAR_HEADER: f32 = 0.4;
 
-/// Minimum score of a sure first topic by words alone that makes meaning unnecessary. At half of it, a question in other
-/// words lost its topic; with it, no question did, and two of three in the topic's own words need no vector.
+/// Minimum score by words alone with which a sure first topic makes meaning unnecessary. With half of it, a question in
+/// other words did not find its topic; with it, every question did, and two of three in the topic's own words needed no
+/// vector.
 pub const ANSWERED: f32 = 0.4;
 
-/// Weight of a similar meaning in that order, for the similarity above the mean of all topics. Half and twice of it gave the
-/// same.
+/// Weight of the similarity in meaning, as far as it is above the mean of all topics, in the order for an explicit
+/// question. Half and twice this value gave the same results.
 pub const NEAR_MEANING: f32 = 2.0;
 /// Minimum similarity of a topic that shares no word with the question: below it, nothing is near.
 pub const ALIKE: f32 = 0.2;
