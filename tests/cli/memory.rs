@@ -158,7 +158,7 @@ fn what_is_wrong_is_told_and_mended() {
     let told = terminal.run(&["memory", "lint"]);
     assert_eq!(told.code, 1, "{told:?}");
     for words in [
-        "error: MEMORY.md links to none of the 2 topics",
+        "error: MEMORY.md links to no topic; topics in the directory: 2",
         "warning: MEMORY.md:3 links to gone.md, which does not exist",
         "error: odd.md:4 has a right-to-left override (U+202E)",
         "\"nonsense\" is not a memory type",

@@ -25,7 +25,7 @@ pub(crate) struct WatchedRoot {
     pub(crate) follow: Follow,
     /// Paths that the system watches: the directory, its folders and its parent.
     pub(crate) asked: BTreeSet<PathBuf>,
-    /// Whether the directory is polled, because the system has no watches left.
+    /// Whether the directory is polled, because the system cannot watch all of its folders.
     pub(crate) polled: bool,
     pub(crate) pending: Option<Pending>,
 }

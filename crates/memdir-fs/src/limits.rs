@@ -26,7 +26,7 @@ pub const LEFT_AFTER: Duration = Duration::from_secs(600);
 
 /// How long to wait for more events after the first, so that a save in three steps is checked once.
 pub(crate) const DEBOUNCE: Duration = Duration::from_millis(60);
-/// How often a directory is listed if the system has no watches left.
+/// How often a directory is listed if the system cannot watch it.
 pub(crate) const POLL: Duration = Duration::from_secs(2);
 /// If more names than this have changed, it is cheaper to check everything.
 pub(crate) const MOST_DIRTY: usize = 256;

@@ -90,8 +90,8 @@ impl MemoryRoot {
         Ok(ours)
     }
 
-    /// Releases the lock if `owner` holds it. Returns `false` if another process is using the lock file: try again in a
-    /// moment, or others must wait until the lock is stale.
+    /// Releases the lock if `owner` holds it. Returns `false` if another process is using the lock file. The caller
+    /// should then try again in a moment; otherwise, others must wait until the lock is stale.
     pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
             OpenedLock::Ours(file) => file,

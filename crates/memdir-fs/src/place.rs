@@ -109,7 +109,7 @@ impl MemoryRoot {
                     (Some(Errno::NOTDIR | Errno::LOOP | Errno::MLINK), _) => {
                         return Err(FileError::strange(shown, no_folder(&dir, part)));
                     }
-                    _ => return Err(FileError::io("open the folder of", shown, error)),
+                    _ => return Err(FileError::io("open the parent folder of", shown, error)),
                 },
             };
         }
@@ -175,7 +175,7 @@ pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
 }
 
 fn made(dir: &Dir, part: &str, shown: &str) -> Result<Dir, FileError> {
-    let failed = |error| FileError::io("create the folder of", shown, error);
+    let failed = |error| FileError::io("create the parent folder of", shown, error);
     if let Some(twin) = twin(dir, part).map_err(failed)? {
         return Err(FileError::Twin { file: part.to_owned(), twin });
     }

@@ -75,7 +75,7 @@ impl Watch {
         self.shared.wake.notify_one();
     }
 
-    /// Returns whether the directory is listed every few seconds, because the system has no watches left.
+    /// Returns whether the directory is listed every few seconds, because the system cannot watch all of its folders.
     pub fn is_polled(&self, path: &Path) -> bool {
         self.shared.lock().roots.iter().any(|root| root.path == path && root.polled)
     }
@@ -242,7 +242,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
         if !all && !root.polled {
             tracing::warn!(path = %root.path.display(), "memory is scanned every 2 seconds: \
-                the system has no watches left (on Linux, raise fs.inotify.max_user_watches)");
+                the system cannot watch all of its folders (on Linux, raise fs.inotify.max_user_watches)");
         }
         self.keep(root, asked, !all);
     }

@@ -27,7 +27,7 @@ pub fn version_name(name: &Name, text: &[u8]) -> Option<Name> {
 /// Returns the name of the topic if the file's name is that of a conflict file.
 pub fn topic_of(name: &Name) -> Option<Name> {
     let lower = name.as_str().to_lowercase();
-    // Lower case may have another length in other scripts; such a name has no mark that we could cut at.
+    // In some scripts, the lower-case form has a different length. Such a name has no mark that we could cut at.
     let lower = Some(lower).filter(|lower| lower.len() == name.as_str().len())?;
     let at = MARKS.iter().filter_map(|mark| lower.find(mark)).min()?;
     let mut stem = &name.as_str()[..at];

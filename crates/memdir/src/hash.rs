@@ -41,9 +41,9 @@ impl From<Option<Hash>> for Expected {
     }
 }
 
-/// A text that is not 64 hexadecimal digits.
+/// A string that is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the tag of any file: 64 hexadecimal digits")]
+#[error("not a valid ETag of a memory file: expected 64 hexadecimal digits")]
 pub struct NotAHash;
 
 impl FromStr for Hash {

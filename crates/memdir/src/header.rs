@@ -41,8 +41,8 @@ pub struct Header {
     pub kind: Option<MemoryKind>,
     pub modified: Option<String>,
     pub source: Option<Source>,
-    /// Questions that the topic answers, in other words than its own; at most [`MOST_QUESTIONS`].
+    /// Questions that the topic answers, worded differently from the topic itself; at most [`MOST_QUESTIONS`].
     pub questions: Vec<String>,
-    /// Reasons why parts of it could not be read.
+    /// Reasons why parts of the front matter could not be read.
     pub faults: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! A memory directory as text: names, topics with their headers, the index, and what is wrong with them.
 //!
 //! This crate is pure: it takes files as text and returns text. `bethink-memdir-fs` handles the disk, `bethink-recall`
-//! chooses topics for a prompt, and the daemon acts.
+//! chooses topics for a prompt, and the daemon does the rest.
 //!
 //! Reading order: [`name`] → [`file`] → [`hash`] → [`header`] → [`index`] → [`conflict`] → [`rejections`] → [`age`] → [`unseen`] →
 //! [`prompt`] → [`lint`] → [`tool`].

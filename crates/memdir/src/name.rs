@@ -24,7 +24,7 @@ pub const MOST_BYTES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} {why}")]
 pub struct BadName {
-    /// The beginning of the text.
+    /// The beginning of the string.
     pub name: String,
     pub why: &'static str,
 }
@@ -86,7 +86,7 @@ impl Name {
     }
 }
 
-/// As [`Name::folded`], for any entry of a directory.
+/// Like [`Name::folded`], but for any entry of a directory.
 pub fn fold(name: &str) -> String {
     name.nfkc().flat_map(char::to_lowercase).filter(|c| !suspect(*c)).nfc().collect()
 }
@@ -130,8 +130,8 @@ const SEPARATING: [char; 3] = ['/', '\\', ':'];
 /// Invisible characters that legitimate text needs: Persian, Indic scripts, emoji.
 const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
 
-/// Whether it contains an encoding of a forbidden character: `%2e`, or `%u002e`, which old servers decode, or `%25`,
-/// which hides another encoding. `%20` is allowed: it is a space, and common.
+/// Whether the name contains an encoding of a forbidden character: `%2e`, or `%u002e`, which old servers decode, or
+/// `%25`, which hides another encoding. `%20` is allowed: it is a space, and common.
 fn has_encoded(part: &str) -> bool {
     part.split('%').skip(1).any(|rest| {
         let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));

@@ -1,14 +1,15 @@
 //! Invisible characters in memories: finds them, and removes them for models.
 //!
 //! `bethink-invisible-chars` has the table of characters and their legitimate uses. Here, one more use is legitimate
-//! than in shared memory: directional marks that are closed on the same line, as in careful text in two scripts.
+//! than in shared memory: directional marks that are closed on the same line, as in carefully written text in two
+//! scripts.
 
 use std::borrow::Cow;
 
 pub use bethink_invisible_chars::Sighting;
 use bethink_invisible_chars::{InvisibleKind, kind};
 
-/// Finds all of them, in order. A byte order mark at the beginning of a file does not count.
+/// Finds all invisible characters, in order. A byte order mark at the beginning of a file does not count.
 pub fn find(text: &str) -> Vec<Sighting> {
     let mut found = bethink_invisible_chars::find(text);
     if found.iter().any(|one| one.kind == InvisibleKind::Bidi) {
@@ -26,7 +27,7 @@ pub fn find(text: &str) -> Vec<Sighting> {
     found
 }
 
-/// Removes them from a text for a model.
+/// Removes invisible characters from text for a model.
 pub fn strip(text: &str) -> Cow<'_, str> {
     let found = find(text);
     if found.is_empty() {
@@ -42,7 +43,7 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character is one of them, even in a legitimate use.
+/// Whether a character is invisible, even in a legitimate use.
 pub fn suspect(c: char) -> bool {
     kind(c).is_some()
 }

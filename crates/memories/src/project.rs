@@ -16,7 +16,7 @@ use crate::place::ProjectPlace;
 use crate::recall::library::Library;
 use crate::watch::Watcher;
 
-/// Maximum number of projects that are kept open and watched. Linux allows all of a user's programs 128 watchers.
+/// Maximum number of projects that are kept open and watched, because the system's file watches are limited.
 const READY: usize = 32;
 
 /// A project, which includes all worktrees of its repository.

@@ -78,7 +78,7 @@ impl Watcher {
         }
     }
 
-    /// Whether a directory is polled every few seconds, because the system has no watches left.
+    /// Whether a directory is polled every few seconds, because the system cannot watch all of its folders.
     pub(super) fn is_polled(&self, dir: &Path) -> bool {
         matches!(self.watch.get(), Some(Some(watch)) if watch.is_polled(dir))
     }

@@ -27,7 +27,7 @@ pub struct Unchangeable {
 }
 
 /// Sets keys in a topic's front matter. An existing key is changed in place, at the top or under `metadata:`; a new one
-/// is added at the end. A text without front matter gets one.
+/// is added at the end. If there is no front matter, it is added.
 pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchangeable> {
     let before = read(text);
     if before.header_range.is_empty() {
@@ -48,7 +48,7 @@ pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchange
     Ok(out)
 }
 
-/// Adds a header to a text that has none, after the byte order mark if there is one.
+/// Adds front matter to text that has none, after the byte order mark if there is one.
 fn fresh(text: &str, changes: &[HeaderChange<'_>]) -> String {
     let mut header = Header::default();
     changes.iter().for_each(|change| change.put(&mut header));

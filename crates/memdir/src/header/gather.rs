@@ -1,4 +1,5 @@
-//! Collects known keys from a tree of any shape: at the top or under `metadata:`, in any case, by any tool's names.
+//! Collects known keys from a tree of any shape: at the top or under `metadata:`, in any case, under the names that
+//! tools use.
 
 use super::yaml::YamlNode;
 use super::{Header, MOST_QUESTIONS, MemoryKind, Source, VALUE_CHARS, questions};
@@ -58,7 +59,7 @@ fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
 fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<String> {
     let node = look(root, names)?;
     let Some(text) = node.text() else {
-        faults.push(format!("`{}` holds no text", names[0]));
+        faults.push(format!("`{}` contains no text", names[0]));
         return None;
     };
     match text.char_indices().nth(VALUE_CHARS) {
@@ -104,7 +105,7 @@ fn source(root: &YamlNode) -> Option<Source> {
                 branch: line("branch"),
                 commit: line("commit"),
             };
-            // Without any known part, it would be written as an empty one, and not be read again.
+            // A source without any known part would be written as an empty one, and not be read again.
             Some(source).filter(|source| *source != Source::default())
         }
         None => look(root, SESSION)?.text().map(|session| Source { session, ..Source::default() }),

@@ -1,4 +1,4 @@
-//! Guesses the type of a text to remember, if its words leave no doubt.
+//! Guesses the type of a memory from its text, if the words leave no doubt.
 
 use super::MemoryKind;
 

@@ -48,7 +48,7 @@ fn header(text: &str, block: &FrontMatterBlock) -> Option<Header> {
     Some(header)
 }
 
-const NO_KEYS: &str = "holds no keys";
+const NO_KEYS: &str = "contains no keys";
 
 fn form(block: &FrontMatterBlock) -> Option<String> {
     if !block.ended {

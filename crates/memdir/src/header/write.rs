@@ -69,7 +69,7 @@ pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     out
 }
 
-/// Writes a text as one line of YAML: plain if every parser reads it as the same text, otherwise quoted.
+/// Writes text as one line of YAML: plain if every parser reads it as the same text, otherwise quoted.
 pub(super) fn scalar(text: &str) -> String {
     let text = line(text);
     if is_plain(&text) { text } else { quoted(&text) }
@@ -107,7 +107,7 @@ fn means_something_else(text: &str) -> bool {
     number || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Whether it is a number such as `12`, which may stay unquoted because it reads the same.
+/// Whether the text is a number such as `12`, which may stay unquoted because it reads the same.
 fn is_count(text: &str) -> bool {
     let digits = text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits && (text == "0" || !text.starts_with('0'))

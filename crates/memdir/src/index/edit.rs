@@ -1,4 +1,4 @@
-//! Adds lines to an index and removes lines. Every other byte stays.
+//! Adds and removes lines of an index. Every other byte stays.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Updates index lines when titles or descriptions of topics change. Lines that a person has worded are not changed.
+//! Updates index lines when titles or descriptions of topics change. Lines that a person has reworded are not changed.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -100,7 +100,7 @@ impl LineMarks {
     }
 }
 
-/// Returns the end of what begins at `at`.
+/// Returns the end of the pair that begins at `at`.
 fn ended(pairs: &[(usize, usize)], at: usize) -> Option<usize> {
     pairs.binary_search_by_key(&at, |(begin, _)| *begin).ok().map(|found| pairs[found].1)
 }
@@ -110,8 +110,8 @@ fn first_from(positions: &[usize], from: usize) -> Option<usize> {
     positions.get(positions.partition_point(|at| *at < from)).copied()
 }
 
-/// Returns the pairs of opening and closing marks that no backslash escapes. `after_tick` returns where to go on after a
-/// backtick.
+/// Returns the pairs of opening and closing marks that no backslash escapes. `after_tick` returns where to continue
+/// after a backtick.
 fn pairs(
     line: &str,
     [opening, closing]: [u8; 2],

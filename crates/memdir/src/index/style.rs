@@ -71,7 +71,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns title and description, but the text only once if they are the same.
+/// Returns title and description. If they are the same, the description is empty.
 pub(super) fn apart(title: &str, description: &str) -> (String, String) {
     let (title, description) = (one_line(title), one_line(description));
     let sentence = description.trim_end_matches('.');

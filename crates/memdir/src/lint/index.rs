@@ -45,13 +45,13 @@ pub(super) fn lint(
     out.extend(hidden(INDEX, text));
 }
 
-/// Reports the first invisible character, and how many follow.
+/// Reports the first invisible character, and how many there are.
 pub(super) fn hidden(file: &str, text: &str) -> Option<MemoryFinding> {
     let found = unseen::find(text);
     let first = found.first()?;
     let more = match found.len() {
         1 => String::new(),
-        count => format!(", and {} more such characters follow", count - 1),
+        count => format!(", the first of {count} invisible characters"),
     };
     let what = format!("has {} (U+{:04X}){more}", first.name(), first.code as u32);
     let help = "find out who wrote it, and remove it; models see the text without it";
@@ -59,12 +59,12 @@ pub(super) fn hidden(file: &str, text: &str) -> Option<MemoryFinding> {
 }
 
 fn missing(topics: usize) -> MemoryFinding {
-    let what = format!("MEMORY.md is missing; it should list {topics} topics");
+    let what = format!("is missing; topics in the directory: {topics}");
     finding(Severity::Error, "no-index", INDEX, what, "run `bethink memory rebuild`")
 }
 
 fn nowhere(topics: usize) -> MemoryFinding {
-    let what = format!("links to none of the {topics} topics");
+    let what = format!("links to no topic; topics in the directory: {topics}");
     let help = "run `bethink memory rebuild`, which keeps other text in the file";
     finding(Severity::Error, "index-links-nowhere", INDEX, what, help)
 }

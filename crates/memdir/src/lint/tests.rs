@@ -140,7 +140,7 @@ fn what_nobody_sees() {
     assert_eq!(findings[0].what, "has an invisible letter (U+E0041)");
     assert_eq!(
         findings[1].what,
-        "has a right-to-left override (U+202E), and 1 more such characters follow"
+        "has a right-to-left override (U+202E), the first of 2 invisible characters"
     );
     assert_eq!(findings[1].line, Some(6));
 }

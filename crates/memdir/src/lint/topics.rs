@@ -60,7 +60,7 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
-        let help = "add a one-line `description:` of when it matters to its front matter: recall \
+        let help = "add a one-line `description:` that says when the topic matters to its front matter: recall \
                     uses it to choose topics";
         out.push(finding(Severity::Warning, rule, name.file(), what, help));
     }

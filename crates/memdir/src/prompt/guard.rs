@@ -15,7 +15,7 @@ pub fn guarded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// As [`guarded`], on one line.
+/// Like [`guarded`], but on one line.
 pub fn guarded_line(text: &str) -> String {
     guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

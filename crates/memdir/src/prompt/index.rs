@@ -56,7 +56,8 @@ pub fn index(dirs: &[String; 3], texts: &[String; 3]) -> String {
     let has_person = !texts[2].trim().is_empty();
     if has_person {
         places.push_str(&format!(
-            "\n- What is known about the user in all projects: {person}. What this project's memory says about the same matter overrides it."
+            "\n- Memory about the user, shared by all projects: {person}. Where it differs from this \
+             project's memory, this project's memory applies."
         ));
     }
     let mut parts =

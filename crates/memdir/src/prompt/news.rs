@@ -24,7 +24,7 @@ pub fn index_news(before: &[String; 3], now: &[String; 3]) -> Option<String> {
     let more = rows.len().saturating_sub(MOST_LINES);
     rows.truncate(MOST_LINES);
     if more > 0 {
-        rows.push(format!("- and {more} more lines: read MEMORY.md for all of them"));
+        rows.push(format!("- and {more} more: read MEMORY.md for the current index"));
     }
     let rows = rows.join("\n");
     Some(format!(

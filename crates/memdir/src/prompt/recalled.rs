@@ -78,8 +78,8 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
         let names: Vec<String> =
             memory.versions.iter().map(|name| guarded_line(&name.file())).collect();
         out.push_str(&format!(
-            "Two people changed this memory, and nobody has merged their versions yet. The other version is in {}: \
-             compare both, and ask the user which one is right.\n",
+            "Two people changed this memory, and nobody has merged their versions yet. Other versions: {}. \
+             Compare the versions, and ask the user which one is right.\n",
             names.join(", ")
         ));
     }

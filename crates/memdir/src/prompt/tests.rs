@@ -153,7 +153,7 @@ fn a_memory_with_two_versions_says_so() {
     let versions = [other];
     let text = recalled(&RecalledText { versions: &versions, ..memory(&fog, "Thick.\n", 0) });
     assert!(
-        text.contains("The other version is in fog.conflict-1a2b3c4d.md: compare both"),
+        text.contains("Other versions: fog.conflict-1a2b3c4d.md. Compare the versions"),
         "{text}"
     );
 }

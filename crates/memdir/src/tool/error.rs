@@ -55,7 +55,7 @@ pub enum ToolError {
     Unlike { from: String, to: String },
 }
 
-/// The model's text, shortened for an error.
+/// Returns the model's text, shortened for an error.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out: String = text.chars().take(QUOTED_CHARS).collect();
     if out.len() < text.len() {

@@ -70,7 +70,7 @@ pub fn folder(path: &str, entries: &[ListedFile]) -> String {
         out.push_str(&format!("\n{}\t{path}/{}", size(*bytes), guarded(row)));
     }
     if let Some(more) = rows.len().checked_sub(SHOWN_ENTRIES).filter(|more| *more > 0) {
-        out.push_str(&format!("\n{more} more are not shown: view a folder, or {path}/MEMORY.md"));
+        out.push_str(&format!("\nNot shown: {more} more. View a folder, or {path}/MEMORY.md"));
     }
     out
 }
@@ -147,7 +147,7 @@ mod tests {
         );
         let many: Vec<_> = (0..1_500).map(|n| entry(&format!("{n:04}.md"), 1)).collect();
         let view = folder("/memories", &many);
-        assert!(view.ends_with("500 more are not shown: view a folder, or /memories/MEMORY.md"));
+        assert!(view.ends_with("Not shown: 500 more. View a folder, or /memories/MEMORY.md"));
     }
 
     #[test]

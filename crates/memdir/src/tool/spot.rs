@@ -91,7 +91,8 @@ fn at(path: &str, inner: &str) -> Result<At, ToolError> {
     }
 }
 
-/// Whether a component leads upwards or nowhere, plain, percent-encoded, or with other separators.
+/// Whether the path has a backslash, an empty, `.` or `..` component, or a percent-encoded dot, separator, percent sign
+/// or NUL.
 fn leads_out(inner: &str) -> bool {
     let folded = inner.to_ascii_lowercase();
     let encoded = ["%2e", "%2f", "%5c", "%25", "%00"].iter().any(|code| folded.contains(code));
