@@ -1,4 +1,4 @@
-//! Memories without a model: only from the user's prose.
+//! Finds memories without a model, only in the user's prose.
 //!
 //! Precision matters more than recall, because most turns teach nothing. A memory is the user's own sentence, so its
 //! source can be checked.
@@ -65,12 +65,12 @@ pub struct WrittenTopic {
     pub rule: &'static str,
 }
 
-/// The reason why a lesson was not written.
+/// The reason why a statement was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// A topic already says it.
+    /// A topic already says the same.
     Known,
-    /// A person removed or refused it.
+    /// A person removed or refused the statement.
     Refused,
     /// The user later said something else on the same matter.
     Replaced,
@@ -90,7 +90,7 @@ pub struct Extraction {
     pub forget: Vec<(Seq, String)>,
 }
 
-/// Finds what the statements teach that no topic says.
+/// Finds what the statements teach and no topic says yet.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     let Teachings { taught, forget, declined } = taught_by(lookup.said);
     let mut extractor = Extractor::new(lookup);
@@ -175,7 +175,7 @@ impl<'a> Extractor<'a> {
         self.lookup.refused.iter().any(|refused| meaning.same(refused))
     }
 
-    /// Whether a topic already says it, or this extraction has found it.
+    /// Whether a topic already says the same, or this extraction has already found it.
     fn is_known(&self, meaning: &Meaning) -> bool {
         let says_it = |known: &KnownTopic| {
             let topic = header::read(&known.text);
@@ -202,7 +202,7 @@ impl<'a> Extractor<'a> {
     /// Returns the topic that an extraction wrote about the same matter as this statement.
     fn settled(&self, taught: &TaughtSentence<'_>) -> Option<&'a KnownTopic> {
         let matter = settled_by(taught.sentence)?;
-        // What is said about a project overrides the person's memory there, and does not change it.
+        // A statement about a project overrides the person's memory in that project, and does not change it.
         let is_persons = Scope::of(Some(taught.lesson.kind())) == Scope::Person;
         self.lookup.known.iter().find(|known| {
             let head = header::read(&known.text).header;

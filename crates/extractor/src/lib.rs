@@ -2,7 +2,7 @@
 //!
 //! Owns extraction: by rules from the user's own sentences, or by a forked agent, with the exact table of the agent's
 //! permissions and the copy of the memory on which it works. The daemon decides when to run, and handles files and
-//! notifications. Pure: the input is texts, and the output is texts to write.
+//! notifications. This crate is pure: it takes text and returns text to write.
 //!
 //! Reading order: [`wrote`] (when there is nothing to do) → [`same`] → [`unwanted`](mod@unwanted) →
 //! [`embedded`] → [`model`] → [`forget`](mod@forget).

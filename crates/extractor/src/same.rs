@@ -25,10 +25,10 @@ pub struct Meaning {
 const TEACHING: &str = "always never now going forward henceforth future remember forget memory note keep mind prefer \
     want like make sure session every time ever user ask asked said told yes ok please reason";
 
-/// All words that deny, in lower case.
+/// All negations, in lower case.
 static DENIALS: LazyLock<HashSet<&str>> =
     LazyLock::new(|| NEGATIONS.into_iter().chain(DENIES.split(' ')).collect());
-/// The same in scripts without spaces.
+/// Negations in scripts without spaces.
 const UNSPACED_DENIALS: [&str; 4] = ["不要", "别", "ない", "永远不"];
 
 static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).collect());

@@ -27,7 +27,7 @@ pub struct Version {
     pub text: Option<String>,
 }
 
-/// Maximum number of statements of a version that are compared, each with each. Extractions write a few lines.
+/// Maximum number of statements of a version that are compared with each other. Extractions write a few lines.
 const MAX_STATEMENTS: usize = 500;
 
 /// Returns the statements of one topic that extractions wrote and a person removed. Versions are oldest first.

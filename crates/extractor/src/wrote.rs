@@ -39,8 +39,8 @@ pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &s
 /// Commands of Anthropic's memory tool that change a file.
 const MEMORY_COMMANDS: [&str; 5] = ["create", "str_replace", "insert", "delete", "rename"];
 
-/// Whether a call writes a memory: by bethink's `remember`, or by a tool called `memory`. Clients may put the name of
-/// the server before that of the tool.
+/// Whether a call writes a memory with bethink's `remember`, or with a tool called `memory`. Clients may put the name
+/// of the server before that of the tool.
 fn is_memory_tool(name: &str, input: &str) -> bool {
     let own = name.rsplit("__").next().unwrap_or(name);
     let own = own.strip_prefix("bethink_").unwrap_or(own);
@@ -60,7 +60,7 @@ fn is_auto_memory(path: &str) -> bool {
     inner.and_then(|inner| inner.split('/').nth(1)) == Some("memory")
 }
 
-/// Whether a call's arguments contain a file in `dir`, or in Claude Code's own memory, and a text to write to it.
+/// Whether a call's arguments contain a file in `dir`, or in Claude Code's own memory, and text to write to it.
 pub fn may_write(input: &str, dir: &str) -> bool {
     if !input.contains(dir) && !input.contains("/.claude/projects/") {
         return false;

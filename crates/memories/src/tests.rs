@@ -1,4 +1,4 @@
-//! A prompt that is dropped has told nothing: what it said is said again, until a prompt is kept.
+//! Tests that a dropped prompt counts as not sent: what it showed is shown again until a prompt is kept.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 

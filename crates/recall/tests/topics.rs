@@ -1,6 +1,6 @@
-//! Memory directories of different kinds, with questions as people type them.
+//! Tests memory directories of different kinds, with questions as people type them.
 //!
-//! The figures measure the same on directories that are given to them; these are a floor that must hold.
+//! `cargo xtask figures` measures the same on other directories; the values here are minimums.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -11,7 +11,7 @@ use bethink_recall::topics::{Card, Catalog, CatalogQuery, TopicId};
 
 #[derive(Debug, Default)]
 struct Tally {
-    /// Questions whose topic is injected, and whose topic is found if somebody asks.
+    /// Number of questions whose topic is injected, and of those whose topic is found for an explicit question.
     hits: usize,
     found: usize,
     answerable: usize,
@@ -71,7 +71,7 @@ fn questions_find_their_topics_and_nothing_else() {
     let mut tally = Tally::default();
     ["backend", "science", "mobile"].into_iter().for_each(|dir| judge(dir, &mut tally));
     assert!(tally.answerable >= 50 && tally.unanswerable >= 40, "{tally:?}");
-    // What nobody asked for is shown only if it surely fits.
+    // A memory that nobody asked for is shown only if it is sure to fit.
     assert!(tally.hits * 100 >= tally.answerable * 80, "{tally:?}");
     assert!(tally.refused * 100 >= tally.unanswerable * 97, "{tally:?}");
     assert!(tally.found * 100 >= tally.answerable * 95, "{tally:?}");

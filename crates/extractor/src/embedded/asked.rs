@@ -13,7 +13,7 @@ pub enum MemoryRequestKind {
     Forget,
 }
 
-/// Returns what a normalized sentence requests. `opens`: the sentence ends with a colon.
+/// Returns what a normalized sentence requests. `opens` says whether the sentence ends with a colon.
 pub fn memory_request(plain: &str, opens: bool) -> Option<MemoryRequestKind> {
     let wishes = &TABLE.wishes;
     if wishes.forget.match_any(plain) && !wishes.forget_task.match_any(plain) {

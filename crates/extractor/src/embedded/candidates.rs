@@ -1,7 +1,6 @@
-//! Finds statements that may be worth remembering, but less certainly than those of a rule that teaches.
+//! Finds statements that may be worth remembering, but are less certain than those that match a rule.
 //!
-//! They are never part of a prompt. A person or the agent decides about them, or the user says the same in a second
-//! session.
+//! They are never recalled. A person or the agent decides about them, or the user says the same in a second session.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -30,7 +29,7 @@ const COMPARED: usize = 200;
 const OPENING: i32 = 3;
 /// Bonus for a statement that rules something out.
 const CORRECTION: i32 = 2;
-/// Bonus if the user said the same in another message.
+/// Bonus if the user spoke about the same subject in another message.
 const REPEATED: i32 = 3;
 /// Maximum number of sentences in a message; longer messages are assumed to be pasted.
 const MAX_SENTENCES: usize = 30;
@@ -140,7 +139,8 @@ fn sort(found: &mut [FoundCandidate]) {
     found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
 }
 
-/// Raises the scores of statements that the user repeats. Only the best ones are compared, each with each other.
+/// Raises the scores of statements about whose subject the user spoke in another message, too. Only the best statements
+/// are compared, each with all others.
 fn reward_repetition(found: &mut [FoundCandidate]) {
     let compared = found.len().min(COMPARED);
     let best = &mut found[..compared];
@@ -191,8 +191,8 @@ fn after_quotation(text: &str) -> &str {
     own.and_then(|at| text.get(at..)).unwrap_or(text)
 }
 
-/// Returns the sentences before one that announces a copied text: text after a colon and a blank line, unless it is a
-/// list.
+/// Returns the sentences up to one that announces copied text. Text after a colon and a blank line counts as copied
+/// unless it is a list.
 fn own_sentences<'s, 'a>(sentences: &'s [Sentence<'a>]) -> &'s [Sentence<'a>] {
     let announces = |pair: &[Sentence<'_>]| {
         pair[0].opens() && !pair[1].item && pair[0].paragraph != pair[1].paragraph
@@ -257,7 +257,7 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
     if said.kind == SaidKind::Correction {
         score += CORRECTION;
     }
-    // Code names bind a sentence to one place of the code.
+    // A sentence with several names from the code is about one place in the code.
     let names = sentence.text.split_whitespace().filter(|word| is_code_name(word)).count();
     score -= i32::try_from(names.saturating_sub(1)).unwrap_or_default().min(3);
     if score >= MIN_SCORE {

@@ -1,4 +1,4 @@
-//! Writes the topic of one lesson: the user's own sentence, when they said it, and how to apply it.
+//! Writes the topic of one statement: the user's own sentence, when they said it, and how to apply it.
 
 use bethink_memdir::header::{self, Header, HeaderChange, Unchangeable};
 use bethink_memdir::{Name, Source};
@@ -11,7 +11,8 @@ use crate::same::{is_common, is_denial};
 /// The strategy's name in its topics.
 pub const STRATEGY: &str = "embedded";
 const NAME_WORDS: usize = 6;
-/// Maximum length of a description, in characters: lint reports index lines above 200 with link and title.
+/// Maximum length of a description, in characters. With link and title, it should fit into the 200 characters of an
+/// index line.
 const DESCRIPTION_CHARS: usize = 120;
 
 pub fn name(sentence: &str) -> Name {
@@ -85,7 +86,7 @@ pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> Strin
 pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
     let old = header::read(known);
     let new = topic(taught, name, source).trim_end().to_owned();
-    // They ask for the matter, which stays the same.
+    // The questions are about the matter, which stays the same.
     let questions = HeaderChange::Questions(&old.header.questions);
     let new = header::with(&new, &[questions]).unwrap_or(new);
     let earlier = old.header.description.map(|said| {
@@ -100,7 +101,7 @@ pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &
     format!("{new}{}\n{own}", earlier.unwrap_or_default())
 }
 
-/// Adds a newer statement to an existing topic. No text of the topic is removed.
+/// Adds a newer statement to an existing topic. No text of the topic's body is removed.
 pub fn continued(
     text: &str,
     taught: &TaughtSentence<'_>,

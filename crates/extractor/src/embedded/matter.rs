@@ -1,5 +1,5 @@
 //! Matters on which only one statement can be right at a time, such as the spelling, a package manager, or the host of
-//! an environment. A later statement on one replaces the earlier, whatever else it says.
+//! an environment. A later statement on a matter replaces the earlier one, whatever else it says.
 
 use super::plain::plain;
 use super::table::TABLE;

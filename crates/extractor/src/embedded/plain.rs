@@ -22,7 +22,7 @@ pub fn plain(sentence: &str) -> String {
 fn masked(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;
-    // Opening marks without an end: there is none further on, either.
+    // Opening marks that nothing closes in the rest of the sentence.
     let mut unclosed: Vec<char> = Vec::new();
     while let Some(c) = rest.chars().next() {
         if let Some(length) = link(rest) {

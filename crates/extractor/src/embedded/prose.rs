@@ -13,7 +13,7 @@ pub struct Sentence<'a> {
     pub text: &'a str,
     /// Number of the paragraph or list item.
     pub paragraph: usize,
-    /// Whether it is in a list item.
+    /// Whether the sentence is in a list item.
     pub item: bool,
 }
 
@@ -40,7 +40,7 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
 /// Minimum size of a wrapped line, in bytes: the next line continues it if it begins in lower case.
 const WRAPPED_BYTES: usize = 50;
 
-/// Maximum size of a sentence, in bytes. Longer ones teach nothing, and the rules after this one may take quadratic time.
+/// Maximum size of a sentence, in bytes. Longer ones teach nothing, and matching them could take quadratic time.
 const MAX_SENTENCE_BYTES: usize = 2_000;
 
 #[derive(Default)]
@@ -52,7 +52,7 @@ struct SentenceReader<'a> {
     paragraphs: usize,
     /// Whether the paragraph is a list item or follows one.
     in_list: bool,
-    /// The sign that ends a quotation of several paragraphs, if the paragraph is part of one.
+    /// The mark that ends a quotation of several paragraphs, if the paragraph is part of one.
     in_quote: Option<char>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> SentenceReader<'a> {
     }
 }
 
-/// Returns the sign that ends the quotation that a sign opens. A closing sign opens none.
+/// Returns the mark that ends a quotation that `mark` opens, or `None` if `mark` opens none.
 fn end_of(mark: char) -> Option<char> {
     let end = match mark {
         '"' => '"',
@@ -128,7 +128,8 @@ fn end_of(mark: char) -> Option<char> {
     Some(end)
 }
 
-/// Whether a sign ends a quotation. German ones end with the sign that opens English ones, or with the one that ends them.
+/// Whether a mark ends a quotation. A German quotation ends with the mark that opens an English one, or with the mark
+/// that ends an English one.
 fn is_end(mark: char, end: char) -> bool {
     mark == end || (end == '“' && mark == '”')
 }

@@ -10,7 +10,8 @@ use super::prose::{Sentence, sentences};
 use super::table::{Lesson, TABLE, rule_for};
 use crate::same::Meaning;
 
-/// Maximum number of sentences in a message. A longer one is a pasted document, of which only explicit requests are used.
+/// Maximum number of sentences in a message. A longer message counts as a pasted document, in which only explicit
+/// requests are used.
 const MAX_SENTENCES: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +159,7 @@ impl<'a> StatementReader<'_, 'a> {
     }
 }
 
-/// Words of a sentence with a colon that opens a list of somebody else's statements.
+/// Words that show that a sentence with a colon opens a list of somebody else's statements.
 const OTHERS: [&str; 32] = [
     "says",
     "said",

@@ -169,7 +169,7 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     assert_traceable(&second, newer);
     let head = header::read(&newer.text).header;
     assert_eq!(head.description.as_deref(), Some("We never deploy the gateway on Mondays."));
-    // A topic of a person or of the team is not extended.
+    // A topic that a person wrote, or one of the team, is not extended.
     let own = written.text.replace("strategy: embedded", "strategy: person");
     for (text, scope) in [(&own, Scope::Private), (&by_hand, Scope::Team)] {
         let topics = [known(&written.name, text, scope)];
@@ -178,7 +178,7 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     }
 }
 
-/// A statement that was said so many seconds after [`TIME`].
+/// Returns a statement that was said this many seconds after [`TIME`].
 fn said_after(seconds: i64, text: &str) -> RecordedStatement {
     let at = UnixMicros(TIME.0 + seconds * 1_000_000);
     RecordedStatement { at, ..RecordedStatement::new(Seq(1), text) }
@@ -200,11 +200,11 @@ fn a_later_word_on_one_matter_replaces_the_earlier() {
     );
     let head = header::read(&newer.text).header;
     assert_eq!(head.description.as_deref(), Some("From now on use American English."));
-    // The earlier one may hold again, because the topic no longer says it.
+    // The earlier statement may be learned again, because the topic no longer says it.
     let topics = [known(&newer.name, &newer.text, Scope::Private)];
     let back = [said_after(2, "please use the british spelling")];
     assert_eq!(extract(&lookup(&back, &topics, &[])).writes.len(), 1);
-    // What was said before is not learned after it, for example from an import.
+    // An older statement does not replace a newer one, for example after an import.
     let earlier = [said_after(-9, "Use Australian English from now on.")];
     let out = extract(&lookup(&earlier, &topics, &[]));
     assert_eq!((out.writes.len(), out.dropped[0].2), (0, DropReason::Replaced));
@@ -258,7 +258,7 @@ fn of_candidates_on_one_subject_the_later_is_kept() {
     let found = extract(&lookup(&said, &[], &[])).candidates;
     let seqs: Vec<u64> = found.iter().map(|candidate| candidate.seq.0).collect();
     assert_eq!(seqs, [2, 3], "{found:?}");
-    // What a topic says, or a person refused, is no candidate.
+    // A statement that a topic has, or that a person refused, is not a candidate.
     let known = [known(
         &Name::parse("drafts").unwrap(),
         "The drafts are too long for a review.",

@@ -16,7 +16,8 @@ mod search;
 pub const MAX_TOPICS: usize = 12;
 /// Maximum size of a topic, in bytes: four times the size of a recalled memory in a prompt.
 pub const MAX_TOPIC_BYTES: usize = 16 * 1024;
-/// Maximum length of a description, in characters: lint reports index lines above 200 with link and title.
+/// Maximum length of a description, in characters. With link and title, it should fit into the 200 characters of an
+/// index line.
 const DESCRIPTION_CHARS: usize = 180;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,7 +144,7 @@ impl MemoryCopy {
             count if count > 1 && !all => return Err(RefusedWrite::Repeated(count)),
             count => count,
         };
-        // Checked before the text is built: replacing a short text that occurs often could need gigabytes.
+        // Checked before the text is built: replacing a short string that occurs often could need gigabytes.
         let actual = text.len().saturating_add(new.len().saturating_mul(count));
         if actual > 2 * MAX_TOPIC_BYTES {
             return Err(RefusedWrite::TooBig { actual });

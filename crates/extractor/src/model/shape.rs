@@ -16,7 +16,7 @@ const BUILT_IN: &str = "text_editor_";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ToolShape {
-    /// A tool for one kind of call. Each value is the name of the argument that has it.
+    /// A tool for one kind of call. Each value is the name of the argument that contains it.
     Call(FileCall),
     Edit(EditShape),
     /// A provider's own tool, which views, creates and replaces.
@@ -48,7 +48,7 @@ pub struct Toolset {
 }
 
 impl Toolset {
-    /// `tools_json` is an array in the shape of the Messages API.
+    /// Finds the tools in `tools_json`, which is an array in the format of the Messages API.
     pub fn find(tools_json: &str) -> Self {
         let definitions: Vec<Value> = serde_json::from_str(tools_json).unwrap_or_default();
         let edit = EditShape::find(tools_json);
@@ -142,7 +142,7 @@ fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<FileCall, Str
     }
 }
 
-/// Recognizes a tool; each value of the result is the name of the argument that has it.
+/// Recognizes a tool. Each value of the result is the name of the argument that contains it.
 fn arguments_of(name: &str, properties: &Map<String, Value>) -> Option<FileCall> {
     let named = |names: &[&str]| {
         let name = names.iter().find(|name| properties.contains_key(**name))?;

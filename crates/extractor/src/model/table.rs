@@ -31,7 +31,7 @@ pub enum Allowed {
 }
 
 impl Table {
-    /// Decides on one call. The reason of a refusal is a message to the model.
+    /// Decides on one call. The reason for a refusal is a message to the model.
     pub fn judge(&self, ask: FileCall) -> Result<Allowed, String> {
         Ok(match ask {
             FileCall::Read { path } => Allowed::Read(self.readable(&path)?),

@@ -135,7 +135,7 @@ fn reply(blocks: &[String]) -> Reply {
     }
 }
 
-/// Runs the future to its end without a runtime; the test fails if it never gets ready.
+/// Runs the future to completion without a runtime. The test fails if the future never becomes ready.
 fn finish<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -147,7 +147,7 @@ fn finish<F: Future>(future: F) -> F::Output {
     panic!("it hangs")
 }
 
-/// An extraction with these answers of a model.
+/// Runs an extraction with these answers of a model.
 fn extracted(
     desk: &Arc<ExtractionDesk>,
     answers: Vec<Reply>,

@@ -223,7 +223,7 @@ fn what_is_removed_is_watched_no_more_and_a_quiet_watch_says_nothing() {
     assert_eq!(quiet.unwrap_err(), RecvTimeoutError::Timeout);
 }
 
-/// A system that has no watches left.
+/// A system that cannot watch any more paths.
 struct Full;
 
 impl notify::Watcher for Full {

@@ -391,7 +391,7 @@ fn what_cannot_be_changed_alone_is_refused() {
     }
 }
 
-/// Pieces that front matter is made of, and some that it is not.
+/// Pieces of front matter, and some pieces that do not belong in it.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "---",

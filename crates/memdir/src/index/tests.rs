@@ -154,7 +154,7 @@ fn a_new_line_looks_like_those_before_it() {
         "- [A](a.md)\n  - [B](b.md)\n  more\n- [New](new.md) — what it is\n## End\n",
     );
     added("- **[A](a.md)** wordy\n", "- **[A](a.md)** wordy\n- [New](new.md) — what it is\n");
-    // Linked already, be it in prose.
+    // A topic that is already linked, even in prose, is not added.
     added("See [it](new.md).\n", "See [it](new.md).\n");
     added("- [Old](NEW.md)\n", "- [Old](NEW.md)\n");
 }

@@ -28,7 +28,7 @@ fn findings(scope: Scope, index: Option<&str>, topics: &[(&str, &str)]) -> Vec<M
     findings
 }
 
-/// A topic that nothing is wrong with, but what is asked about.
+/// Returns a topic without problems, except those of the arguments.
 fn good(description: &str, body: &str) -> String {
     format!("---\nname: x\ndescription: {description}\ntype: project\n---\n{body}\n")
 }
@@ -120,7 +120,7 @@ fn twins_and_duplicates() {
         found(Some("[a](AB.md) [b](Ab.md)"), &[("AB", &one), ("Ab", &other)]),
         ["error twin-name Ab.md"]
     );
-    // Nine of ten words and one less.
+    // Just below and just above nine tenths of the words in common.
     let less: String = (4..40).map(|at| format!("word{at} ")).collect();
     assert_eq!(
         found(Some("[a](a.md) [b](b.md)"), &[("a", &a), ("b", &good("two", &less))]),
@@ -155,7 +155,7 @@ fn strange_files_are_told_as_they_are() {
 
 #[test]
 fn many_topics_are_no_wait() {
-    // Words of which none is rare, so that every topic shares some with every other.
+    // No word is rare, so every topic shares some words with every other.
     let text = |at: usize| {
         let words: String =
             (0..100).map(|word| format!("w{} ", (at * 7919 + word * word * 31) % 997)).collect();
@@ -166,14 +166,14 @@ fn many_topics_are_no_wait() {
     let topics: Vec<(&str, &str)> = texts.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     let begun = Instant::now();
     let told = found(None, &topics);
-    // The rest are copies.
+    // Only 997 topics are different.
     assert_eq!(told.iter().filter(|line| line.contains("near-duplicate")).count(), 3_000 - 997);
     let same: Vec<(&str, &str)> = topics.iter().map(|(name, _)| (*name, topics[0].1)).collect();
     assert_eq!(found(None, &same).len(), 3_000);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
-/// Of many pairs at and above the threshold, and below it.
+/// Checks many pairs just above and just below the threshold.
 #[test]
 fn pairs_are_found_by_their_share_of_words() {
     for at in 0..200 {

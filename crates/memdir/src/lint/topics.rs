@@ -60,8 +60,8 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
-        let help = "add a one-line `description:` that says when the topic matters to its front matter: recall \
-                    uses it to choose topics";
+        let help = "add a one-line `description:` to its front matter that says when the topic matters: \
+                    recall uses it to choose topics";
         out.push(finding(Severity::Warning, rule, name.file(), what, help));
     }
     if header.kind.is_none() && !header.faults.iter().any(is_of_type) {

@@ -1,4 +1,4 @@
-//! Candidates in process: found by rules, and decided by a person, an agent and a second session.
+//! Tests candidates in process: they are found by rules, and decided by a person, an agent or a second session.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
@@ -13,11 +13,11 @@ use crate::remember::RememberOutcome;
 use crate::service::MemoryService;
 use crate::tests::home::{boot, session};
 
-/// It has the words of a wish and of a reason, and no rule takes it for certain.
+/// A sentence with the words of a wish and of a reason, about which no rule is certain.
 const SAID: &str = "Ideally the retry limit is configurable, because some servers are slow.";
 const AGAIN: &str = "Ideally the retry limit is configurable because some servers are slow!";
 
-/// The user says it, the assistant answers, and the turn is extracted.
+/// The user says `said`, the assistant answers, and the turn is extracted.
 async fn hear(memories: &MemoryService, id: SessionId, said: &str) -> api::Extracted {
     let body = json!({ "messages": [
         { "role": "user", "content": said }, { "role": "assistant", "content": "Good." },
@@ -30,7 +30,7 @@ async fn waiting(memories: &MemoryService) -> Vec<api::Candidate> {
     memories.candidates("/project", false).await.unwrap().candidates
 }
 
-/// Says it in a session of its own, and returns the only candidate.
+/// Says `said` in a new session, and returns the only candidate.
 async fn candidate(memories: &MemoryService, said: &str) -> api::Candidate {
     hear(memories, session(memories).await, said).await;
     let [one] = <[_; 1]>::try_from(waiting(memories).await).unwrap();
@@ -60,7 +60,7 @@ async fn what_is_not_certain_waits_and_is_in_no_memory() {
         ..api::RecallRequest::default()
     };
     assert_eq!(memories.recall(asked).await.unwrap().memories.len(), 0);
-    // Extracting the same messages again does not add it again.
+    // Extracting the same messages again does not add a second candidate.
     let all = api::ExtractRequest { dry_run: false, all: true };
     memories.extract_now(id, all).await.unwrap();
     assert_eq!(waiting(&memories).await, [one]);
@@ -93,7 +93,7 @@ async fn a_kept_candidate_is_a_memory_with_its_source_and_quotation() {
     );
     let again = memories.keep_candidate(one.id, api::KeepCandidate::default()).await.unwrap_err();
     assert_eq!(again.kind, ErrorKind::Conflict);
-    // Its meaning is not offered again, also after the topic was removed.
+    // A statement with the same meaning is not offered again, even after the topic was removed.
     let expected = crate::memory_write::Expected::Anything;
     memories.delete_memory("/project", Scope::Private, &written.name, expected).await.unwrap();
     hear(&memories, session(&memories).await, AGAIN).await;
@@ -120,7 +120,7 @@ async fn a_second_session_that_says_the_same_keeps_it() {
     let memories = boot(&home).await;
     let first = session(&memories).await;
     hear(&memories, first, SAID).await;
-    // Saying it twice in one session is not enough, nor is a subagent that repeats it.
+    // Saying the same twice in one session is not enough, nor is a subagent that repeats it.
     hear(&memories, first, AGAIN).await;
     let child = json!({ "project_dir": "/project", "parent": first.0 });
     let request = serde_json::from_value(child).unwrap();
@@ -156,7 +156,7 @@ async fn secrets_and_orders_to_an_agent_are_never_candidates() {
         hear(&memories, session(&memories).await, &said).await;
         assert_eq!(waiting(&memories).await, [], "{said}");
     }
-    // A secret in the sentence before is left out.
+    // A preceding sentence with a secret is left out.
     let one = candidate(&memories, &format!("The key is {key} here. {SAID}")).await;
     assert_eq!((one.sentence.as_str(), one.context), (SAID, None));
     memories.cx.stop().await;
@@ -193,7 +193,7 @@ async fn a_crash_neither_loses_nor_doubles_a_candidate() {
     let dry = api::ExtractRequest { dry_run: true, all: false };
     let would = memories.extract_now(id, dry).await.unwrap();
     assert_eq!((would.candidates.len(), waiting(&memories).await.len()), (1, 0));
-    // The daemon stops after it stored the plan, and before it moved the session's mark.
+    // The daemon stops after it stored the plan, but before it moved the mark of the session.
     let found = memories.extract_now(id, api::ExtractRequest::default()).await.unwrap();
     let plan = ExtractionPlan { through: Seq(2), ..ExtractionPlan::default() };
     memories.cx.store().put_extraction_plan(id, plan, Default::default()).await.unwrap();
@@ -210,7 +210,7 @@ async fn an_agent_is_asked_once_in_a_conversation_and_decides() {
     let ask = async |conversation: &str| {
         memories.candidate_offer("/project", "claude-code", conversation).await.unwrap()
     };
-    // Nobody is asked who could not answer.
+    // An agent without the tools to answer is not asked.
     assert_eq!(ask("a").await, None);
     memories.note_mcp_client("codex-mcp-client");
     assert_eq!(ask("a").await, None);
@@ -231,7 +231,7 @@ async fn an_agent_is_asked_once_in_a_conversation_and_decides() {
     let RememberOutcome::Written(written) = kept else { panic!("{kept:?}") };
     let history = memories.memory_history("/project", Scope::Private, &written.name, None, None);
     assert_eq!(history.await.unwrap().versions[0].author, api::MemoryAuthor::Agent);
-    // What an agent drops may still be learned when it is said for certain.
+    // A candidate that an agent dropped can still be learned from a clear statement.
     let other =
         candidate(&memories, "Ideally the log level is configurable, because logs are noisy.")
             .await;

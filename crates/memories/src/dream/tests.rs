@@ -1,4 +1,4 @@
-//! Dreams in process: when, alone, and what is left when something comes between.
+//! Tests dreams in process: when they run, that they run alone, and what remains after an interruption.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -47,7 +47,7 @@ async fn home_with(change: impl FnOnce(&mut Settings)) -> Home {
 }
 
 impl Home {
-    /// As an extraction writes it.
+    /// Writes a topic as an extraction does.
     async fn learn(&self, name: &str, day: &str, said: &str) {
         let text = format!(
             "---\nname: {name}\ndescription: {said}\ntype: feedback\nsource:\n  session: s{day}\n  messages: [3]\n  \
@@ -85,7 +85,7 @@ impl Home {
         plan(&directory, &[], self.memories.cx.now())
     }
 
-    /// The job's result, or why it failed.
+    /// Returns the job's result, or the reason why it failed.
     async fn dream(&self, dry_run: bool, undo: bool) -> Result<api::DreamResult, String> {
         let project_dir = self.dir.clone();
         let request = api::DreamRequest { project_dir, scope: None, dry_run, undo };
@@ -124,7 +124,7 @@ fn the_gate_of_time() {
         (Some(0), day, Gate::Count),
         (Some(0), day - 1, Gate::TooSoon(UnixMicros(day))),
         (Some(day), day, Gate::TooSoon(UnixMicros(2 * day))),
-        // A clock that was set back.
+        // The clock was set back.
         (Some(9 * day), day, Gate::Count),
     ] {
         assert_eq!(gate(last.map(UnixMicros), 24, UnixMicros(now)), expect, "{last:?} {now}");
@@ -208,7 +208,7 @@ async fn a_dream_is_shown_made_and_taken_back() {
     assert_eq!(home.text("MEMORY.md").unwrap(), index);
     assert!(home.text("two.md").unwrap().contains(TOO));
     assert!(!home.text("one.md").unwrap().contains(TOO));
-    // What a person put back is a person's.
+    // A file that a person restored belongs to the person.
     assert!(home.dream(false, false).await.unwrap().applied.is_empty());
     assert!(home.dream(false, true).await.unwrap_err().contains("no dream to undo"));
     home.memories.cx.stop().await;
@@ -235,7 +235,7 @@ async fn a_file_that_was_edited_meanwhile_is_left_alone_and_nothing_is_removed()
     home.memories.cx.stop().await;
 }
 
-/// Killed after the first file: what was merged stands twice, and the next dream goes on.
+/// The daemon is killed after the first file: the merged text exists twice, and the next dream continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dream_that_was_killed_goes_on() {
     let home = home().await;
@@ -267,7 +267,7 @@ async fn one_daemon_at_a_time_dreams_of_a_directory() {
     let refused = home.dream(false, false).await.unwrap_err();
     assert!(refused.contains("another daemon is consolidating this memory"), "{refused}");
     assert!(home.text("two.md").is_some() && root.keep_lock("another daemon", stale).unwrap());
-    // A look needs nobody's leave.
+    // A dry run does not need the lock.
     assert!(home.dream(true, false).await.is_ok());
     assert!(root.keep_lock("another daemon", UnixMicros(stale.0 - HOUR)).unwrap());
     home.dream(false, false).await.unwrap();
@@ -275,7 +275,7 @@ async fn one_daemon_at_a_time_dreams_of_a_directory() {
     home.memories.cx.stop().await;
 }
 
-/// Two homes, one directory: one waits for nobody, and is told.
+/// Two homes share a directory: the second daemon gets an error and does not wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_daemons_that_share_a_directory_take_turns() {
     let shared = tempfile::tempdir().unwrap();
@@ -326,7 +326,7 @@ async fn a_dream_that_fails_counts_as_none() {
     };
     tokio::time::timeout(std::time::Duration::from_secs(60), rolled_back).await.unwrap();
     assert!(home.text("two.md").is_some());
-    // The other one is done; the next gate dreams.
+    // The other daemon is done, so the next check enqueues a dream.
     assert!(home.root().unlock("another daemon").unwrap());
     assert!(home.memories.dream_if_due(own, &home.dir).await.unwrap());
     let dreamt = async {
@@ -338,7 +338,7 @@ async fn a_dream_that_fails_counts_as_none() {
     home.memories.cx.stop().await;
 }
 
-/// What the memories wrote is its own until somebody else wrote, or put a version back.
+/// A file that the daemon wrote is its own until somebody else writes it or restores a version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_persons_hand_makes_a_file_a_persons() {
     let home = home().await;
@@ -389,7 +389,7 @@ async fn no_memory_is_no_dream() {
     home.memories.cx.stop().await;
 }
 
-/// Answers each time with the same text, or hangs.
+/// A model that gives the same answer each time, or hangs.
 #[derive(Debug)]
 struct Scripted(Option<String>);
 
@@ -429,7 +429,7 @@ impl bethink_model::Model for Scripted {
     }
 }
 
-/// Two topics that no rule sees as one, and a model's answer to them.
+/// Consolidates two topics that no rule merges, with a model's answer to them.
 async fn dreamt_by(answer: Option<&str>) -> (Home, api::DreamResult) {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = Settings::at(dir.path());

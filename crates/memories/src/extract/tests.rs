@@ -1,4 +1,4 @@
-//! Extraction in process: by rules, and by a model that does what the test wants.
+//! Tests extraction in process: by rules, and by a scripted model.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ async fn extract(memories: &MemoryService, id: SessionId) -> api::Extracted {
     memories.extract_now(id, api::ExtractRequest::default()).await.unwrap()
 }
 
-/// Names of what an extraction wrote.
+/// Returns the names of the topics that an extraction wrote.
 fn names(done: &api::Extracted) -> Vec<&str> {
     done.memories.iter().map(|memory| memory.name.as_str()).collect()
 }
@@ -65,7 +65,7 @@ async fn what_a_session_teaches_is_written_once_with_its_source() {
     let memories = boot(&home).await;
     let id = session(&memories).await;
     say(&memories, id, &[json!("Fix the gauge."), json!("Done."), json!(TAUGHT)]).await;
-    // The turn has not ended: the agent may write it down itself.
+    // The turn has not ended: the agent may still write the memory itself.
     assert_eq!(extract(&memories, id).await.memories.len(), 0);
     say(&memories, id, &[json!("And sign off."), json!("I will.")]).await;
     let dry =
@@ -82,7 +82,7 @@ async fn what_a_session_teaches_is_written_once_with_its_source() {
     assert!(index.content.contains(TAUGHT), "{}", index.content);
     let again = extract(&memories, id).await;
     assert_eq!((again.memories.len(), again.statements), (0, 0));
-    // Another session that says it teaches nothing new.
+    // The same statement in another session teaches nothing new.
     let other = session(&memories).await;
     say(&memories, other, &[json!("Always use pnpm for installs!"), json!("Yes.")]).await;
     let known = extract(&memories, other).await;
@@ -90,7 +90,7 @@ async fn what_a_session_teaches_is_written_once_with_its_source() {
     memories.cx.stop().await;
 }
 
-/// Nobody asks for it: the end of a turn does.
+/// Nobody requests the extraction: the end of a turn triggers it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_a_turn_is_enough() {
     let home = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ async fn what_a_person_took_out_is_not_learnt_again() {
         (done.memories.len(), done.dropped[0].reason.as_str()),
         (0, "a person removed it before")
     );
-    // In an editor, unseen by the memories.
+    // The person deletes the file in an editor, without the daemon.
     let other = "Never push to main without asking.";
     say(&memories, id, &[json!(other), json!("Yes.")]).await;
     let name = extract(&memories, id).await.memories[0].name.clone();
@@ -154,13 +154,13 @@ async fn what_a_person_took_out_is_not_learnt_again() {
         (done.memories.len(), done.dropped[0].reason.as_str()),
         (0, "a person removed it before")
     );
-    // Who asks for it changed their mind.
+    // A user who asks to remember the statement has changed their mind.
     say(&memories, next, &[json!("Remember: use pnpm for installs."), json!("Yes.")]).await;
     assert_eq!(extract(&memories, next).await.memories.len(), 1);
     memories.cx.stop().await;
 }
 
-/// Killed between any two steps: what is written by the next memories is what was planned, once.
+/// The daemon is killed between any two steps: the next one writes exactly what was planned, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plan_that_was_broken_off_is_finished_without_doubles() {
     let home = tempfile::tempdir().unwrap();
@@ -283,7 +283,7 @@ async fn what_a_session_taught_can_be_taken_back_and_restored() {
     let gone = memories.memory("/project", Scope::Private, "use-pnpm-installs").await.unwrap_err();
     assert_eq!(gone.kind, ErrorKind::NotFound);
     assert_eq!(memories.forget_session(wish(false)).await.unwrap().files.len(), 0);
-    // Forgotten is forgotten, also in other words.
+    // A forgotten statement is not learned again, even in other words.
     say(&memories, one, &[json!("Always use pnpm for installs."), json!("Yes.")]).await;
     assert_eq!(extract(&memories, one).await.memories.len(), 0);
     memories.restore_memory("/project", Scope::Private, "use-pnpm-installs", None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Texts with what looks like a secret: refused, allowed, and never shown.
+//! Tests texts that seem to contain a secret: they are refused, allowed, and never shown.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -29,7 +29,7 @@ fn remember(text: &str, allow: &[&str]) -> api::Remember {
     }
 }
 
-/// Checks that an error says what was found, and repeats nothing of it.
+/// Checks that an error says what was found, and repeats nothing of the secret.
 fn check(error: &ServiceError, found: &str) {
     let said = format!("{error:?}").to_lowercase();
     assert_eq!(error.kind, ErrorKind::Invalid, "{said}");
@@ -43,7 +43,7 @@ async fn dir(memories: &MemoryService) -> std::path::PathBuf {
 
 const QUESTION: &str = "what does the deploy robot of the harbour use?";
 
-/// Whether recall gives a memory of the robot.
+/// Returns whether recall finds a memory about the robot.
 async fn recalls_robot(memories: &MemoryService) -> bool {
     let query = QUESTION.to_owned();
     let asked = api::RecallRequest { project_dir: DIR.to_owned(), query, ..Default::default() };
@@ -78,7 +78,7 @@ async fn a_private_text_with_a_secret_waits_for_the_person() {
     let fresh = remember("The harbour crane is yellow", &[]);
     memories.remember(fresh).await.unwrap();
     let done = memories.remember(remember(&text, &["github-token"])).await;
-    // The refused description's attempt allowed the line already; allowing it again changes nothing.
+    // The line was already allowed in the attempt with the refused description; allowing it again changes nothing.
     let done = done.unwrap();
     let part = key()[4..12].to_lowercase();
     assert!(!done.name.contains(&part), "{}", done.name);
@@ -124,7 +124,7 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
     let lines: Vec<_> = found.map(|one| (one.file.as_str(), one.line)).collect();
     assert_eq!(lines, [("robot.md", Some(7)), ("robot.md", Some(8)), ("MEMORY.md", Some(1))]);
 
-    // One finding is allowed at a time.
+    // Each allowance covers one finding.
     let allow = async |named: &str| {
         let named = [named.to_owned()];
         memories.allow_secrets_of(DIR, Scope::Private, "robot", &text, &named).await

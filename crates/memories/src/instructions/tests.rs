@@ -1,4 +1,4 @@
-//! The real disk: what is noticed, and what never hangs.
+//! Tests the real disk: which changes are noticed, and that nothing blocks.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -25,7 +25,7 @@ fn project() -> Project {
 }
 
 impl Project {
-    /// Long after everything was written.
+    /// Reads at a time long after all files were written.
     fn read(&self) -> ReadInstructions {
         let now = UnixMicros(i64::MAX / 2_000);
         let home = Some(self.dir.path().join("home"));
@@ -129,7 +129,7 @@ fn a_pipe_is_told_and_does_not_hang() {
     let read = project.read();
     let told: Vec<_> = read.found.skipped.iter().map(|s| s.reason.kind()).collect();
     assert_eq!(told, [SkipKind::NotAFile]);
-    // Also one that was put there after the look.
+    // A pipe that replaced the file after it was checked does not block either.
     let disk = super::disk::RealDisk::new(UnixMicros(0));
     assert!(disk.read(&pipe, 10).is_err());
 }

@@ -1,4 +1,4 @@
-//! What was learned on a branch is shown last elsewhere, until the branch is merged.
+//! Tests that memories learned on a branch are shown last elsewhere, until the branch is merged.
 
 use std::path::Path;
 use std::process::Command;
@@ -32,8 +32,8 @@ async fn remember(memories: &MemoryService, dir: &str, name: &str) {
     memories.remember(request).await.unwrap();
 }
 
-/// Names of the recalled topics in their order, each with its branch if that is not merged; the same of the list; and the
-/// index as a prompt shows it.
+/// Returns the names of the recalled topics in order, each with its branch if that is not merged; the same for the list
+/// of topics; and the index as a prompt shows it.
 async fn seen(memories: &MemoryService, dir: &str) -> (Vec<String>, Vec<String>, String) {
     let named = |name: &str, branch: &Option<String>| match branch {
         Some(branch) => format!("{name} on {branch}"),
@@ -78,10 +78,10 @@ async fn a_branch_counts_fully_where_it_is_merged() {
     assert!(lines[0].contains("b-main.md"), "{index}");
     assert!(lines[1].contains("a-draft.md"), "{index}");
     assert!(lines[1].ends_with("(learned on branch draft, not merged here)"), "{index}");
-    // A checkout of the branch has it.
+    // A checkout of the branch itself contains it.
     run(&["switch", "--quiet", "draft"]);
     assert!(!seen(&memories, &dir).await.2.contains("not merged"));
-    // A merge, and also a squashed merge whose branch is deleted, makes it count.
+    // After a merge, or a squashed merge whose branch is deleted, the topic counts as merged.
     run(&["switch", "--quiet", "main"]);
     run(&["branch", "--quiet", "copy", "draft"]);
     run(&["merge", "--quiet", "--no-ff", "-m", "three", "draft"]);
@@ -90,7 +90,7 @@ async fn a_branch_counts_fully_where_it_is_merged() {
     assert_eq!(seen(&memories, &dir).await.1, ["a-draft on draft", "b-main"]);
     run(&["branch", "--quiet", "-D", "draft"]);
     assert_eq!(seen(&memories, &dir).await.1, ["a-draft", "b-main"]);
-    // A damaged HEAD makes no difference between branches.
+    // With a damaged HEAD, all topics count as merged.
     std::fs::write(app.join(".git/HEAD"), "ref: refs/heads/").unwrap();
     assert_eq!(seen(&memories, &dir).await.1, ["a-draft", "b-main"]);
     memories.cx.stop().await;

@@ -1,4 +1,4 @@
-//! The service with all that it needs, in a home of its own.
+//! Starts the service with everything that it needs, in a home of its own.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     DreamJob, ExtractJob, IndexContributor, InstructionContributor, RecallContributor, VectorsJob,
 };
 
-/// Connected as the daemon connects it, its jobs at work. `memories.cx.stop()` ends it.
+/// Starts the service, connected as in the daemon, with its jobs running. `memories.cx.stop()` stops it.
 #[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 pub(crate) async fn start(settings: Settings, model: Option<Arc<dyn Model>>) -> MemoryService {
     let cx = context_with(settings).await;
@@ -44,7 +44,7 @@ pub(crate) async fn start(settings: Settings, model: Option<Arc<dyn Model>>) -> 
     memories
 }
 
-/// Starts it without extractions: a test asks for them itself, so that it knows when they are done.
+/// Starts the service without automatic extractions: a test requests them itself, so that it knows when they are done.
 pub(crate) async fn boot(home: &tempfile::TempDir) -> MemoryService {
     let mut settings = Settings::at(home.path());
     settings.memory.extraction = "off".to_owned();

@@ -1,4 +1,4 @@
-//! The person's memory: what it holds is known in all projects, unless a project says otherwise.
+//! Tests the person's memory: it is known in all projects, unless a project says otherwise.
 
 use bethink_api as api;
 use bethink_api::MemoryKind;
@@ -27,7 +27,7 @@ async fn recalled(memories: &MemoryService, dir: &str) -> Vec<(Scope, String)> {
     found.into_iter().map(|memory| (memory.scope, memory.content)).collect()
 }
 
-/// The indexes as a prompt in this project shows them.
+/// Returns the indexes as a prompt in this project shows them.
 async fn indexes(memories: &MemoryService, dir: &str) -> [String; 3] {
     let project = memories.project(dir).await.unwrap();
     let mut snapshots = <[std::sync::Arc<crate::DirectorySnapshot>; 3]>::default();
@@ -50,7 +50,7 @@ async fn what_is_known_about_the_person_holds_in_all_projects() {
         let listed = memories.memories(dir, None, None, None).await.unwrap().memories;
         assert_eq!((listed.len(), listed[0].scope), (1, Scope::Person), "{dir}");
     }
-    // A project's own topic of the same name replaces it, there alone.
+    // A project's own topic with the same name replaces it, but only in that project.
     let english = "In this project, answers are in English, in this language only.";
     let own = api::Remember { scope: Some(Scope::Private), ..remember("/two", english, user) };
     memories.remember(own).await.unwrap();
@@ -59,7 +59,7 @@ async fn what_is_known_about_the_person_holds_in_all_projects() {
     assert_eq!(recalled(&memories, "/one").await, [(Scope::Person, LANGUAGE.to_owned())]);
     memories.delete_memory("/two", Scope::Private, "language", Expected::Anything).await.unwrap();
     assert_eq!(recalled(&memories, "/two").await, [(Scope::Person, LANGUAGE.to_owned())]);
-    // It has versions like any topic, whichever project asks.
+    // It has versions like any topic, whichever project requests them.
     memories.delete_memory("/two", Scope::Person, "language", Expected::Anything).await.unwrap();
     assert_eq!(recalled(&memories, "/one").await, []);
     memories.restore_memory("/one", Scope::Person, "language", None).await.unwrap();
@@ -87,7 +87,7 @@ async fn what_a_session_says_about_the_person_is_theirs() {
         (done.memories[0].kind, done.memories[0].scope),
         (Some(MemoryKind::User), Scope::Person)
     );
-    // Another project knows it already.
+    // Another project knows the memory already.
     let (_, again) = hear("/two", "Please remember that my name is Ada.").await;
     assert_eq!((again.memories.len(), again.dropped[0].reason.as_str()), (0, "already known"));
     let (_, project) = hear("/one", "From now on, use pnpm for installs.").await;

@@ -1,4 +1,4 @@
-//! Questions that a topic answers: who may write them, what keeps them, and that recall finds a topic by them.
+//! Tests the questions of a topic: who may write them, what keeps them, and that recall finds a topic by them.
 
 use bethink_api as api;
 use bethink_config::Settings;
@@ -44,7 +44,7 @@ async fn a_topic_is_found_by_its_questions_and_keeps_them() {
     assert_eq!(found(&memories, "where do backups end up").await, sure);
     let listed = memories.memories("/project", None, None, None).await.unwrap().memories;
     assert_eq!(listed[0].questions, [QUESTION]);
-    // An edit of the text keeps them, and so does a restored version.
+    // An edit of the text keeps the questions, and so does a restored version.
     let read = memories.memory("/project", Scope::Private, "backups").await.unwrap().text;
     let edited = read.replace("brass-owl", "tin-owl");
     let expected = Expected::Anything;

@@ -1,4 +1,4 @@
-//! Nothing is learned during a pause, or from an excluded project.
+//! Tests that nothing is learned during a pause, or from an excluded project.
 
 use bethink_api as api;
 use bethink_config::Settings;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A history of turns, ranked as a search does.
+/// A history of turns, ranked like in a search.
 struct Talk {
     turns: Vec<&'static str>,
     begins: Vec<usize>,

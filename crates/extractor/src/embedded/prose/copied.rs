@@ -35,7 +35,7 @@ struct CopiedShapes {
 /// sets, and a smaller cache makes that ten times slower.
 const CACHE_BYTES: usize = 1 << 20;
 
-/// Compiles patterns so that they ignore case, and that the ends of words are those of ASCII, which is faster.
+/// Compiles patterns that ignore case and use ASCII word boundaries, which is faster.
 fn ignoring_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RegexSet, D::Error> {
     let texts: Vec<String> = Vec::deserialize(deserializer)?;
     let texts = texts.iter().map(|text| text.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]"));
@@ -56,7 +56,7 @@ const LABEL_WORDS: usize = 3;
 /// Lengths of hashes that git prints, in bytes.
 const HASH_BYTES: std::ops::RangeInclusive<usize> = 7..=40;
 
-/// Whether a tag is one that agents put around what programs say. `name` is in lower case.
+/// Whether a tag is one that agents put around program output. `name` is in lower case.
 pub(super) fn is_harness_tag(name: &str) -> bool {
     SHAPES.harness_tags.iter().any(|start| name.starts_with(start.as_str()))
 }
@@ -92,7 +92,7 @@ pub(super) fn is_mostly_signs(body: &str) -> bool {
     signs.count() * 4 >= body.chars().count()
 }
 
-/// Whether a line begins a quotation that goes on to the end of the message.
+/// Whether a line begins a quotation that continues to the end of the message.
 pub(super) fn begins_quotation(body: &str) -> bool {
     body.len() <= HEADER_BYTES && (SHAPES.quotation.is_match(body) || is_byline(body))
 }
@@ -123,7 +123,7 @@ pub(super) fn speaker(body: &str) -> Option<usize> {
     if names_speaker(first) {
         return Some(0);
     }
-    // In the middle of a line only a capital makes it a label: "the user: an account" is prose.
+    // In the middle of a line, a label must begin with a capital letter: "the user: an account" is prose.
     let colons = body.match_indices([':', '：']);
     let label = |(at, _): (usize, &str)| {
         let near = body.floor_char_boundary(at.saturating_sub(LABEL_BYTES));

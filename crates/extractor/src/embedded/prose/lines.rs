@@ -1,7 +1,7 @@
 //! Finds the lines of a message that a person wrote.
 //!
-//! Elements, code, output, data and quotations are left out, and what comes after a heading, because copied text does
-//! not express the person's own views. When in doubt, a line is left out.
+//! Elements, code, output, data, quotations and everything after a heading are left out, because copied text does not
+//! express the person's own views. When in doubt, a line is left out.
 
 use super::copied::{
     begins_quotation, closes_quotation, has_label, is_mostly_signs, is_output, speaker,
@@ -49,7 +49,7 @@ fn without_labels(mut lines: Vec<ProseLine<'_>>) -> Vec<ProseLine<'_>> {
     lines
 }
 
-/// The copied text that goes on in the next line.
+/// Copied text that continues in the next line.
 #[derive(Clone, Copy)]
 enum Copied<'a> {
     Nothing,
@@ -200,7 +200,7 @@ impl<'a> LineReader<'a> {
     }
 }
 
-/// Returns the copied text that begins with a line, if it is of several lines.
+/// Returns the copied text that begins with a line, if it may have several lines.
 fn begins_copied(body: &str) -> Option<Copied<'_>> {
     if let Some((mark, length)) = fence(body) {
         return Some(Copied::Fence(mark, length));
@@ -227,7 +227,7 @@ fn begins_copied(body: &str) -> Option<Copied<'_>> {
     is_word.then_some(Copied::Document(word))
 }
 
-/// Beginnings of lines that begin a diff.
+/// Beginnings of the first line of a diff.
 const DIFF_BEGINNINGS: [&str; 5] = ["diff --", "@@ ", "+++ ", "--- a/", "--- /"];
 /// Beginnings of lines in a diff.
 const DIFF_LINES: [&str; 14] = [
@@ -251,7 +251,7 @@ const DIFF_LINES: [&str; 14] = [
 fn fence(body: &str) -> Option<(char, usize)> {
     let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = body.len() - body.trim_start_matches(mark).len();
-    // With more backticks after them, they are a span of code.
+    // If more backticks follow, this is a span of code and no fence.
     let is_span = mark == '`' && body[length..].contains('`');
     (length >= FENCE_BYTES && !is_span).then_some((mark, length))
 }

@@ -7,8 +7,8 @@ use super::copied::is_harness_tag;
 /// Maximum length of a tag's name, in bytes.
 const NAME_BYTES: usize = 64;
 
-/// Where the elements of a message end: for each name, behind its last closing tag, because the content of an element may
-/// contain the same tags. All tags of agents count as one name.
+/// Where the elements of a message end: for each name, after its last closing tag, because the content of an element
+/// may contain the same tags. All tags of agents count as one name.
 #[derive(Debug, Default)]
 pub(super) struct ElementEnds {
     closed: HashMap<String, usize>,
@@ -50,7 +50,7 @@ impl ElementEnds {
                 continue;
             }
             let closed = self.closed.get(&tag.key).copied().filter(|end| *end > tag.start);
-            // A tag that opens again and is not closed takes the rest of the message along.
+            // If a tag opens again and is not closed, the rest of the message belongs to it.
             let opened = self.opened.get(&tag.key).copied().filter(|open| *open >= tag.start);
             match (closed, opened) {
                 (closed, Some(open)) if closed.is_none_or(|end| open > end) => {
@@ -95,7 +95,8 @@ fn tags(text: &str, offset: usize) -> impl Iterator<Item = Tag> {
     })
 }
 
-/// Reads `<name` or `</name>` at the beginning of a text. Spaces may come before names that no comparison has.
+/// Reads `<name` or `</name>` at the beginning of a text. Only closing tags and tags of agents may have spaces before
+/// the name; otherwise, `a < b` would be a tag.
 fn tag(text: &str) -> Option<Tag> {
     let inner = text.get(1..)?;
     let bare = inner.trim_start_matches(' ');
@@ -114,7 +115,7 @@ fn tag(text: &str) -> Option<Tag> {
     let after = text.len() - name.len() + length;
     let rest = text.get(after..)?;
     let end = match closes {
-        // A closing tag may have spaces, and its sign may be missing.
+        // A closing tag may have spaces, and its `>` may be missing.
         true => {
             after + rest.len()
                 - rest.trim_start_matches(' ').strip_prefix('>').unwrap_or(rest).len()

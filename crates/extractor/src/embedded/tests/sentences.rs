@@ -1,4 +1,4 @@
-//! Sentences that teach, and sentences that only sound like it.
+//! Tests sentences that teach something, and sentences that only sound like it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Whose words: what programs print and other people write is never learned as the user's, however it is wrapped.
+//! Tests that text which programs print or other people write is never learned as the user's, however it is wrapped.
 
 use super::*;
 
@@ -122,7 +122,7 @@ const OPEN: &[(&str, &str)] = &[
     ("queued command", "<system-reminder>\nThe user sent a message while you were working:\n¤"),
 ];
 
-/// Texts that only their end shows: nothing of the message is the user's.
+/// Texts that are recognized only by their end: nothing of the message is the user's.
 #[rustfmt::skip]
 const ENDED: &[(&str, &str)] = &[
     ("end of an element", "¤\n</bash-stdout>"),
@@ -135,13 +135,14 @@ const ENDED: &[(&str, &str)] = &[
     ("page that was updated", "¤\n\nLast updated on 2026-11-22"),
 ];
 
-/// What a message teaches, without the filter of facts, which leaves out whole messages that begin with an agent's tag.
+/// Returns what a message teaches, without the filter of facts, which leaves out whole messages that begin with an
+/// agent's tag.
 fn sentences_of(text: &str) -> Vec<String> {
     let said = [RecordedStatement::new(Seq(1), text)];
     extract(&lookup(&said, &[], &[])).writes.into_iter().map(|written| written.sentence).collect()
 }
 
-/// Returns the wrappers with a lesson in them for which the message teaches something else than expected.
+/// Returns the wrapped lessons for which the message teaches something other than expected.
 fn wrong(wrappers: &[(&str, &str)], around: &str, expect: &[&str]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, wrapper) in wrappers {

@@ -5,7 +5,8 @@ use regex::{Regex, RegexBuilder};
 use super::MemoryCopy;
 use crate::model::spot::MemorySpot;
 
-/// Maximum size of a pattern with wildcards, in bytes: the time of a search is that of the text times that of the pattern.
+/// Maximum size of a pattern with wildcards, in bytes: the time of a search grows with the size of the text times that
+/// of the pattern.
 const PATTERN_BYTES: usize = 1_000;
 /// Maximum size of a compiled pattern, in bytes.
 const COMPILED_BYTES: usize = 256 * 1024;
@@ -18,7 +19,8 @@ enum Pattern<'a> {
 }
 
 impl<'a> Pattern<'a> {
-    /// Reads a regular expression. A text that is not a valid one, or a large one, is searched as it is.
+    /// Compiles a regular expression. A pattern that is not a valid one, or is too large when compiled, is searched for
+    /// literally.
     fn of(pattern: &'a str) -> Result<Self, String> {
         if regex::escape(pattern) == pattern {
             return Ok(Self::Text(pattern));
@@ -94,7 +96,7 @@ fn listing<T>(mut found: impl Iterator<Item = T>, line: impl Fn(T) -> String) ->
     lines.join("\n")
 }
 
-/// Compiles wildcards: `*` matches within a part of a path, `**` over several parts.
+/// Compiles wildcards: `*` matches within one component of a path, `**` across components.
 fn wildcards(pattern: &str) -> Result<Regex, String> {
     check_size(pattern)?;
     let mut out = String::from("^");

@@ -1,4 +1,4 @@
-//! Which writes a copy accepts and refuses.
+//! Tests which writes a copy accepts and refuses.
 
 use super::*;
 

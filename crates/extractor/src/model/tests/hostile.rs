@@ -1,4 +1,4 @@
-//! A model that makes all kinds of calls.
+//! Tests a model that makes calls of all kinds.
 
 use super::*;
 
@@ -105,7 +105,7 @@ fn one(dice: &mut Dice, n: usize) -> String {
     call(&id, tool, &input)
 }
 
-/// What may exist after any calls, defined independently of the rules under test.
+/// What may exist after any sequence of calls, defined independently of the rules under test.
 fn is_within(changed: &Changed) -> bool {
     ["fog", "snow", "plans/rain", "plans/new", "hail"].contains(&changed.name.as_str())
         && changed.text.len() <= MAX_TOPIC_BYTES + 400

@@ -1,4 +1,4 @@
-//! With a model, good and hostile.
+//! Tests extraction with well-behaved and hostile models.
 
 use std::sync::Mutex as StdMutex;
 
@@ -8,7 +8,7 @@ use bethink_transcript::{Message, MessageId, TokenUsage, UnixMicros};
 
 use super::*;
 
-/// Answers in order; after that it says that nothing was taught.
+/// A model that gives its answers in order, and then says that nothing was taught.
 #[derive(Debug, Default)]
 struct Scripted {
     answers: StdMutex<VecDeque<Value>>,
@@ -131,7 +131,7 @@ async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
     memories.cx.stop().await;
 }
 
-/// A compaction in the middle of a turn: the model still reads what leaves the view.
+/// A compaction in the middle of a turn: the model still reads the messages that leave the view.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_compaction_removes_is_extracted_before() {
     let home = tempfile::tempdir().unwrap();
@@ -164,7 +164,7 @@ async fn what_a_compaction_removes_is_extracted_before() {
     memories.cx.stop().await;
 }
 
-/// Everything that a hostile model calls ends in the copy, and what is left of it in the project's own topics.
+/// The calls of a hostile model only change the copy, and then at most the project's own topics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hostile_model_changes_nothing_outside() {
     let home = tempfile::tempdir().unwrap();
@@ -230,7 +230,7 @@ async fn a_hostile_model_changes_nothing_outside() {
     assert_eq!(tree(home.path()), expect);
 }
 
-/// Markdown files below a directory.
+/// Returns the Markdown files below a directory.
 fn tree(dir: &std::path::Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap().flatten() {
@@ -267,7 +267,7 @@ async fn without_a_good_answer_the_rules_go_on() {
     memories.cx.stop().await;
 }
 
-/// What it would have the team know waits for a person.
+/// A memory that the model wants to share with the team waits for a person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn for_the_team_it_proposes() {
     let home = tempfile::tempdir().unwrap();
@@ -280,7 +280,7 @@ async fn for_the_team_it_proposes() {
     let write = call("t1", "Write", &json!({ "file_path": path, "content": topic("pnpm it is") }));
     let (memories, _) = boot_with(&home, &[json!([write]), json!("One was proposed.")]).await;
     let id = session(&memories).await;
-    // Asked for now, whoever is first: the end of the turn or we.
+    // The end of the turn and this request both start an extraction; either may be first.
     end_turn(&memories, id).await;
     memories.extract_now(id, api::ExtractRequest::default()).await.unwrap();
     let waiting = memories.proposals(Some("/project"), false).await.unwrap().proposals;
