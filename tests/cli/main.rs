@@ -100,7 +100,7 @@ fn a_session_from_import_to_undo() {
     let whole: Value = serde_json::from_str(&whole).unwrap();
     assert_eq!(whole["seq"], 1);
     let missing = terminal.run(&["history", "--message", "100000"]);
-    assert_eq!((missing.code, missing.err.contains("messages are 1 to")), (1, true), "{missing:?}");
+    assert_eq!((missing.code, missing.err.contains("numbered 1 to")), (1, true), "{missing:?}");
     // Too small to compact: a refusal with a reason, and nothing changed.
     let refused = terminal.run(&["compact", "--session", "last"]);
     assert_eq!(refused.code, 1, "{refused:?}");

@@ -134,13 +134,13 @@ fn an_outdated_address_or_route_ends_at_once_in_the_providers_format() {
             format!("/anthropic/k/{secret}/v1/batches"),
             404,
             "not_found_error",
-            "POST /anthropic/k/…/v1/batches is not served",
+            "the gateway does not support POST /anthropic/k/…/v1/batches",
         ),
         (
             format!("/openai/k/{secret}/v1/audio/speech"),
             404,
             "invalid_request_error",
-            "POST /openai/k/…/v1/audio/speech is not served",
+            "the gateway does not support POST /openai/k/…/v1/audio/speech",
         ),
         (
             format!("/openai/k/{secret}/p/relative/v1/chat/completions"),

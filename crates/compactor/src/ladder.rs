@@ -114,7 +114,7 @@ pub enum CompactionFailure {
     Refused(Vec<String>),
 }
 
-const NOTHING: &str = "there is nothing to compact before the newest round";
+const NOTHING: &str = "there is nothing to compact before the newest turn";
 
 /// Attempts, from the largest result to the smallest: the percentages of the tail's share and of the summary's.
 const ATTEMPTS: [(u64, u64); 4] = [(100, 100), (50, 70), (15, 45), (0, 25)];
@@ -182,7 +182,9 @@ fn attempt(
         return Err("the summary is missing a section".to_owned());
     }
     if after >= auto {
-        return Err(format!("the new prompt would have {after} tokens, not under {auto}"));
+        return Err(format!(
+            "the new prompt would have {after} tokens; it must have fewer than {auto}"
+        ));
     }
     let freed = before.saturating_sub(after);
     let is_forced = input.trigger == Trigger::Reactive && freed > 0;
@@ -290,7 +292,7 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     let tail = if kept_from > last {
         "no other messages are left out.".to_owned()
     } else if in_short {
-        format!("messages {kept_from} to {last} follow it, the older ones shortened.")
+        format!("messages {kept_from} to {last} follow the summary, the older of them shortened.")
     } else {
         format!("messages {kept_from} to {last} follow the summary unchanged.")
     };

@@ -53,7 +53,10 @@ impl DailyCheck {
 
     async fn run(self) {
         if let Err(error) = self.check().await {
-            tracing::warn!(%error, "could not check the database; trying again tomorrow");
+            tracing::warn!(
+                %error,
+                "could not check the database; trying again at the next start, or at the first append after 24 hours"
+            );
         }
     }
 

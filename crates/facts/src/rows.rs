@@ -74,11 +74,10 @@ pub fn failure(failure: &ToolFailure) -> String {
         true => String::new(),
         false => format!("changed {}; ", edits.join(", ")),
     };
-    let after = match (failure.fixed, failure.tests_passed, edits.is_empty()) {
-        (Some(fixed), ..) => format!("{changed}worked again in {}", mark(fixed)),
-        (None, Some(passed), _) => format!("{changed}other tests passed in {}", mark(passed)),
-        (None, None, true) => "not tried again".to_owned(),
-        (None, None, false) => format!("{changed}has not worked since"),
+    let after = match (failure.fixed, failure.tests_passed) {
+        (Some(fixed), _) => format!("{changed}worked again in {}", mark(fixed)),
+        (None, Some(passed)) => format!("{changed}other tests passed in {}", mark(passed)),
+        (None, None) => format!("{changed}has not worked since"),
     };
     format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
 }

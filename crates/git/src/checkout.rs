@@ -67,7 +67,7 @@ impl Git {
         view: &Path,
         commits: &[Oid],
     ) -> Result<HashSet<Oid>, GitError> {
-        let doing = "find which commits a branch contains";
+        let doing = "find out which commits a branch contains";
         look_through(&checkout.common, view, BRANCH)
             .map_err(|source| GitError::Io { doing, source })?;
         let (own, branch) = (checkout.common.clone(), BRANCH.to_owned());

@@ -62,7 +62,10 @@ impl MemoryService {
             is_damaged && locked(&directory.damaged).insert(file.clone(), modified).is_none();
         if is_news {
             let path = directory.dir.join(file.path());
-            tracing::error!(file = %path.display(), "a memory is damaged: its content changed, but not its modification time");
+            tracing::error!(
+                file = %path.display(),
+                "a memory is damaged: its content changed, but not its modification time"
+            );
         }
         Ok(())
     }

@@ -121,10 +121,10 @@ pub fn level(level: FillLevel) -> (Tone, String) {
     (tone, level.to_string())
 }
 
-/// Compactions by another program have no fidelity.
+/// Compactions by the agent itself have no fidelity.
 fn level_and_fidelity(last: &LastCompaction) -> String {
     match last.level {
-        CompactionLevel::Recorded => ", recorded by another program".to_owned(),
+        CompactionLevel::Recorded => ", by the agent itself".to_owned(),
         level => format!(", {}, fidelity {:.2}", made(&level.to_string()), last.fidelity),
     }
 }

@@ -151,7 +151,7 @@ pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<Stri
 async fn unknown_route(request: Request) -> HttpFailure {
     let path: String = printable(request.uri().path()).chars().take(200).collect();
     if GatewayClient::of(&path).is_some() {
-        let detail = format!("{} {path} is not served", request.method());
+        let detail = format!("the gateway does not support {} {path}", request.method());
         return HttpFailure::new(ErrorKind::NotFound, detail);
     }
     HttpFailure::new(ErrorKind::NotFound, format!("route not found: {path:?}"))

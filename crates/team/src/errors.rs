@@ -49,7 +49,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
             (Conflict, "clone the remote again into another directory, and copy your files there")
         }
         GitTrouble::NoRepository => (Conflict, "run `bethink team init` to create one"),
-        GitTrouble::Full => (StorageFull, "free some space; nothing was changed"),
+        GitTrouble::Full => (StorageFull, "free some space, then try again; nothing was lost"),
         GitTrouble::Protocol | GitTrouble::Rejected | GitTrouble::Other => {
             (Conflict, "run `git status` in the team directory for details")
         }

@@ -31,7 +31,7 @@ pub(crate) enum TeamCommand {
         after_help = "Examples:\n  bethink team resolve fog          show the versions\n  bethink team resolve fog --mine   keep yours\n  bethink team resolve fog --edit   merge them in your editor"
     )]
     Resolve {
-        /// The topic, as `team status` names it
+        /// The topic, as shown by `bethink team status`
         #[arg(value_name = "TOPIC")]
         topic: String,
         /// Keep your version
@@ -40,7 +40,7 @@ pub(crate) enum TeamCommand {
         /// Keep the other person's version
         #[arg(long, group = "kept")]
         theirs: bool,
-        /// Keep this version, by its name
+        /// Keep the version with this name, as shown by `bethink team status`
         #[arg(long, value_name = "VERSION", group = "kept")]
         keep_version: Option<String>,
         /// Merge the versions in your editor
@@ -50,7 +50,7 @@ pub(crate) enum TeamCommand {
     /// Remove files from the team's memory that were not pulled because of what they contain
     #[command(after_help = "Example: bethink team drop keys.md")]
     Drop {
-        /// Files, as `team status` names them
+        /// Files, as shown by `bethink team status`
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },

@@ -56,7 +56,10 @@ async fn one(app: &mut CliApp, client: &Client, session: &Session, number: u64) 
     let Some(found) = page.messages.iter().find(|m| m.seq == number) else {
         return Err(CliFailure::hinted(
             format!("there is no message {number} in this session"),
-            format!("messages are 1 to {}", session.last_seq),
+            match session.last_seq {
+                0 => "the session has no messages".to_owned(),
+                last => format!("its messages are numbered 1 to {last}"),
+            },
         ));
     };
     let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };

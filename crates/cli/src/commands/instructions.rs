@@ -1,6 +1,6 @@
 //! `bethink instructions`: which instruction files are loaded here, and why others are not.
 
-use bethink_api::{ApproveImport, ImportApproval};
+use bethink_api::{ApproveImport, ImportApproval, InstructionFile};
 use bethink_client::Client;
 use bethink_terminal::StyledText;
 
@@ -53,9 +53,11 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
         let loaded = render::loaded(file, &places);
         findings.push(ok(CHECK, loaded));
         let path = places.short(&file.path);
-        findings.extend(file.warnings.iter().map(|said| {
-            warn(CHECK, format!("{path}: {said}"), "shorten it, or move parts into rules")
-        }));
+        findings.extend(
+            file.warnings
+                .iter()
+                .map(|said| warn(CHECK, format!("{path}: {said}"), hint_of(file, said))),
+        );
     }
     findings.extend(chain.skipped.iter().map(|skipped| {
         let found = format!(
@@ -73,6 +75,16 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
         }
     }));
     findings
+}
+
+/// Returns what to do about a warning. Those about a file's length begin with its size.
+fn hint_of(file: &InstructionFile, warning: &str) -> &'static str {
+    let InstructionFile { chars, lines, .. } = file;
+    let sizes = [format!("{chars} characters:"), format!("{lines} lines:")];
+    match sizes.iter().any(|size| warning.starts_with(size)) {
+        true => "shorten it, or move parts of it into files in `.claude/rules`",
+        false => "fix this in the file",
+    }
 }
 
 const CHECK: &str = "instructions";

@@ -127,7 +127,7 @@ fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
 /// Returns why a memory was found, such as `score 0.82: fog (name, description), far (body)`.
 fn why(memory: &RecalledMemory) -> String {
     let score = match memory.why.place {
-        Some(place) => format!("ranked {place} by the model"),
+        Some(place) => format!("ranked #{place} by the model"),
         None => format!("score {:.2}", memory.score),
     };
     let term = |term: &RecallTerm| {

@@ -99,7 +99,8 @@ async fn status(app: &mut CliApp) -> Done {
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
         return Ok(screen.note(
-            "`bethink team init` creates one: with `--remote URL` shared through git, with `--dir DIR` through a folder",
+            "to create one, run `bethink team init --remote URL` to share it through git, or \
+             `bethink team init --dir DIR` to share it through a folder",
         )?);
     }
     let kind = if status.kind == api::TeamMemoryKind::Folder { " (a folder)" } else { "" };

@@ -41,7 +41,7 @@ fn notes_stand_with_what_they_lack() {
         "{summary}"
     );
     assert!(summary.contains("[1] Mend the tide table, and keep its format."), "{summary}");
-    let open = "- [123] Bash `make test`: error: the gauge is stuck → not tried again";
+    let open = "- [123] Bash `make test`: error: the gauge is stuck → has not worked since";
     assert!(summary.ends_with(&format!("# Open Work\n{open}")), "{summary}");
 }
 

@@ -77,7 +77,10 @@ fn one(
 ) -> Result<Option<TopicEdit>, String> {
     let folder = name.as_str().split('/').next().unwrap_or_default();
     if bench.scope == Scope::Private && folder.eq_ignore_ascii_case(bethink_memdir::name::TEAM) {
-        return Err("belongs to the team; a private dream cannot change it".to_owned());
+        return Err(
+            "belongs to the team's memory, which consolidating the private memory must not change"
+                .to_owned(),
+        );
     }
     if bench.unread.contains(name) {
         return Err("exists but cannot be read, so it is not overwritten".to_owned());

@@ -55,7 +55,7 @@ fn after(failure: &ToolFailure) -> (String, u32) {
         Some(fixed) => (format!("the same call succeeded in {}", mark(fixed)), 50),
         None if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
         None => (
-            format!("{} changed since then, but the call was not tried again", changed(failure)),
+            format!("{} changed since then, but the same call has not succeeded", changed(failure)),
             300,
         ),
     }

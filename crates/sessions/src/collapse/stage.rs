@@ -47,7 +47,11 @@ impl SessionService {
         self.cx.spawn(async move {
             let (jobs, payload) = (sessions.cx.jobs(), json!({ "session": id.0 }));
             if let Err(error) = jobs.enqueue_background(COLLAPSE, Some(id), &payload).await {
-                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue the staging of spans");
+                tracing::warn!(
+                    session = %id,
+                    reason = %error.detail,
+                    "could not enqueue the job that writes short texts for old messages"
+                );
             }
             jobs.wake();
         });

@@ -58,7 +58,7 @@ pub(super) async fn rebuild(app: &mut CliApp, client: &Client, of: &OfTeam, dry_
     let told = match (done.changed, done.dry_run) {
         (false, _) => format!("{} already lists every topic", done.path),
         (true, true) => {
-            format!("nothing was written; without `--dry-run`, {} changes like this", done.path)
+            format!("nothing was written; without `--dry-run`, {} would change as shown", done.path)
         }
         (true, false) => format!("{} is up to date", done.path),
     };

@@ -1,6 +1,8 @@
 //! Reads and writes tar archives (POSIX ustar) that contain only plain files. The code is so short that a dependency is
 //! not worth it.
 
+use bethink_terminal::words::plural;
+
 /// Size of a block, in bytes.
 const BLOCK: usize = 512;
 /// Maximum lengths of the parts of a path, in bytes.
@@ -58,7 +60,8 @@ pub(super) fn files(tar: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
             _ => return Err(format!("{name} in the .tar file is neither a file nor a folder")),
         }
     }
-    Err(format!("the .tar file is truncated; complete files in it: {}", found.len()))
+    let complete = plural(found.len() as u64, "complete file", "complete files");
+    Err(format!("the .tar file is truncated after {complete}"))
 }
 
 /// Splits a path at a `/`, so that both parts fit.
