@@ -39,6 +39,36 @@ fn what_is_said_during_a_pause_is_skipped_also_later() {
     assert_eq!(found["hits"], json!([]), "{found}");
 }
 
+/// Its title and the summary of a compaction by the agent are made from the whole conversation.
+#[test]
+fn a_conversation_that_began_in_a_pause_brings_nothing_of_it_later() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "begun-in-a-pause");
+    let paused: Value = serde_json::from_str(&agent.bethink(&["pause", "--json"]).out).unwrap();
+    let since = paused["pause"]["since"].as_str().unwrap();
+    agent.say_at(since, "user", "u1", "The vault code is in the drawer.");
+    agent.say_at(since, "assistant", "a1", "I see.");
+    agent.hook("Stop").is_silent();
+    let resumed: Value = serde_json::from_str(&agent.bethink(&["resume", "--json"]).out).unwrap();
+    assert!(resumed["pause"].is_null(), "{resumed}");
+    let now = "2999-01-01T00:00:00Z";
+    let boundary = json!({ "type": "system", "subtype": "compact_boundary", "uuid": "c1", "timestamp": now,
+        "sessionId": agent.session, "compactMetadata": { "trigger": "auto", "preTokens": 9 } });
+    let summary = json!({ "type": "user", "uuid": "s1", "parentUuid": "c1", "timestamp": now, "cwd": agent.project,
+        "sessionId": agent.session, "isCompactSummary": true,
+        "message": { "role": "user", "content": "They spoke about a vault." } });
+    agent.write(format!("{boundary}\n{summary}\n"));
+    agent.say_at(now, "user", "u2", "Good morning.");
+    agent.say_at(now, "assistant", "a2", "Good morning.");
+    agent.hook("Stop").is_silent();
+    let (session, ids) = followed(&daemon, 2);
+    assert_eq!(ids, ["u2", "a2"]);
+    let session = daemon.client().get(&format!("/v1/sessions/{session}")).ok();
+    assert!(!session.to_string().contains("vault"), "{session}");
+    let found = daemon.client().get("/v1/search?q=vault").ok();
+    assert_eq!(found["hits"], json!([]), "{found}");
+}
+
 #[test]
 fn an_excluded_project_is_not_followed() {
     let home = Home::new();

@@ -9,6 +9,7 @@ use bethink_session_file::RecordedCompaction;
 use bethink_sessions::model_of;
 use bethink_store::{SeqRange, SessionChange, SessionRecord, TranscriptPosition};
 use bethink_transcript::{Message, Seq, SessionId};
+use bethink_transfer::PausedParts;
 
 use crate::ready::{Tails, Who};
 use crate::service::HookService;
@@ -26,11 +27,6 @@ impl HookService {
     ) -> Result<()> {
         let input = &delivery.input;
         let cwd = input.cwd.as_deref();
-        let places =
-            [cwd, input.transcript_path.as_deref(), input.agent_transcript_path.as_deref()];
-        if places.into_iter().flatten().any(|path| self.cx.recording().excluded(path).is_some()) {
-            return Ok(());
-        }
         if let Some(path) = input.transcript_path.as_deref().map(Path::new)
             && self.follow(who, tails, path, None, cwd).await?
         {
@@ -113,7 +109,8 @@ impl HookService {
         let facts = tail.reader().facts();
         let dir = facts.cwd.as_deref().filter(|dir| dir.starts_with('/')).or(cwd).unwrap_or("/");
         let rules = self.cx.recording();
-        stretch.found.retain(|found| rules.pause_at(found.message.created_at).is_none());
+        let paused = PausedParts::new(rules, facts);
+        stretch.found.retain(|found| !paused.has_message(&found.message));
         if stretch.found.is_empty() || rules.excluded(dir).is_some() {
             return Ok(());
         }
@@ -127,8 +124,9 @@ impl HookService {
                 let child = self.child_for(id, &agent, dir).await?;
                 self.store_messages(child, messages).await?;
             }
-            self.keep_recorded_compactions(id, tail, &places).await?;
-            self.settle_session(&session, tail).await?;
+            self.keep_recorded_compactions(id, tail, &paused, &places).await?;
+            let title = tail.reader().title().filter(|_| !paused.may_repeat(self.cx.now()));
+            self.settle_session(&session, tail, title).await?;
             mark.through = mark.through.max(places.values().copied().max().unwrap_or_default());
         }
         (mark.bytes, mark.hash) = tail.settled();
@@ -176,13 +174,12 @@ impl HookService {
         &self,
         session: SessionId,
         tail: &Tail,
+        paused: &PausedParts<'_>,
         places: &BTreeMap<String, Seq>,
     ) -> Result<()> {
         let mut is_new = false;
-        let begun = self.cx.store().session(session).await?.created_at;
         for compaction in &tail.reader().facts().compactions {
-            // Its summary may repeat what was said during a pause.
-            if self.cx.recording().was_paused_between(begun, compaction.created_at) {
+            if paused.has_compaction(compaction) {
                 continue;
             }
             let summary = places.get(compaction.summary_id.as_str());
@@ -241,11 +238,15 @@ impl HookService {
         }
     }
 
-    async fn settle_session(&self, session: &SessionRecord, tail: &Tail) -> Result<()> {
+    async fn settle_session(
+        &self,
+        session: &SessionRecord,
+        tail: &Tail,
+        title: Option<String>,
+    ) -> Result<()> {
         let mut model = model_of(session);
         let named = tail.reader().facts().model.clone().filter(|name| *name != model.name);
-        let title = tail.reader().title().filter(|title| session.title.as_ref() != Some(title));
-        let title = title.filter(|_| !session.titled);
+        let title = title.filter(|title| !session.titled && session.title.as_ref() != Some(title));
         if named.is_none() && title.is_none() {
             return Ok(());
         }

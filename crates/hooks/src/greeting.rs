@@ -15,6 +15,8 @@ use crate::service::HookService;
 
 /// Maximum number of new topics that are named.
 const NAMED: usize = 3;
+/// Number of sessions among which the newest is looked for.
+const RECENT: usize = 20;
 /// Maximum length of a topic's title, in characters.
 const TITLE_CHARS: usize = 48;
 
@@ -35,7 +37,7 @@ impl HookService {
             return Ok(None);
         };
         let project = self.memories.project(dir).await?;
-        let since = self.last_session_began(&project.root.display().to_string()).await?;
+        let since = self.last_session_began(dir).await?;
         let mut greeting = Greeting {
             candidates: self.memories.candidates(dir, false).await?.candidates.len(),
             ..Greeting::default()
@@ -53,14 +55,15 @@ impl HookService {
         Ok(greeting.line())
     }
 
-    /// Returns when the newest session of a project began. A session is stored with its first message, so at its start
+    /// Returns when the newest session in a directory began. A session is stored with its first message, so at its start
     /// this is the one before it.
     async fn last_session_began(&self, dir: &str) -> Result<Option<UnixMicros>> {
         let filter =
             SessionFilter { project_dir: Some(dir.to_owned()), ..SessionFilter::default() };
-        let page = PageRequest { limit: 1, cursor: None };
+        // They are in the order of their last changes.
+        let page = PageRequest { limit: RECENT, cursor: None };
         let (sessions, _) = self.cx.store().sessions(filter, page).await?;
-        Ok(sessions.first().map(|session| session.created_at))
+        Ok(sessions.iter().map(|session| session.created_at).max())
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bethink_agent_transcript::TranscriptAgent;
 use bethink_hook_events::answer::NOTHING;
-use bethink_hook_events::{Delivery, HookAnswer, HookEvent};
+use bethink_hook_events::{Delivery, HookAnswer, HookEvent, HookInput};
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::Receipt;
 use tokio::task::JoinHandle;
@@ -50,7 +50,10 @@ impl HookService {
         }
         let words = async {
             let greeting = match delivery.event {
-                HookEvent::SessionStart => self.greeting(delivery).await?,
+                HookEvent::SessionStart => self.greeting(delivery).await.unwrap_or_else(|error| {
+                    tracing::warn!(reason = %error.detail, "could not greet the user");
+                    None
+                }),
                 _ => None,
             };
             Ok::<_, ServiceError>(HookAnswer {
@@ -94,10 +97,12 @@ impl HookService {
         if self.cx.store().receipt(receipt_key(delivery.id)).await?.is_some() {
             return Ok(());
         }
-        if delivery.client.has_session_files() {
+        let input = &delivery.input;
+        if self.is_excluded(input) {
+            // Nothing is read.
+        } else if delivery.client.has_session_files() {
             self.follow_transcripts(&who, &mut tails, delivery).await?;
         } else if let Some(agent) = TranscriptAgent::named(delivery.client.as_str()) {
-            let input = &delivery.input;
             let paths = [&input.transcript_path, &input.agent_transcript_path];
             for path in paths.into_iter().flatten() {
                 self.transfer.follow(agent, path.into()).await?;
@@ -105,6 +110,13 @@ impl HookService {
         }
         self.apply(&who, &mut tails, delivery).await?;
         self.note_taken(delivery).await
+    }
+
+    /// Returns whether the project or a transcript is excluded from recording.
+    fn is_excluded(&self, input: &HookInput) -> bool {
+        let places = [&input.cwd, &input.transcript_path, &input.agent_transcript_path];
+        let rules = self.cx.recording();
+        places.into_iter().flatten().any(|place| rules.excluded(place).is_some())
     }
 
     /// Applies the effects of an event other than reading the transcript.

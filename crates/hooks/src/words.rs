@@ -36,9 +36,10 @@ impl HookService {
         let taken = notes.as_ref().map_or(0, |notes| notes.chars().count() + GAP);
         let offer = self.offer(delivery).await;
         let taken = taken + offer.as_ref().map_or(0, |offer| offer.chars().count() + GAP);
-        let taken = taken + self.pause_words().map_or(0, |text| text.chars().count() + GAP);
+        let pause = self.pause_words();
+        let taken = taken + pause.as_ref().map_or(0, |text| text.chars().count() + GAP);
         let index = self.index_for(delivery, MAX_CONTEXT_CHARS - taken).await?;
-        Ok(self.pause_words().into_iter().chain(index).chain(notes).chain(offer).collect())
+        Ok(pause.into_iter().chain(index).chain(notes).chain(offer).collect())
     }
 
     /// Says that nothing is recorded, so that the agent can tell the person.

@@ -15,6 +15,7 @@ use bethink_transcript::{Message, Seq, SessionId};
 
 use crate::TransferService;
 use crate::agents::session_id;
+use crate::paused::PausedParts;
 use crate::source::TranscriptSource;
 use crate::tail::{AgentTail, ReadyTails, read_on};
 
@@ -28,25 +29,13 @@ impl TransferService {
             // A session without messages has no transcript.
             return Ok(());
         }
-        for source in self.sources_to_follow(agent, path).await? {
-            let mut ready = self.reading.lock().await;
-            let tail = ready.take(&source);
-            if let Some((tail, ..)) = self.read_tail(&source, tail, true).await? {
-                ready.put(tail);
-            }
+        let source = TranscriptSource::file(agent, path);
+        let mut ready = self.reading.lock().await;
+        let tail = ready.take(&source);
+        if let Some((tail, ..)) = self.read_tail(&source, tail, true).await? {
+            ready.put(tail);
         }
         Ok(())
-    }
-
-    async fn sources_to_follow(
-        &self,
-        agent: TranscriptAgent,
-        path: PathBuf,
-    ) -> Result<Vec<TranscriptSource>> {
-        match agent {
-            TranscriptAgent::Opencode => TranscriptSource::all(agent, path).await,
-            _ => Ok(vec![TranscriptSource::file(agent, path)]),
-        }
     }
 
     /// The same for a transcript that is read once. Returns the session and the number of new messages. The caller holds
@@ -60,7 +49,8 @@ impl TransferService {
         Ok(read.map(|(_, session, added)| (session, added)))
     }
 
-    /// Returns `None` if a session would have to be created, and the transcript has no answer yet although `needs_answer`.
+    /// Returns `None` if the transcript is excluded from recording, or if a session would have to be created, and the
+    /// transcript has no answer yet although `needs_answer`.
     async fn read_tail(
         &self,
         source: &TranscriptSource,
@@ -69,11 +59,15 @@ impl TransferService {
     ) -> Result<Option<(AgentTail, SessionId, u64)>> {
         let most = self.cx.settings().daemon.max_import_bytes;
         let (mut tail, mut stretch) = read_on(tail, most).await?;
+        let path = source.path.to_string_lossy().into_owned();
+        if self.is_excluded(&tail, &path) {
+            return Ok(None);
+        }
+        self.leave_out_paused(&tail, &mut stretch.messages);
         let may_begin = !needs_answer || stretch.more || stretch.has_answer();
         let Some(session) = self.session_for(source, &tail, may_begin).await? else {
             return Ok(None);
         };
-        let path = source.path.to_string_lossy().into_owned();
         let stored = self.cx.store().transcript_position(session, path.clone()).await?;
         let record = self.cx.store().session(session).await?;
         if stored.is_none() && record.last_seq > Seq::ZERO {
@@ -98,12 +92,24 @@ impl TransferService {
                 break;
             }
             (tail, stretch) = read_on(tail, most).await?;
+            self.leave_out_paused(&tail, &mut stretch.messages);
         }
         if added > 0 {
             self.add_compactions(session, &tail).await?;
             self.update_facts(session, &tail).await?;
         }
         Ok(Some((tail, session, added)))
+    }
+
+    fn is_excluded(&self, tail: &AgentTail, path: &str) -> bool {
+        let dir = tail.header().cwd.or_else(|| tail.facts().cwd.clone());
+        let mut places = dir.as_deref().into_iter().chain([path]);
+        places.any(|place| self.cx.recording().excluded(place).is_some())
+    }
+
+    fn leave_out_paused(&self, tail: &AgentTail, messages: &mut Vec<Message>) {
+        let paused = PausedParts::new(self.cx.recording(), tail.facts());
+        messages.retain(|message| !paused.has_message(message));
     }
 
     async fn put_position(
@@ -165,10 +171,12 @@ impl TransferService {
             return Ok(());
         }
         let known = self.cx.store().compactions(session).await?;
+        let paused = PausedParts::new(self.cx.recording(), tail.facts());
         let is_new = |compaction: &&RecordedCompaction| {
-            !known.iter().any(|known| {
+            let is_known = known.iter().any(|known| {
                 known.created_at == compaction.created_at && known.summary == compaction.summary
-            })
+            });
+            !is_known && !paused.has_compaction(compaction)
         };
         let new: Vec<&RecordedCompaction> = compactions.iter().filter(is_new).collect();
         let ids = new.iter().flat_map(|compaction| match &compaction.kept {
@@ -220,8 +228,10 @@ impl TransferService {
         let other_model = tail.facts().model.clone().filter(|name| *name != model.name);
         let is_other_model = other_model.is_some();
         model.name = other_model.unwrap_or(model.name);
+        let paused = PausedParts::new(self.cx.recording(), tail.facts());
+        let may_title = !record.titled && !paused.may_repeat(self.cx.now());
         let change = SessionChange {
-            title: tail.title().filter(|_| !record.titled),
+            title: tail.title().filter(|_| may_title),
             model: Some(serde_json::to_string(&model).map_err(ServiceError::internal)?),
             updated_at: tail.facts().last_at.unwrap_or(self.cx.now()),
             ..SessionChange::default()

@@ -16,11 +16,13 @@ mod agents;
 mod export;
 mod follow;
 mod import;
+mod paused;
 mod reading;
 mod source;
 mod tail;
 
 pub use export::Export;
+pub use paused::PausedParts;
 
 /// Imports and exports session files. Clones share it.
 #[derive(Clone, Debug)]

@@ -112,7 +112,9 @@ impl AgentTail {
     }
 
     fn read_whole(&mut self, mut bytes: TranscriptBytes) -> io::Result<TailStretch> {
-        *self = Self::new(self.source.clone());
+        if self.read > 0 {
+            *self = Self::new(self.source.clone());
+        }
         let mut stretch = TailStretch::default();
         let mut chunk = vec![0; 1 << 20];
         loop {
@@ -152,7 +154,9 @@ impl AgentTail {
             before == self.ending
         };
         if !is_same {
-            *self = Self::new(self.source.clone());
+            if self.identity.is_some() {
+                *self = Self::new(self.source.clone());
+            }
             self.identity = identity;
         }
         Ok(())

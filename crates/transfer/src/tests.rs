@@ -9,7 +9,7 @@ use std::time::Duration;
 use bethink_api as api;
 use bethink_models::ModelService;
 use bethink_search::SearchService;
-use bethink_service::JobRunner;
+use bethink_service::{JobRunner, ServiceContext};
 use bethink_service_testing as testing;
 use bethink_sessions::SessionService;
 use bethink_store::{JobRecord, Progress};
@@ -29,7 +29,10 @@ const FILE: &str = concat!(
 );
 
 async fn open(home: &tempfile::TempDir) -> (TransferService, JobRunner) {
-    let cx = testing::context(home.path()).await;
+    open_in(testing::context(home.path()).await).await
+}
+
+async fn open_in(cx: ServiceContext) -> (TransferService, JobRunner) {
     let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models, search.clone());
@@ -261,13 +264,21 @@ async fn a_view_that_does_not_fit_is_ignored() {
 
 /// A record of Codex.
 fn codex(ordinal: u64, kind: &str, payload: &Value) -> String {
-    let record = json!({ "timestamp": "2026-03-01T10:00:00.000Z", "ordinal": ordinal, "type": kind, "payload": payload });
+    codex_at("2026-03-01T10:00:00.000Z", ordinal, kind, payload)
+}
+
+fn codex_at(time: &str, ordinal: u64, kind: &str, payload: &Value) -> String {
+    let record = json!({ "timestamp": time, "ordinal": ordinal, "type": kind, "payload": payload });
     format!("{record}\n")
 }
 
-fn codex_said(ordinal: u64, role: &str, text: &str) -> String {
+fn codex_message(role: &str, text: &str) -> Value {
     let content = json!([{ "type": "input_text", "text": text }]);
-    codex(ordinal, "response_item", &json!({ "type": "message", "role": role, "content": content }))
+    json!({ "type": "message", "role": role, "content": content })
+}
+
+fn codex_said(ordinal: u64, role: &str, text: &str) -> String {
+    codex(ordinal, "response_item", &codex_message(role, text))
 }
 
 /// A directory with the sessions of Codex.
@@ -380,6 +391,71 @@ async fn a_transcript_is_followed_from_its_first_answer_on() {
     dir.add("a", &text);
     follow().await;
     assert_eq!(codex_session(&transfer, "a").await.last_seq.0, 4);
+    transfer.cx.stop().await;
+}
+
+/// Neither what was said in the pause nor texts that the agent made from it later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_in_a_pause_is_not_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let dir = CodexDir::new();
+    let agent = bethink_agent_transcript::TranscriptAgent::Codex;
+    let follow = async || transfer.follow(agent, dir.path("a")).await.unwrap();
+    let forever = serde_json::from_value(json!({})).unwrap();
+    let status = transfer.cx.pause_recording(forever).await.unwrap();
+    let paused = status.pause.unwrap().since;
+    let said = |time: &str, ordinal, role, text| {
+        codex_at(time, ordinal, "response_item", &codex_message(role, text))
+    };
+    dir.begin("a", &json!({ "id": "a", "cwd": "/project" }));
+    dir.add("a", &said(&paused, 1, "user", "the vault code is 7"));
+    dir.add("a", &said(&paused, 2, "assistant", "a vault"));
+    follow().await;
+    transfer.cx.resume_recording().await.unwrap();
+    let later = bethink_service::rfc3339(transfer.cx.now());
+    dir.add("a", &said(&later, 3, "user", "mend the gate"));
+    dir.add("a", &said(&later, 4, "assistant", "mended"));
+    let summary = json!({ "message": "they spoke about a vault" });
+    dir.add("a", &codex_at(&later, 5, "compacted", &summary));
+    dir.add("a", &said(&later, 6, "user", "and the fence"));
+    follow().await;
+    let session = codex_session(&transfer, "a").await;
+    let stored = messages(&transfer, session.id).await;
+    let texts = stored.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+    assert!(texts.contains("gate") && texts.contains("fence"), "{texts}");
+    assert!(!texts.contains("vault"), "{texts}");
+    assert_eq!((session.last_seq.0, session.title), (3, None));
+    assert_eq!(transfer.cx.store().compactions(session.id).await.unwrap(), []);
+    transfer.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transcripts_of_excluded_projects_are_not_followed_and_not_read_on() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = CodexDir::new();
+    let agent = bethink_agent_transcript::TranscriptAgent::Codex;
+    let (transfer, _runner) = open(&home).await;
+    for name in ["a", "b"] {
+        dir.begin(name, &json!({ "id": name, "cwd": "/secret/client" }));
+        dir.add(name, &codex_said(1, "user", "mend the gate"));
+        dir.add(name, &codex_said(2, "assistant", "mended"));
+    }
+    transfer.follow(agent, dir.path("a")).await.unwrap();
+    transfer.cx.stop().await;
+    transfer.cx.store().close().await.unwrap();
+
+    let mut settings = testing::settings(home.path());
+    settings.capture.exclude = vec!["/secret/**".to_owned()];
+    let (transfer, _runner) = open_in(testing::context_with(settings).await).await;
+    dir.add("a", &codex_said(3, "user", "the vault code is 7"));
+    for name in ["a", "b"] {
+        transfer.follow(agent, dir.path(name)).await.unwrap();
+    }
+    dir.import(&transfer).await;
+    assert_eq!(codex_session(&transfer, "a").await.last_seq.0, 2);
+    let other = transfer.cx.store().client_session("codex".to_owned(), "b".to_owned());
+    assert_eq!(other.await.unwrap(), None);
     transfer.cx.stop().await;
 }
 
