@@ -116,9 +116,7 @@ fn items_become_blocks_and_items_again() {
             "user",
             json!({"type": "mcp_approval_response", "approval_request_id": "r", "approve": true}),
             json!({"type": "tool_result", "tool_use_id": "r", "content": "", "item": {"type": "mcp_approval_response", "approval_request_id": "r", "approve": true}}),
-            Some(
-                json!({"type": "mcp_approval_response", "approval_request_id": "r", "approve": true, "output": ""}),
-            ),
+            None,
         ),
         (
             "assistant",

@@ -29,6 +29,8 @@ struct ContentBlock<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
     cache_control: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    encrypted_content: Option<&'a RawValue>,
     /// What an item has besides its block.
     #[serde(borrow, default)]
     item: Option<&'a RawValue>,
@@ -62,13 +64,17 @@ pub fn items_of_blocks<'a>(
         match &*block.kind {
             "tool_use" => items.push(call(&block)?),
             "tool_result" => items.push(result(&block)?),
-            "reasoning" if !raw.contains("\"encrypted_content\":\"") => {}
+            "reasoning" if !is_encrypted(&block) => {}
             "thinking" | "redacted_thinking" => {}
             _ => items.push(without(raw, &["id", "cache_control"])?),
         }
     }
     items.extend(message(role, &mut parts));
     Some(items)
+}
+
+fn is_encrypted(reasoning: &ContentBlock<'_>) -> bool {
+    reasoning.encrypted_content.is_some_and(|raw| raw.get().starts_with('"') && raw.get() != "\"\"")
 }
 
 /// Returns a result with the content of a block in place of its own output; `None` if an output of its kind cannot be
@@ -141,7 +147,7 @@ fn message(role: &str, parts: &mut Vec<String>) -> Option<String> {
 fn call(block: &ContentBlock<'_>) -> Option<String> {
     let (id, name) = (block.id?.get(), block.name?.get());
     let input = block.input.map_or("{}", RawValue::get);
-    let Own { kind, rest, is_whole } = own(block, "function_call")?;
+    let Own { kind, rest, is_whole, .. } = own(block, "function_call")?;
     if is_whole {
         return Some(format!("{{{rest}}}"));
     }
@@ -160,10 +166,9 @@ fn call(block: &ContentBlock<'_>) -> Option<String> {
 
 fn result(block: &ContentBlock<'_>) -> Option<String> {
     let id = block.tool_use_id?.get();
-    let Own { kind, rest, is_whole } = own(block, "function_call_output")?;
+    let Own { kind, rest, is_whole, has_output } = own(block, "function_call_output")?;
     if is_whole {
-        let has_output = rest.starts_with("\"output\":") || rest.contains(",\"output\":");
-        let output = match has_output {
+        let output = match has_output || kind == "mcp_approval_response" {
             true => String::new(),
             false => format!(",\"output\":{}", output_of(block)?),
         };
@@ -181,11 +186,13 @@ struct Own<'a> {
     rest: String,
     /// It has all members of the item.
     is_whole: bool,
+    has_output: bool,
 }
 
 fn own<'a>(block: &ContentBlock<'a>, plain: &'static str) -> Option<Own<'a>> {
     let Some(item) = block.item else {
-        return Some(Own { kind: Cow::Borrowed(plain), rest: String::new(), is_whole: false });
+        let kind = Cow::Borrowed(plain);
+        return Some(Own { kind, rest: String::new(), is_whole: false, has_output: false });
     };
     let members = members(item.get())?;
     let kind = members.iter().find(|(name, _)| name == "type");
@@ -197,7 +204,8 @@ fn own<'a>(block: &ContentBlock<'a>, plain: &'static str) -> Option<Own<'a>> {
     let rest = members.iter().filter(|(name, _)| is_whole || name != "type");
     let rest: Vec<String> =
         rest.map(|(name, value)| format!("{}:{}", encode_string(name), value.get())).collect();
-    Some(Own { kind, rest: rest.join(","), is_whole })
+    let has_output = members.iter().any(|(name, _)| name == "output");
+    Some(Own { kind, rest: rest.join(","), is_whole, has_output })
 }
 
 fn after_comma(rest: &str) -> String {
