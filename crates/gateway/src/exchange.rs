@@ -120,7 +120,9 @@ impl<M: PromptPlanner> Gateway<M> {
         // bethink's own calls do not use the Responses API.
         let is_wanted = self.client_summaries && W::FORMAT != WireFormat::Responses;
         let server = self.upstream(W::PROVIDER).forwarder().ok().filter(|_| is_wanted)?;
-        let client = OutgoingRequest { body: Bytes::new(), ..outgoing.clone() };
+        let mut client = OutgoingRequest { body: Bytes::new(), ..outgoing.clone() };
+        // The bodies of bethink's own calls are not compressed.
+        client.headers.remove(CONTENT_ENCODING);
         let model = open_for_client(Arc::clone(server), client);
         Some(ClientModel::new(model, envelope.model.clone()))
     }
@@ -156,12 +158,15 @@ impl<M: PromptPlanner> Gateway<M> {
         request: Request,
         route: &str,
     ) -> Result<IncomingRequest<W>, GatewayFault> {
+        let encoding = BodyEncoding::of(request.headers())?;
         let (outgoing, headers, mut room) = self.receive(W::PROVIDER, request, route).await?;
-        let encoding = BodyEncoding::of(&headers)?;
         let decoded = encoding.decoded(&outgoing.body, self.max_body_bytes, &mut room).await?;
         let body = decoded.as_ref().unwrap_or(&outgoing.body);
         let parsed = match WireEnvelope::<W>::read(body) {
-            Some(envelope) => self.with_history(envelope).await?,
+            Some(envelope) => {
+                let taken = outgoing.body.len() + decoded.as_ref().map_or(0, Bytes::len);
+                self.with_history(envelope, taken, &mut room).await?
+            }
             None => None,
         };
         let parsed = match parsed {
@@ -175,17 +180,22 @@ impl<M: PromptPlanner> Gateway<M> {
         Ok(IncomingRequest { outgoing, parsed, _room: room })
     }
 
-    /// Adds what was said before a request that continues an answer by its ID; `None` if that answer is unknown.
+    /// Adds what was said before a request that continues an answer by its ID; `None` if that answer is unknown. The
+    /// request has `taken` bytes of the room, and its history takes more.
     async fn with_history<W: GatewayWire>(
         &self,
         mut envelope: WireEnvelope<W>,
+        taken: usize,
+        room: &mut BodyRoom,
     ) -> Result<Option<WireEnvelope<W>>, GatewayFault> {
         let Some(previous) = W::previous(&envelope) else { return Ok(Some(envelope)) };
         let found = none_if_failed(self.planner.history_through(previous).await)?.flatten();
-        Ok(found.map(|history| {
-            W::precede(&mut envelope, history);
-            envelope
-        }))
+        let Some(history) = found else { return Ok(None) };
+        if !room.grow((taken + history.bytes()) as u64).await {
+            return Err(GatewayFault::busy());
+        }
+        W::precede(&mut envelope, history);
+        Ok(Some(envelope))
     }
 
     /// Returns the request to send, the client's original headers, and the room that its body takes.

@@ -99,10 +99,11 @@ impl RecordingRules {
         Some(Unrecorded::Excluded { pattern: found.as_str().to_owned() })
     }
 
-    /// Whether everything is recorded and has been, so that nothing has to be checked.
-    pub fn records_everything(&self) -> bool {
-        let pauses = self.pauses.read().unwrap_or_else(PoisonError::into_inner);
-        self.excluded.is_empty() && pauses.is_empty()
+    /// Whether every conversation of a client that sends it whole is recorded now, so that none has to be checked.
+    pub fn records_everything(&self, now: UnixMicros) -> bool {
+        self.excluded.is_empty()
+            && self.pause_at(now).is_none()
+            && locked(&self.unrecorded).is_empty()
     }
 
     /// Whether one of these marks belongs to a conversation that is not recorded.

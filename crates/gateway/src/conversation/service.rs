@@ -25,7 +25,7 @@ impl GatewayService {
     }
 
     pub(crate) fn records_everything(&self) -> bool {
-        self.cx.recording().records_everything()
+        self.cx.recording().records_everything(self.cx.now())
     }
 }
 
