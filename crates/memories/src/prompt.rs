@@ -64,9 +64,8 @@ impl Contributor for IndexContributor {
                 system.memory = standing.part.clone();
             }
             let mut reminders = Vec::new();
-            let unmerged = self.0.unmerged(&project, &loaded.session.project_dir).await;
             if matches!(moment, Moment::Begin { .. }) {
-                reminders.extend(index_news(loaded, &mut standing, &project, &unmerged));
+                reminders.extend(self.0.index_news(loaded, &mut standing, &project).await);
             }
             // The session stays locked until the prompt is stored, so nothing else can have changed this.
             let once_kept = move || *locked(&kept) = standing;
@@ -109,28 +108,29 @@ impl MemoryService {
         let last = loaded.state.last_activity();
         last.is_none_or(|at| self.cx.now().0.saturating_sub(at.0) >= ttl)
     }
-}
 
-/// Returns changes to the index since the prompts showed it. Each change is added once, after a user message.
-fn index_news(
-    loaded: &LoadedSession,
-    standing: &mut IndexShown,
-    project: &MemoryProject,
-    unmerged: &UnmergedTopics,
-) -> Option<Attachment> {
-    let last = loaded.state.history.entries().last()?;
-    if last.message.role != Role::User {
-        return None;
+    /// Returns changes to the index since the prompts showed it. Each change is added once, after a user message.
+    async fn index_news(
+        &self,
+        loaded: &LoadedSession,
+        standing: &mut IndexShown,
+        project: &MemoryProject,
+    ) -> Option<Attachment> {
+        let last = loaded.state.history.entries().last()?;
+        if last.message.role != Role::User {
+            return None;
+        }
+        let directories = Scope::ALL.map(|scope| project.directory(scope).shown());
+        let now = directories.each_ref().map(|shown| hash_of(shown));
+        if !standing.made || standing.told == now {
+            return None;
+        }
+        let unmerged = self.unmerged(project, &loaded.session.project_dir).await;
+        let texts = index_texts(&directories, &unmerged);
+        let news = prompt::index_news(&standing.shown, &texts);
+        standing.told = now;
+        Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
     }
-    let directories = Scope::ALL.map(|scope| project.directory(scope).shown());
-    let now = directories.each_ref().map(|shown| hash_of(shown));
-    if !standing.made || standing.told == now {
-        return None;
-    }
-    let texts = index_texts(&directories, unmerged);
-    let news = prompt::index_news(&standing.shown, &texts);
-    standing.told = now;
-    Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
 }
 
 /// Returns the indexes as prompts show them: private, the team's and the person's. The person's index has no lines of

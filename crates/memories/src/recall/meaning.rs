@@ -1,7 +1,7 @@
 //! What topics mean, as vectors that are compared with what somebody asks.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
@@ -49,6 +49,14 @@ pub(crate) struct Meanings {
     /// Number of topics that are not yet found by their meaning: the name and description, or the first passage, has no
     /// vector.
     pub(super) pending: watch::Sender<usize>,
+}
+
+impl Meanings {
+    /// Records that no job will make the missing vectors, so that no question waits for them.
+    pub(super) fn is_no_longer_asked(&self) {
+        self.is_asked.store(false, Ordering::Relaxed);
+        self.pending.send_replace(0);
+    }
 }
 
 /// A topic whose vectors are to be made.

@@ -71,9 +71,12 @@ impl MemoryService {
             return Ok(());
         }
         let payload = json!({ "project_dir": project.root });
-        self.cx.jobs().enqueue_background(VECTORS, None, &payload).await?;
-        self.cx.jobs().wake();
-        Ok(())
+        let enqueued = self.cx.jobs().enqueue_background(VECTORS, None, &payload).await;
+        match &enqueued {
+            Ok(_) => self.cx.jobs().wake(),
+            Err(_) => meanings.is_no_longer_asked(),
+        }
+        enqueued.map(drop)
     }
 
     /// Reads the stored vectors once. Rows that cannot be read are made again.
@@ -101,11 +104,11 @@ impl MemoryService {
     async fn make_vectors(&self, job: &JobRecord) -> Result<Value> {
         let request: VectorsRequest = job_payload(job)?;
         let project = self.project(&request.project_dir).await?;
-        self.refresh_library(&project).await?;
+        let meanings = &project.library.meanings;
+        self.refresh_library(&project).await.inspect_err(|_| meanings.is_no_longer_asked())?;
         self.read_vectors(&project).await;
         let mut failed = HashSet::new();
         let made = self.make_missing(&project, &mut failed).await;
-        let meanings = &project.library.meanings;
         meanings.is_asked.store(false, Ordering::Relaxed);
         // A topic that changed while the job was ending did not enqueue another job.
         let missing = meanings.missing(&project.library);
