@@ -1,4 +1,4 @@
-//! A request of the Messages API.
+//! A request to Anthropic's Messages API.
 
 mod breakpoints;
 

@@ -1,4 +1,4 @@
-//! Reads a client's body within its limit.
+//! Reads the body of a client's request, within the limit on its size.
 
 use axum::body::Body;
 use bethink_intake::{ReceivedBody, Unread};

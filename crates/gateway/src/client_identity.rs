@@ -107,7 +107,7 @@ fn parsed<T: DeserializeOwned>(json: Option<&RawValue>) -> Option<T> {
 }
 
 /// Claude Code sends its session ID in a header, or in `metadata.user_id`, which is either
-/// `user_…_account_…_session_<uuid>` or a JSON text with a `session_id`.
+/// `user_…_account_…_session_<uuid>` or a string that contains JSON with a `session_id`.
 fn of_claude_code(headers: &HeaderMap, metadata: RequestMetadata) -> Option<ClientKey> {
     let header = headers.get(CLAUDE_CODE_SESSION).and_then(|value| value.to_str().ok());
     let found = header.map(str::to_owned).or_else(|| {

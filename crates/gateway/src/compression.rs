@@ -1,4 +1,4 @@
-//! Decodes compressed bodies of clients, within their limit.
+//! Decompresses the bodies of clients' requests, within the limit on their size.
 
 use std::io::Read;
 
@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 
 use crate::fault::GatewayFault;
 
-/// Number of bodies that are decoded at the same time. Their size is not known before, so they take their room in the
-/// budget afterwards.
+/// Maximum number of bodies that are decoded at the same time. Their decoded size is not known in advance, so it counts
+/// towards the budget only afterwards.
 static DECODING: Semaphore = Semaphore::const_new(2);
 
 /// How a body is compressed.
@@ -45,7 +45,7 @@ impl BodyEncoding {
         }
     }
 
-    /// Returns the decoded body; `None` if it is not compressed, or damaged, which the provider reports.
+    /// Returns the decoded body; `None` if it is not compressed, or if it is damaged: the provider then reports that.
     pub(crate) async fn decoded(
         self,
         body: &Bytes,

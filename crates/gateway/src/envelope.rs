@@ -24,7 +24,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
     const PROVIDER: Provider;
     const FORMAT: WireFormat;
 
-    /// Returns the elements of the conversation, and its place in the body.
+    /// Returns the elements of the conversation, and the range of their array in the body.
     fn conversation(body: &Bytes, members: &Members<'_>) -> Option<(Vec<Bytes>, Range<usize>)> {
         elements(body, members.messages.as_ref()?)
     }
@@ -34,7 +34,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
 
     fn system(request: &WireEnvelope<Self>) -> Option<String>;
 
-    /// Returns the system prompt as JSON of the Messages API; empty for none.
+    /// Returns the system prompt as JSON in the format of the Messages API; empty if there is none.
     fn raw_system(request: &WireEnvelope<Self>) -> Bytes;
 
     /// Returns the messages in the format of the Messages API.
@@ -48,12 +48,12 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>>;
 
-    /// Returns the ID of the answer that the request continues, if the provider keeps what was said before it.
+    /// Returns the ID of the answer that the request continues, if it sends that ID instead of the earlier messages.
     fn previous(_: &WireEnvelope<Self>) -> Option<&str> {
         None
     }
 
-    /// Takes what was said before the request, which then belongs to its messages.
+    /// Adds the earlier messages to those of the request.
     fn precede(_: &mut WireEnvelope<Self>, _: ChainedHistory) {}
 
     fn history(_: &WireEnvelope<Self>) -> Option<&ChainedHistory> {
@@ -81,7 +81,7 @@ pub(crate) struct WireEnvelope<W> {
     prompt_cache_key: Option<Box<RawValue>>,
 }
 
-/// The members of a body that are read, for all wire formats.
+/// The members of a body that the gateway reads, in any wire format.
 #[derive(Deserialize)]
 pub(crate) struct Members<'a> {
     #[serde(borrow, default)]
@@ -116,7 +116,7 @@ pub(crate) struct Members<'a> {
     max_output_tokens: Option<&'a RawValue>,
 }
 
-/// The member `input` of the Responses API. Its elements are found while the body is parsed, so that it is parsed once.
+/// The member `input` of the Responses API. Its elements are found while the body is parsed, which thus happens once.
 #[derive(Debug)]
 pub(crate) enum InputItems<'a> {
     Text,
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for InputVisitor {
     type Value = InputItems<'de>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a text or a list of items")
+        f.write_str("a string or a list of items")
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
@@ -261,13 +261,13 @@ pub(crate) fn position(body: &[u8], part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
-/// Returns the elements of an array, and the array's place in the body.
+/// Returns the elements of an array, and the array's range in the body.
 fn elements(body: &Bytes, raw: &[&RawValue]) -> Option<(Vec<Bytes>, Range<usize>)> {
     let parts = raw.iter().map(|raw| body.slice(position(body, raw.get()))).collect();
     Some((parts, array_position(body, raw)?))
 }
 
-/// Returns the input of the Responses API as a list of items, and its place in the body. A text counts as one element.
+/// Returns the input of the Responses API as a list of items, and its range in the body. A string counts as one item.
 pub(crate) fn input_items(
     body: &Bytes,
     members: &Members<'_>,
@@ -297,7 +297,7 @@ pub(crate) fn array_position(body: &[u8], elements: &[&RawValue]) -> Option<Rang
     Some(open..last.end + close + 1)
 }
 
-/// Returns `body` with ranges replaced, which are in order and do not overlap.
+/// Returns `body` with these ranges replaced. They must be in order, and must not overlap.
 pub(crate) fn splice(body: &[u8], edits: &[(Range<usize>, String)]) -> Option<Bytes> {
     let grown: usize = edits.iter().map(|(_, new)| new.len()).sum();
     let mut out = Vec::with_capacity(body.len() + grown);
@@ -317,7 +317,7 @@ pub(crate) fn after_opening_brace(body: &[u8]) -> Option<Range<usize>> {
     Some(open..open)
 }
 
-/// Reads a member that exists, even if it is `null`.
+/// Reads a member as `Some` if it exists, even if it is `null`.
 fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }
@@ -348,7 +348,8 @@ pub(crate) fn with_paragraph(literal: &str, added: &str) -> String {
     }
 }
 
-/// Returns a system prompt of the Messages API with `added` at its end; `None` if it is invalid, which the provider reports.
+/// Returns a system prompt of the Messages API with `added` at its end; `None` if the prompt is invalid: the provider
+/// then reports that.
 pub(crate) fn system_with(system: &str, added: &str) -> Option<String> {
     let block = format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
     match system.as_bytes().first() {
@@ -359,7 +360,7 @@ pub(crate) fn system_with(system: &str, added: &str) -> Option<String> {
     }
 }
 
-/// Returns a JSON array with one more element.
+/// Returns the JSON array with `element` at its end.
 pub(crate) fn with_element(array: &str, element: &str) -> Option<String> {
     let inside = array.strip_suffix(']')?.trim_end();
     let comma = if inside == "[" { "" } else { "," };

@@ -26,8 +26,8 @@ use crate::upstream::{ClientAuth, Upstream};
 
 /// Maximum size of an error response, in bytes. Providers send a few hundred; a proxy's web page has about ten thousand.
 const MAX_REFUSAL: usize = 1 << 20;
-/// How many smaller prompts are tried after a refused one. The first fits if the refusal names a limit, the second if it
-/// does not.
+/// Number of smaller prompts to try after the provider refused one. The first fits if the error states the limit, the
+/// second if it does not.
 const SMALLER_TRIES: usize = 2;
 
 /// The state that all requests share.
@@ -59,7 +59,7 @@ impl<M: PromptPlanner> Gateway<M> {
         }
     }
 
-    /// Handles a request for an answer.
+    /// Handles a request for a model's answer.
     pub(crate) async fn ask<W: GatewayWire>(
         &self,
         request: Request,
@@ -111,7 +111,7 @@ impl<M: PromptPlanner> Gateway<M> {
         }
     }
 
-    /// Returns the model that a client calls with its request, if it is to write summaries.
+    /// Returns the model that the client's request is for, if that model is to write summaries.
     fn client_model<W: GatewayWire>(
         &self,
         envelope: &WireEnvelope<W>,
@@ -180,8 +180,8 @@ impl<M: PromptPlanner> Gateway<M> {
         Ok(IncomingRequest { outgoing, parsed, _room: room })
     }
 
-    /// Adds what was said before a request that continues an answer by its ID; `None` if that answer is unknown. The
-    /// request has `taken` bytes of the room, and its history takes more.
+    /// Adds the earlier messages to a request that continues an answer by its ID; `None` if that answer is unknown. They are
+    /// added to the `taken` bytes for which memory is reserved.
     async fn with_history<W: GatewayWire>(
         &self,
         mut envelope: WireEnvelope<W>,
@@ -198,7 +198,7 @@ impl<M: PromptPlanner> Gateway<M> {
         Ok(Some(envelope))
     }
 
-    /// Returns the request to send, the client's original headers, and the room that its body takes.
+    /// Returns the request to send, the client's original headers, and the memory that is reserved for the body.
     async fn receive(
         &self,
         provider: Provider,
@@ -245,7 +245,7 @@ fn client_auth(parts: &Parts) -> ClientAuth {
 struct IncomingRequest<W> {
     outgoing: OutgoingRequest,
     parsed: Option<(WireEnvelope<W>, GatewayRequest)>,
-    /// Held until the provider's answer begins: then the body has been sent.
+    /// Held until the provider's answer begins, because the body has been sent by then.
     _room: BodyRoom,
 }
 
@@ -263,7 +263,7 @@ fn none_if_failed<T>(result: bethink_service::Result<T>) -> Result<Option<T>, Ga
     }
 }
 
-/// Returns the request with another prompt. It is never compressed, even if the client's was.
+/// Returns the request with this prompt. A changed body is not compressed, even if the client's was.
 fn outgoing_with<W: GatewayWire>(
     envelope: &WireEnvelope<W>,
     prompt: &UpstreamPrompt,
@@ -300,7 +300,7 @@ fn may_be_too_long(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 413 | 422)
 }
 
-/// A forwarded request whose outcome is reported to the planner exactly once, also when it is dropped.
+/// A forwarded request whose outcome is reported to the planner exactly once, even if it is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingAnswer<M: PromptPlanner> {
     planner: M,
@@ -337,7 +337,7 @@ impl<M: PromptPlanner> PendingAnswer<M> {
                 Some(next.prompt)
             }
             Err(refusal) => {
-                tracing::warn!(%refusal, "could not make a smaller prompt");
+                tracing::warn!(%refusal, "could not shrink the prompt that the provider refused");
                 None
             }
         }

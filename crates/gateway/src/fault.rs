@@ -36,15 +36,16 @@ impl GatewayFault {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }
 
-    /// There is no room for another large request, which may be sent again.
+    /// Returns the error for a large request that does not fit into memory at the moment. The client may send it again.
     pub(crate) fn busy() -> Self {
         let what = bethink_intake::Unread::Busy.to_string();
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what)
     }
 
-    /// A client asks for a WebSocket. Clients that get this status send their requests over HTTP instead.
+    /// Returns the error for a client that opens a WebSocket. Clients that get this status send their requests over
+    /// HTTP instead.
     pub(crate) fn only_http() -> Self {
-        let what = "bethink's gateway does not serve WebSockets: send each request to this address with POST";
+        let what = "bethink's gateway does not support WebSockets: send each request to this URL with POST";
         Self::new(StatusCode::UPGRADE_REQUIRED, "websocket_not_served", what).no_retry()
     }
 
@@ -82,7 +83,7 @@ impl GatewayFault {
         };
         let hint = error.hint.as_deref().map_or_else(String::new, |hint| format!(": {hint}"));
         let message = format!("bethink: {}{hint}", error.detail);
-        // Clients retry after a 409, which would fail again.
+        // Clients would retry after a 409, and fail again.
         Some(Self::new(status, code, message).no_retry())
     }
 

@@ -64,7 +64,7 @@ fn without(headers: &HeaderMap, is_dropped: impl Fn(&str) -> bool) -> HeaderMap 
     out
 }
 
-/// Returns the further hop-by-hop headers that `Connection` names.
+/// Returns the additional hop-by-hop headers that are listed in `Connection`.
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()

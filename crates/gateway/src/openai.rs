@@ -1,4 +1,4 @@
-//! A request of chat completions.
+//! A request to OpenAI's chat completions API.
 
 mod convert;
 
@@ -17,7 +17,7 @@ use convert::ChatMessage;
 pub(crate) struct OpenAiWire {
     /// Number of messages at the beginning that are the system prompt.
     heads: usize,
-    /// Role of the last of these: newer models call it `developer`.
+    /// Role of the last of these messages: `system`, or `developer` for newer models.
     head_role: String,
     system: Option<String>,
     /// The other messages in the format of the Messages API, each with the range of client messages it was made from.

@@ -23,7 +23,7 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
     fn count(&self, request: GatewayRequest)
     -> impl Future<Output = Result<UpstreamPrompt>> + Send;
 
-    /// Returns the prompt of a request that must not be recorded; `None` if it may be.
+    /// Returns the prompt of a request that must not be recorded; `None` if the request may be recorded.
     fn unrecorded(
         &self,
         _request: &GatewayRequest,
@@ -31,14 +31,14 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
         async { Ok(None) }
     }
 
-    /// Returns what was said through the answer with this ID; `None` if it is unknown.
+    /// Returns the conversation up to and including the answer with this ID; `None` if the answer is unknown.
     fn history_through(
         &self,
         answer: &str,
     ) -> impl Future<Output = Result<Option<ChainedHistory>>> + Send;
 
-    /// Returns a smaller prompt after the provider refused one, with a ticket that replaces the old one; `None` if
-    /// there is none.
+    /// Returns a smaller prompt after the provider refused the last one, and a ticket that replaces the old ticket;
+    /// `None` if there is no smaller prompt.
     fn refused(
         &self,
         ticket: &Self::Ticket,

@@ -42,7 +42,7 @@ impl AnswerSource for ResponseStream {
     }
 }
 
-/// A forwarded body, which is also read while no data arrives.
+/// A body that is forwarded to the client, and parsed while no data arrives.
 pub(crate) struct Relay<M: PromptPlanner, S> {
     source: S,
     /// `None` if the answer is not recorded, or has ended.
@@ -50,7 +50,7 @@ pub(crate) struct Relay<M: PromptPlanner, S> {
 }
 
 impl<M: PromptPlanner, S> Relay<M, S> {
-    /// Reports the answer after the last byte. Returns whether the stream lacks its provider's end event.
+    /// Reports the answer after the last byte. Returns whether the stream ended without the provider's final event.
     fn end(&mut self, otherwise: AnswerOutcome) -> bool {
         let Some((tee, mut pending)) = self.reader.take() else { return false };
         let answer = tee.end();
@@ -147,7 +147,7 @@ fn respond<M: PromptPlanner>(
     response
 }
 
-/// Returns `{id, role, model, content, stop_reason, usage}`, without implausible figures.
+/// Returns `{id, role, model, content, stop_reason, usage}`, without `usage` if it is implausible.
 fn whole(reply: &Reply) -> Bytes {
     let content: Vec<&str> = reply.content.iter().map(bethink_transcript::Block::as_str).collect();
     let usage = (!reply.usage_doubtful).then_some(reply.usage);

@@ -1,4 +1,4 @@
-//! A request of OpenAI's Responses API.
+//! A request to OpenAI's Responses API.
 
 mod convert;
 mod rewrite;
@@ -19,7 +19,7 @@ use crate::envelope::{
 };
 use convert::{ConvertedMessage, converted, item_of};
 
-/// Items after which the rest of the input does not say what was said before.
+/// Types of items whose content or effect only the provider knows. A request with such an item is not recorded.
 const OPAQUE: [&str; 2] = ["item_reference", "compaction_trigger"];
 
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub(crate) struct ResponsesWire {
     heads: usize,
     system: Option<String>,
     converted: Vec<ConvertedMessage>,
-    /// The answer that the request continues, and the place of its ID in the body.
+    /// ID of the answer that the request continues, and its range in the body.
     previous: Option<(String, Range<usize>)>,
-    /// What was said through that answer.
+    /// The conversation up to and including that answer.
     history: Option<ChainedHistory>,
     /// The provider keeps the answer, so that a later request can continue it by its ID.
     is_stored: bool,
@@ -47,10 +47,10 @@ impl GatewayWire for ResponsesWire {
     }
 
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self> {
-        // The provider adds what was said before, which is not known here.
+        // With `conversation`, the provider adds earlier messages that are not known here.
         members.conversation.is_none_or(|raw| raw.get() == "null").then_some(())?;
         let (raw, _) = input_items(body, members)?;
-        // A text may only be the whole input.
+        // A string is valid as the whole input, but not as an item of a list.
         let is_list = matches!(members.input, Some(InputItems::Items(_)));
         if is_list && raw.iter().any(|item| item.starts_with(b"\"")) {
             return None;
@@ -117,7 +117,7 @@ impl GatewayWire for ResponsesWire {
             }
         }
         let mut edits = vec![(request.messages_at.clone(), format!("[{}]", parts.join(",")))];
-        // The input then has everything that was said.
+        // The input now contains the whole conversation, so it no longer continues another answer.
         edits.extend(wire.previous.iter().map(|(_, at)| (at.clone(), "null".to_owned())));
         Some(edits)
     }
@@ -152,7 +152,7 @@ impl GatewayWire for ResponsesWire {
 }
 
 impl ResponsesWire {
-    /// Returns the messages through the answer that the request continues.
+    /// Returns the messages up to and including the answer that the request continues.
     fn earlier(&self) -> &[Bytes] {
         self.history.as_ref().map_or(&[], |history| &history.messages)
     }

@@ -1,4 +1,4 @@
-//! The routes of both wire formats, each with the daemon's token and with a capability in the path.
+//! The routes of all wire formats. Each exists twice: for the daemon's token, and with a capability in the path.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub(crate) fn routes<M: PromptPlanner>(planner: M, settings: &GatewaySettings) -
                 ("GET", "responses") => Err(GatewayFault::only_http()),
                 _ => match route_of(request.uri().path()) {
                     Some(route) => gateway.pass(provider, request, &route).await,
-                    None => Err(GatewayFault::invalid("the address has an invalid ID").no_retry()),
+                    None => Err(GatewayFault::invalid("the URL contains an invalid ID").no_retry()),
                 },
             };
             answered.unwrap_or_else(|fault| {
@@ -100,7 +100,7 @@ pub(crate) fn routes<M: PromptPlanner>(planner: M, settings: &GatewaySettings) -
     router.with_state(Gateway::new(planner, settings))
 }
 
-/// Returns the path below `/v1/`; `None` if an ID in it could lead to another path of the provider.
+/// Returns the path below `/v1/`; `None` if an ID in it could turn it into another path of the provider's API.
 fn route_of(path: &str) -> Option<String> {
     let (_, route) = path.split_once("/v1/")?;
     let known = |b: u8| b.is_ascii_alphanumeric() || b"-._:@".contains(&b);

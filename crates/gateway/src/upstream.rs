@@ -168,7 +168,7 @@ mod tests {
         upstream.outgoing(&request.body(()).unwrap().into_parts().0, "messages", auth)
     }
 
-    /// Which credential goes up: the configured key, the client's own, or none.
+    /// Tests which credential is sent to the provider: the configured key, the client's own, or none.
     fn matrix(provider: Provider, own: (&str, &str)) {
         for (key, auth, headers, expect) in [
             ("KEY", ClientAuth::Token, vec![], Ok((true, false))),

@@ -49,7 +49,7 @@ pub(super) fn another<'a>(
     Some(if is_hour { HOUR } else { MINUTES })
 }
 
-/// For each breakpoint in an array of blocks, nested ones included, adds whether it lasts an hour.
+/// Adds to `found`, for each breakpoint in an array of blocks and in nested blocks, whether it lasts an hour.
 fn gather(array: &str, found: &mut Vec<bool>) {
     if !array.starts_with('[') || !array.contains("\"cache_control\"") {
         return;

@@ -25,8 +25,8 @@ struct ReceivedAnswer {
 }
 
 impl GatewayService {
-    /// Adds an answer to the conversation, and stores it in the background. A shutdown waits for that. A client that has
-    /// received the whole answer can continue the conversation at once.
+    /// Adds an answer to the conversation, and stores it in the background. A shutdown waits until it is stored. A
+    /// client that has received the whole answer can continue the conversation at once.
     pub(crate) fn take_answer(&self, ticket: AnswerTicket, response: ProviderResponse) {
         ticket.accepted();
         let AnswerTicket(sent) = ticket;
@@ -35,14 +35,14 @@ impl GatewayService {
         let answer = match self.read_answer(&sent, message) {
             Ok(answer) => answer,
             Err(error) => {
-                tracing::warn!(session = %sent.session, reason = %error, "could not read an answer");
+                tracing::warn!(session = %sent.session, reason = %error, "could not read the provider's answer");
                 return;
             }
         };
         if let Some(usage) = answer.message.usage {
             count(usage, outcome);
         }
-        // The client repeats a request whose answer was cut off, and does not send back an empty one.
+        // The client repeats a request whose answer was cut off, and its next request does not contain an empty answer.
         if outcome != AnswerOutcome::Whole || answer.message.blocks.is_empty() {
             return;
         }
@@ -57,7 +57,7 @@ impl GatewayService {
         let service = self.clone();
         self.cx.spawn(async move {
             if let Err(error) = service.keep_in_fork(&sent, answer).await {
-                tracing::warn!(session = %sent.session, reason = %error, "could not store an answer");
+                tracing::warn!(session = %sent.session, reason = %error, "could not store the provider's answer");
             }
         });
     }
@@ -66,7 +66,7 @@ impl GatewayService {
         let reading = LikenessReader::default().read(&raw).map_err(ServiceError::internal)?;
         let mark = sent.chain.clone().push(&reading);
         let given = provider_id(&raw);
-        // Some servers with OpenAI's formats repeat their IDs.
+        // Some servers that use OpenAI's formats reuse their IDs.
         let own = given.as_ref().filter(|_| sent.entrance == "anthropic");
         let own = own.and_then(|id| MessageId::new(id).ok());
         let id = own.map_or_else(fresh_id, Ok)?;
@@ -76,7 +76,7 @@ impl GatewayService {
         Ok(ReceivedAnswer { message, mark, id: given })
     }
 
-    /// Stores an answer to a session that has continued or is no longer cached. A second answer to the same messages
+    /// Stores an answer whose session has continued or is no longer cached. A second answer to the same messages
     /// becomes a fork.
     async fn keep_in_fork(&self, sent: &TicketState, answer: ReceivedAnswer) -> Result<()> {
         let _one = self.cache.stripe(sent.mark).lock().await;

@@ -1,4 +1,4 @@
-//! Answers that later requests continue by their ID, instead of sending what was said before.
+//! Answers that later requests continue by their ID, instead of sending the earlier messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const MAX_ANSWERS: usize = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct AnswerLink {
     pub(super) session: SessionId,
-    /// Number of messages through the answer.
+    /// Number of messages up to and including the answer.
     pub(super) through: usize,
     pub(super) heads: Arc<[String]>,
 }

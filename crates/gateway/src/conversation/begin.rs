@@ -23,11 +23,11 @@ const EXPLORATION: &str = "exploration";
 
 /// Which session a new conversation gets.
 enum SessionOrigin {
-    /// A new session without a key.
+    /// A new session without a client's key.
     Unclaimed,
-    /// A new session, which the key refers to from now on.
+    /// A new session that the client's key refers to from now on.
     Claiming(ClientKey),
-    /// An existing session without messages, made by another entrance.
+    /// An existing session without messages, which was not created by the gateway.
     Empty(SessionId),
     /// A new child of this session.
     ChildOf(SessionId),

@@ -1,5 +1,5 @@
-//! A cache of conversations with the marks of their prefixes, so that most requests are recognized without reading the
-//! disk.
+//! A cache of conversations with the hashes of their prefixes (marks), so that most requests are recognized without
+//! reading the disk.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -23,7 +23,7 @@ const MAX_KEYS: usize = 10_000;
 /// Number of locks for searches in the store: conversations with different first messages rarely wait for each other.
 const STRIPES: usize = 32;
 
-/// A session that requests continue.
+/// A cached session that requests may continue.
 #[derive(Debug)]
 pub(super) struct CachedConversation {
     pub(super) scope: ChainScope,
@@ -52,7 +52,7 @@ pub(super) struct SharedPrefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyClaim {
     pub(super) session: SessionId,
-    /// It was made by a request with tools, so it is an agent's and not a request for a title.
+    /// The session was created for a request with tools, so it belongs to an agent and is not a request for a title.
     pub(super) is_agent: bool,
 }
 
@@ -126,8 +126,8 @@ impl ConversationCache {
         Some(SharedPrefix { session, through, is_whole: through == conversation.marks.len() })
     }
 
-    /// Adds the messages of a request after the first `known`, and enqueues the task that stores them; `false` if another
-    /// request was faster.
+    /// Adds the messages of a request after the first `known`, and enqueues the task that stores them; `false` if the
+    /// session does not have exactly `known` messages, for example because another request was faster.
     pub(super) fn extend(
         &self,
         session: SessionId,
@@ -251,7 +251,8 @@ impl ConversationCache {
         self.claim(&key).is_none_or(|claim| claim.session == known.session)
     }
 
-    /// Records which session a key refers to. Returns the recorded one if it belongs to another agent.
+    /// Records which session a key refers to. An existing claim is only replaced if it is not an agent's and the new
+    /// one is; otherwise it is returned if it refers to another session.
     pub(super) fn set_claim(&self, key: &ClientKey, claim: KeyClaim) -> Option<KeyClaim> {
         let mut state = self.state();
         if let Some(before) = state.claims.get(key).filter(|c| c.is_agent || !claim.is_agent) {

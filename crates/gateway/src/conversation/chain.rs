@@ -1,4 +1,4 @@
-//! Requests that name only the answer they continue: what was said before is read from the session.
+//! Requests that contain only the ID of the answer they continue: the earlier messages are read from the session.
 
 use bethink_service::{ErrorKind, Result, next_batch};
 use bethink_transcript::{Seq, json};
@@ -9,7 +9,7 @@ use super::request::ChainedHistory;
 use super::service::GatewayService;
 
 impl GatewayService {
-    /// Returns what was said through an answer; `None` if the answer is unknown.
+    /// Returns the conversation up to and including an answer; `None` if the answer is unknown.
     pub(crate) async fn history_through(&self, answer: &str) -> Result<Option<ChainedHistory>> {
         let Some(link) = self.cache.answer_link(answer) else { return Ok(None) };
         let AnswerLink { session, through, heads } = link;
@@ -34,7 +34,7 @@ impl GatewayService {
     }
 }
 
-/// Returns a stored message with the role in which it was sent.
+/// Returns a stored message with the role that it had when the client sent it.
 fn as_said(raw: &Bytes) -> Bytes {
     let said_as = || {
         let text = std::str::from_utf8(raw).ok().filter(|text| text.contains("\"said_as\""))?;

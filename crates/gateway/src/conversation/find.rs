@@ -17,7 +17,7 @@ use super::queue::{StorageQueue, StorageTask};
 use super::read_request::ReadRequest;
 use super::service::GatewayService;
 
-/// How often the search is repeated if other requests change the conversation at the same time.
+/// Maximum number of searches, if other requests change the conversation at the same time.
 const TRIES: usize = 8;
 
 impl GatewayService {
@@ -60,7 +60,7 @@ impl GatewayService {
         self.find_stored(request, scope, Some(named)).await
     }
 
-    /// Finds the session in the cache; `None` if the store must be asked. `looked` is whether that was done.
+    /// Finds the session in the cache; `None` if the store must be searched. `looked` is whether it already was.
     fn in_cache(
         &self,
         request: &ReadRequest,
@@ -69,8 +69,8 @@ impl GatewayService {
     ) -> Result<Option<ConversationPlace>> {
         loop {
             let Some(shared) = self.cache.longest(scope, &request.marks) else { return Ok(None) };
-            // The session may have continued, because this request was answered before. Only a different answer
-            // makes a fork.
+            // The session may have more messages, because this request was answered before. Only a different answer
+            // creates a fork.
             if shared.through == request.marks.len() {
                 return Ok(Some(self.place(shared.session, scope)));
             }
@@ -94,7 +94,7 @@ impl GatewayService {
             if let Some(place) = self.in_cache(request, scope, true)? {
                 return Ok(place);
             }
-            // The daemon was killed after it stored the session, and before it stored a message.
+            // A session without messages: the daemon was killed between storing the session and its first message.
             let empty = begun.map(|session| SharedPrefix { session, through: 0, is_whole: true });
             if let Some(shared) = empty
                 && self.cache.longest(scope, &request.marks).is_none()
@@ -107,7 +107,7 @@ impl GatewayService {
                 None => return self.begin(request, scope, parent).await,
             }
         }
-        Err(ServiceError::conflict("the conversation changes faster than it can be followed"))
+        Err(ServiceError::conflict("other requests keep changing this conversation; try again"))
     }
 
     /// Like [`Self::recognize`], but changes nothing; `None` if the conversation is not stored.
@@ -169,7 +169,7 @@ impl GatewayService {
                 tracing::info!(from = %shared.session, at = shared.through, %session, "forked a session, because the client continued from an earlier message");
                 Ok(Some(self.place(session, scope)))
             }
-            // It was deleted or never stored; the next try reads the store.
+            // The session was deleted or never stored; the next attempt reads the store.
             Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid) => {
                 self.cache.forget(shared.session);
                 Ok(None)

@@ -1,4 +1,4 @@
-//! What a client's request has besides its messages, for bethink's own calls: they repeat its bytes.
+//! The parts of a client's request that are not messages. bethink's own calls repeat their bytes.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use bytes::Bytes;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestFrame {
     pub(crate) body: Bytes,
-    /// The place of the messages in the body.
+    /// The range of the messages in the body.
     pub(crate) messages_at: Range<usize>,
-    /// JSON of the system prompt; empty for none.
+    /// JSON of the system prompt; empty if there is none.
     pub(crate) system: Bytes,
     pub(crate) betas: String,
     /// The messages are in the format in which they are stored.
@@ -19,12 +19,12 @@ pub(crate) struct RequestFrame {
 }
 
 impl RequestFrame {
-    /// Returns all members that neither a session nor a prompt has, as a JSON object.
+    /// Returns the other members of the request, such as `temperature`, as a JSON object.
     pub(super) fn parameters(&self) -> Bytes {
         const OTHERS: [&str; 6] = ["model", "max_tokens", "system", "tools", "messages", "stream"];
         let (before, after) =
             (self.body.get(..self.messages_at.start), self.body.get(self.messages_at.end..));
-        // Without the messages it is much shorter.
+        // The messages are left out because they are most of the body.
         let rest = [before.unwrap_or_default(), b"[]", after.unwrap_or_default()].concat();
         let rest = String::from_utf8(rest).unwrap_or_default();
         let members = json::members(&rest).unwrap_or_default();

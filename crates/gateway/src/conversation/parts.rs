@@ -44,7 +44,7 @@ impl PromptSources<'_> {
         (index < self.request.messages.len()).then_some(index)
     }
 
-    /// Returns the message with a cache breakpoint if the client had one in this part.
+    /// Returns the message, with a cache breakpoint if the client placed one in the messages that it shows.
     fn written(&self, message: &PromptMessage) -> WrittenMessage {
         let marked = message.blocks.iter().rev().find_map(|block| {
             let index = match block.origin {

@@ -47,8 +47,8 @@ impl GatewayService {
         }
     }
 
-    /// Returns the prompt of a request that must not be recorded; `None` if it may be. Earlier compactions of its
-    /// conversation count, and none is made.
+    /// Returns the prompt of a request that must not be recorded; `None` if it may be recorded. Earlier compactions of
+    /// the conversation apply to the prompt, and no new one is made.
     pub(crate) async fn unrecorded_prompt(
         &self,
         request: GatewayRequest,

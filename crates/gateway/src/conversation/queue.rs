@@ -1,4 +1,4 @@
-//! The queue of what a conversation has yet to store, in order.
+//! The queue of a conversation's changes that are not stored yet, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use super::read_request::ReadRequest;
 pub(super) enum StorageTask {
     Begin(Box<NewSession>, Lineage, Option<ClientSession>),
     Model(ModelSpec),
-    /// A request that is sent unchanged. `is_new` is whether its system prompt or its tools are.
+    /// A request that is sent unchanged. `is_new` is whether its system prompt or its tools are new.
     Frame {
         request: Arc<ReadRequest>,
         is_new: bool,
@@ -45,14 +45,14 @@ impl StorageTask {
 #[derive(Debug, Default)]
 pub(super) struct StorageQueue {
     waiting: Mutex<QueueState>,
-    /// Locked by the task that stores them.
+    /// Locked while the tasks are carried out.
     pub(super) storing: AsyncMutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct QueueState {
     tasks: VecDeque<StorageTask>,
-    /// Total size of these tasks.
+    /// Total size of these tasks, in bytes.
     bytes: usize,
     /// The error after which nothing more is stored.
     failed: Option<ServiceError>,

@@ -41,7 +41,7 @@ pub(super) struct ReadRequest {
     pub(super) chain_heads: Option<Arc<[String]>>,
     /// Hash of system prompt and tools.
     pub(super) frame: u64,
-    /// It is so small that it is below every threshold, and nothing is added to it.
+    /// The request is so small that it is below every threshold, and nothing is added to it.
     pub(super) surely_fits: bool,
 }
 
@@ -66,8 +66,8 @@ impl ReadRequest {
         (self.marks.len(), self.marks.last().copied().unwrap_or_default())
     }
 
-    /// Returns whether the messages after the first `known` have no answers. Then no other stored conversation can match
-    /// better.
+    /// Returns whether there is no answer among the messages after the first `known`. If so, no other stored
+    /// conversation can match better.
     pub(super) fn only_user_messages_after(&self, known: usize) -> bool {
         let mut new = self.readings.iter().skip(known);
         known > 0 && new.all(|reading| reading.speaker != Speaker::Assistant)

@@ -51,7 +51,7 @@ pub(crate) struct GatewayRequest {
     pub(crate) chain_heads: Option<Arc<[String]>>,
 }
 
-/// What was said before a request that names only the answer it continues.
+/// The conversation before a request that contains only the ID of the answer it continues.
 #[derive(Clone, Debug)]
 pub(crate) struct ChainedHistory {
     pub(crate) session: SessionId,
@@ -97,7 +97,7 @@ impl PromptPart {
     }
 }
 
-/// A message by bethink, which may contain blocks of the client.
+/// A message that bethink wrote. It may contain blocks of the client's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenMessage {
     /// `{role, content}`.
@@ -110,7 +110,7 @@ pub(crate) struct WrittenMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenBlock {
     pub(crate) json: Bytes,
-    /// The client's block that it shows; `None` for a text by bethink.
+    /// The client's block that it shows; `None` for text that bethink wrote.
     pub(crate) source: Option<BlockSource>,
 }
 
@@ -130,7 +130,7 @@ pub(crate) struct BlockSource {
 pub(crate) enum UpstreamPrompt {
     /// The client's own request.
     Unchanged,
-    /// These messages, and a text to append to the client's system prompt.
+    /// These messages, and text to append to the client's system prompt.
     Changed { system_added: Option<String>, messages: Vec<PromptPart> },
 }
 

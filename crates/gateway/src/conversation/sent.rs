@@ -34,13 +34,13 @@ impl ReadRequest {
         SentRequest { marks: self.breakpoints(), own, ..SentRequest::new(frame) }
     }
 
-    /// Returns the messages that are stored in other bytes, without breakpoints.
+    /// Returns the messages whose stored bytes differ from the client's, without breakpoints.
     pub(super) fn unmarked_bytes(&self) -> BTreeMap<Seq, Bytes> {
         self.own_bytes(MessageReading::unmarked)
     }
 
-    /// Returns the messages that are stored in other bytes: those with breakpoints or other roles, and answers, which are
-    /// stored as the provider sent them.
+    /// Returns the messages whose stored bytes differ from the client's: those with breakpoints or other roles, and
+    /// answers, which are stored as the provider sent them.
     fn own_bytes(&self, form: fn(&MessageReading, &Bytes) -> Bytes) -> BTreeMap<Seq, Bytes> {
         if !self.own.own_messages {
             return BTreeMap::new();

@@ -21,7 +21,7 @@ impl GatewayService {
         self.cx.spawn(async move { service.drain(session, &queue).await });
     }
 
-    /// Returns when the conversation's queue is stored. Continues if the client disconnects.
+    /// Waits until the conversation's queue is stored. The queue is stored even if the client disconnects.
     pub(super) async fn wait_until_stored(&self, session: SessionId) -> Result<()> {
         let Some(queue) = self.cache.queue(session) else { return Ok(()) };
         let (service, own) = (self.clone(), Arc::clone(&queue));
@@ -47,7 +47,7 @@ impl GatewayService {
     async fn store_task(&self, session: SessionId, task: StorageTask) -> Result<()> {
         match task {
             StorageTask::Begin(new, lineage, claim) => {
-                // Dropped if the key was given to an agent's session in the meantime.
+                // The claim is dropped if the key was given to an agent's session in the meantime.
                 let claim = claim.filter(|claim| self.cache.claim_matches(claim));
                 self.cx.store().begin_session(*new, lineage, claim).await?;
                 self.cx.hub().announce_session(session, SessionLifecycle::Created);
@@ -99,7 +99,7 @@ impl GatewayService {
         marked?;
         let stored = stored?;
         if stored < messages.len() as u64 {
-            // Some providers reuse the ids of their answers, so these messages get new ones.
+            // Some providers reuse the IDs of their answers, so these messages get new IDs.
             let fresh = messages.into_iter().skip(usize::try_from(stored).unwrap_or(usize::MAX));
             let fresh = fresh.map(|mut message| {
                 message.id = fresh_id()?;
@@ -115,7 +115,8 @@ impl GatewayService {
         Ok(appended.appended)
     }
 
-    /// Records the request without its messages, for bethink's own calls. New system prompts and tools are counted.
+    /// Records the request without its messages, for bethink's own calls. Counts the tokens of the system prompt and
+    /// the tools if they are new.
     async fn note_frame(
         &self,
         session: SessionId,

@@ -180,7 +180,7 @@ impl Client {
 
 /// Reports a provider's answer.
 pub(super) fn answer(daemon: &Daemon, prepared: &Sent, text: &str) {
-    // All answers have the same id, as with some servers.
+    // All answers have the same ID, as with some servers.
     let message = json!({ "id": "msg_1", "role": "assistant", "model": "m",
         "content": [{ "type": "thinking", "thinking": "hm", "signature": "sig" },
             { "type": "text", "text": text }],
@@ -332,7 +332,7 @@ async fn a_named_session_goes_on_or_is_forked() {
     let mut client = Client { session: Some(named), ..Client::new(None) };
     client.says("one");
     let first = client.sends(&daemon).await;
-    assert_eq!(first.session, named, "an empty one is filled");
+    assert_eq!(first.session, named, "an empty session is used");
     client.hears(&daemon, &first, "two");
     client.says("three");
     assert_eq!(client.sends(&daemon).await.session, named);
@@ -380,7 +380,7 @@ async fn what_is_no_conversation_is_refused_by_its_place() {
         let refusal = daemon.prepare_prompt(request).await.unwrap_err();
         assert_eq!((refusal.kind, refusal.field.as_deref()), (ErrorKind::Invalid, Some(field)));
     }
-    assert!(histories(&daemon).await.is_empty(), "nothing was kept of any of it");
+    assert!(histories(&daemon).await.is_empty(), "none of these requests was stored");
     daemon.shutdown().await;
 }
 

@@ -1,4 +1,4 @@
-//! Makes prompts from decisions, and smaller ones after a refusal.
+//! Makes prompts from decisions, and smaller ones after the provider refused a prompt.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const SHRINKING: [RecoveryStep; 4] = [
     RecoveryStep::StripMedia,
     RecoveryStep::StripThinking,
 ];
-/// How often a fork is tried for a conversation that others continue at the same time.
+/// Maximum number of attempts to fork a conversation that other requests continue at the same time.
 const TRIES: usize = 4;
 
 impl GatewayService {
@@ -61,7 +61,7 @@ impl GatewayService {
         Ok(PreparedPrompt::new(request, &place, prompt))
     }
 
-    /// Returns a strictly smaller prompt; `None` if there is none, so that the client gets the refusal.
+    /// Returns a strictly smaller prompt; `None` if there is none: the client then gets the provider's error.
     pub(crate) async fn smaller_prompt(
         &self,
         ticket: &AnswerTicket,
@@ -123,7 +123,7 @@ impl GatewayService {
                 place = own;
             }
         }
-        Err(ServiceError::conflict("the conversation changes faster than it can be followed"))
+        Err(ServiceError::conflict("other requests keep changing this conversation; try again"))
     }
 
     /// Returns the prompt that the request would get from a stored session, without a compaction.

@@ -62,7 +62,7 @@ fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("prompt is too long"), "{}", answer.text());
     assert_eq!(world.server.counts().requests, 3);
-    assert_eq!(world.memo.ends(1), [(3, AnswerOutcome::Broken)], "under the newest ticket alone");
+    assert_eq!(world.memo.ends(1), [(3, AnswerOutcome::Broken)], "only for the newest ticket");
 
     let memo = Memo { smaller: smaller().into(), ..Memo::default() };
     let world = World::new(memo, Script::first(&[Fault::Overflow]));
@@ -78,7 +78,7 @@ fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
     assert_eq!(
         world.memo.ends(1),
         [(3, AnswerOutcome::Whole)],
-        "told as the first event of a stream"
+        "reported as the first event of a stream"
     );
     let world = World::new(Memo::default(), Script::always(Fault::OverflowAfterOk));
     let answer = world.post("/anthropic/v1/messages", &streamed);
@@ -86,7 +86,7 @@ fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
 
     let world = World::new(Memo::default(), Script::always(Fault::Overflow));
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 400);
-    assert_eq!(world.server.counts().requests, 1, "nothing smaller is known");
+    assert_eq!(world.server.counts().requests, 1, "there is no smaller prompt");
 }
 
 #[test]

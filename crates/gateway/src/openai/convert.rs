@@ -1,7 +1,7 @@
 //! Converts messages of chat completions to the format of the Messages API.
 //!
 //! Text keeps the bytes of its literal. Reasoning is left out here and when an answer is read, so that an answer and
-//! its repetition by the client are the same message. Unchanged messages are forwarded with their own bytes in any case.
+//! the client's copy of it are the same message. Unchanged messages are forwarded with their own bytes in any case.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -95,7 +95,7 @@ pub(super) fn converted(
         let (json, taken) = match one.role() {
             "assistant" => (assistant(one)?, 1),
             "tool" => results(said.get(at..)?)?,
-            // A later system message stays in its place, as a message of the user.
+            // A later system message stays in its place, as a user message.
             _ => (message("user", &content(one.content)?), 1),
         };
         out.push((Bytes::from(json), from + at..from + at + taken));
@@ -170,7 +170,7 @@ fn parts(array: &str) -> Option<Vec<String>> {
     Some(blocks)
 }
 
-/// Returns `None` for an empty text.
+/// Returns the text block for a JSON string; `None` if the string is empty.
 fn text_block(literal: &str) -> Option<String> {
     let said = literal.starts_with('"') && literal != "\"\"";
     said.then(|| format!(r#"{{"type":"text","text":{literal}}}"#))

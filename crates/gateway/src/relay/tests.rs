@@ -92,7 +92,7 @@ async fn run(
     let (relay, notebook) = relay(wire, pieces, breaks);
     let came = relay.collect().await.ok().map(http_body_util::Collected::to_bytes);
     let mut answer = std::mem::take(&mut *notebook.0.lock().unwrap());
-    assert_eq!(answer.len(), 1, "the memory is told once");
+    assert_eq!(answer.len(), 1, "the answer is reported once");
     (came, answer.remove(0))
 }
 
@@ -155,7 +155,7 @@ async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
         let (came, answer) = run(wire, &[&bytes], true).await;
         assert!(
             came.is_none() && answer.outcome == AnswerOutcome::Whole,
-            "seed {seed}: all was said"
+            "seed {seed}: the answer is complete"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Converts items to messages of the Messages API.
 //!
-//! The items of one answer become one message, and consecutive results of tools another. Instructions and settings in
-//! the middle of a conversation become messages of their own.
+//! The items of one answer become one message, and so do consecutive tool results. Instructions and settings in the
+//! middle of a conversation become messages of their own.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,13 +18,13 @@ pub(super) struct ConvertedMessage {
     pub(super) items: Range<usize>,
     /// Index of the item of each block.
     pub(super) blocks: Vec<usize>,
-    /// Items that a shorter prompt still has: instructions and settings.
+    /// Indexes of the items that even a shorter prompt contains: instructions and settings.
     pub(super) always: Vec<usize>,
-    /// The last item that stands for everything before it.
+    /// Index of the provider's last compaction, an item that replaces everything before it.
     pub(super) compaction: Option<usize>,
 }
 
-/// Returns the item for an element of the input. A text is a message of the user.
+/// Returns the item for an element of the input. A string is a user message.
 pub(super) fn item_of(raw: &Bytes) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(raw).ok()?;
     Some(match text.starts_with('"') {
@@ -80,7 +80,7 @@ fn message(run: &[ResponseItem<'_>], from: usize) -> Option<ConvertedMessage> {
         _ => format!("[{}]", json.join(",")),
     };
     if content.starts_with('"') {
-        // A text is one block, even if it is empty.
+        // A string is one block, even if it is empty.
         message.blocks = vec![from];
     }
     let role = encode_string(role);

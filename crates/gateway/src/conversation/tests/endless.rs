@@ -75,7 +75,7 @@ async fn ten_windows_never_overflow() {
     let all = u64::from(text_tokens(&Value::from(client.said.clone()).to_string()));
     assert!(all > 160_000, "the client's history is ten windows long: {all}");
     assert!(changed > 60, "{changed} of 120 prompts were made from decisions");
-    assert!(Value::from(newest).to_string().contains("heliotrope-77"), "what was said first");
+    assert!(Value::from(newest).to_string().contains("heliotrope-77"), "the first message");
     let session = session.unwrap();
     daemon.wait_until_stored(session).await.unwrap();
     let q = "deploy password harbour".to_owned();
@@ -100,7 +100,7 @@ async fn a_restart_changes_no_prompt() {
     let before = client.sends(&daemon).await;
     assert_ne!(before.prompt, UpstreamPrompt::Unchanged);
     let counted = daemon.count_prompt(client.request()).await.unwrap();
-    assert_eq!(counted, before.prompt, "what is counted is what goes up");
+    assert_eq!(counted, before.prompt, "the counted prompt is the one that was sent");
     daemon.shutdown().await;
     drop(daemon);
     let daemon = home.boot().await;
@@ -136,7 +136,7 @@ async fn counting_keeps_nothing() {
     daemon.shutdown().await;
 }
 
-/// The window is smaller than known.
+/// The model's window is smaller than the table says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_prompt_comes_back_smaller() {
     let home = Home::new();
@@ -167,11 +167,11 @@ async fn a_refused_prompt_comes_back_smaller() {
     client.hears(&daemon, &second, "done");
     client.says("go on");
     let third = client.sends(&daemon).await;
-    assert_ne!(third.prompt, UpstreamPrompt::Unchanged, "what was learnt of the window stays");
+    assert_ne!(third.prompt, UpstreamPrompt::Unchanged, "the reported window is remembered");
     daemon.shutdown().await;
 }
 
-/// A model that checks its thinking gets none that belongs to another prompt.
+/// A model that verifies its thinking blocks gets none that were made for another prompt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thinking_of_another_prompt_stays_away() {
     let home = Home::new();
@@ -211,7 +211,7 @@ async fn a_result_that_went_up_whole_stays_whole() {
     work(&mut client, 0);
     client.said[1]["content"][1]["name"] = json!("Bash");
     assert_eq!(client.sends(&daemon).await.prompt, UpstreamPrompt::Unchanged);
-    // Many bytes with few tokens: the request may not fit, but it does.
+    // Many bytes but few tokens: by its size, the request might not fit, but it does.
     client.said.push(json!({ "role": "assistant", "content": "yes" }));
     client.says(&format!("{}x", " ".repeat(12_000)));
     work(&mut client, 1);
@@ -250,7 +250,7 @@ async fn a_line_that_failed_begins_again() {
     };
     daemon.cx.store().append(append).await.unwrap();
     client.says("three");
-    // Whenever the append is noticed, the histories are not mixed.
+    // No matter when the append is noticed, the histories are not mixed.
     client.sends(&daemon).await;
     let _ = daemon.wait_until_stored(first.session).await;
     client.said.push(json!({ "role": "assistant", "content": "four" }));

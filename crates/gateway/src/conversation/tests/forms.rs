@@ -23,7 +23,7 @@ async fn breakpoints_are_not_stored_and_no_edit() {
     let stored = daemon.cx.store().messages(first.session, SeqRange::all()).await.unwrap();
     let raw: Vec<_> = stored.iter().map(|m| String::from_utf8_lossy(&m.raw).into_owned()).collect();
     assert!(!raw.concat().contains("cache_control"), "{raw:?}");
-    assert!(raw[1].contains("\"signature\""), "the answer as it was heard: {raw:?}");
+    assert!(raw[1].contains("\"signature\""), "the answer as the provider sent it: {raw:?}");
     assert_eq!(stored[1].id.as_str(), "msg_1");
     daemon.shutdown().await;
 }
@@ -59,7 +59,7 @@ async fn two_answers_to_the_same_words_part() {
     one.says("hi");
     let mut two = one.clone();
     let (first, second) = (one.sends(&daemon).await, two.sends(&daemon).await);
-    assert_eq!(first.session, second.session, "a retry makes nothing new");
+    assert_eq!(first.session, second.session, "a retry creates no session");
     one.hears(&daemon, &first, "red");
     two.hears(&daemon, &second, "blue");
     one.says("go");
@@ -110,7 +110,7 @@ async fn memories_are_added_where_they_are_asked_for() {
     let UpstreamPrompt::Changed { system_added: Some(again), messages } = &second.prompt else {
         panic!("{:?}", second.prompt);
     };
-    assert_eq!(again, added, "stable, or the provider's cache is lost");
+    assert_eq!(again, added, "it stays the same, or the provider's cache is lost");
     assert_eq!(messages, &[PromptPart::Client(0), PromptPart::Client(1), PromptPart::Client(2)]);
     daemon.shutdown().await;
 }

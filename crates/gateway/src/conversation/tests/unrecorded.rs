@@ -1,4 +1,4 @@
-//! Requests that must not be recorded are forwarded, and leave nothing.
+//! Requests that must not be recorded are forwarded, and nothing of them is stored.
 
 use bethink_api::PauseRequest;
 use bethink_config::Settings;
@@ -24,7 +24,7 @@ async fn what_is_said_during_a_pause_is_never_recorded() {
     during.says("another secret");
     assert_eq!((unrecorded(&before).await, unrecorded(&during).await), (Some(true), Some(true)));
     daemon.cx.resume_recording().await.unwrap();
-    // These clients send again what was said during the pause.
+    // These clients send the messages of the pause again.
     during.says("later");
     assert_eq!((unrecorded(&before).await, unrecorded(&during).await), (Some(true), Some(true)));
     let mut after = Client::new(Some("b"));
@@ -50,7 +50,7 @@ async fn an_excluded_project_is_not_recorded_under_any_of_its_requests() {
     let mut request = client.request();
     request.project_dir = Some("/secret/client".to_owned());
     assert!(daemon.unrecorded_prompt(request).await.unwrap().is_some());
-    // Its request for a title names no project.
+    // The client's request for a title names no project.
     let mut title = Client::new(Some("a"));
     title.says("A title for: one");
     assert!(daemon.unrecorded_prompt(title.request()).await.unwrap().is_some());

@@ -48,7 +48,7 @@ impl<const N: usize> From<[UpstreamPrompt; N]> for Smaller {
     }
 }
 
-/// Sets a flag until it is dropped.
+/// Clears a flag when it is dropped.
 struct Thinking<'a>(&'a AtomicBool);
 
 impl Drop for Thinking<'_> {
@@ -118,7 +118,7 @@ impl PromptPlanner for Arc<Memo> {
     }
 }
 
-/// The routes, served like in the daemon but without the guard.
+/// The routes, served as in the daemon but without the guard.
 pub(super) struct World {
     pub(super) server: Server,
     pub(super) memo: Arc<Memo>,

@@ -109,7 +109,7 @@ fn anthropic(rng: &mut Rng) -> (WireFormat, Vec<(String, String)>, Value) {
     (WireFormat::Messages, events, json!(content))
 }
 
-/// Returns a block from its start event, its deltas, and the finished block.
+/// Returns a random block: its start event, its deltas, and the complete block.
 fn block(index: usize, rng: &mut Rng) -> (Value, Vec<Value>, Value) {
     let (said, signed) = (text(rng), format!("sig+/={}==", rng.draw()));
     let deltas = |kind: &str, member: &str, text: &str, rng: &mut Rng| -> Vec<Value> {
