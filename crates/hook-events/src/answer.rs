@@ -13,7 +13,7 @@ pub const NOTHING: &str = "{}";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// For the model.
+    /// Text for the model.
     pub context: Option<String>,
     /// One line for the user.
     pub greeting: Option<String>,
@@ -57,7 +57,7 @@ impl HookAnswer {
             }
             None => {}
         }
-        // Cursor has no such member.
+        // Cursor does not support this member.
         if let Some(greeting) = self.greeting.as_ref().filter(|_| !is_cursor) {
             answer.insert("systemMessage".to_owned(), json!(greeting));
         }

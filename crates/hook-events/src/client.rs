@@ -25,7 +25,7 @@ impl HookClient {
         Self::ALL.into_iter().find(|client| client.as_str() == name)
     }
 
-    /// The client's name on the command line and in URLs.
+    /// Returns the client's name on the command line and in URLs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -35,12 +35,13 @@ impl HookClient {
         }
     }
 
-    /// Whether its transcripts are session files in Claude Code's format.
+    /// Returns whether the client's transcripts are session files in Claude Code's format.
     pub fn has_session_files(self) -> bool {
         self == Self::ClaudeCode
     }
 
-    /// Returns the client's name for an event, for answers. Only two events have answers, and Cursor's have no name.
+    /// Returns the client's name for an event, for use in answers. Only two events have answers, and Cursor's answers
+    /// do not contain a name.
     pub fn name_of(self, event: HookEvent) -> &'static str {
         match (self, event) {
             (Self::Gemini, HookEvent::PromptSubmit) => "BeforeAgent",

@@ -18,11 +18,11 @@ pub const MAX_DELIVERY_BYTES: u64 = 64 << 10;
 const FORM: u32 = 1;
 const EXTENSION: &str = ".json";
 
-/// A client's event. Its id makes sure that it counts only once, even if it is delivered twice.
+/// A client's event. Its ID ensures that it is handled only once, even if it is delivered twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     form: u32,
-    /// A UUIDv7, so that ids are in the order of time.
+    /// A UUIDv7, so that IDs are in chronological order.
     pub id: Uuid,
     pub client: HookClient,
     pub event: HookEvent,
@@ -34,12 +34,12 @@ impl Delivery {
         Self { form: FORM, id, client, event, input }
     }
 
-    /// Returns the file's name. Names are in the order of time, as ids are.
+    /// Returns the file's name. Names are in chronological order, like the IDs.
     pub fn file_name(&self) -> String {
         format!("{}{EXTENSION}", self.id)
     }
 
-    /// Whether a file in the spool is a delivery; other files are ignored.
+    /// Returns whether a file in the spool is a delivery, by its name. Other files are ignored.
     pub fn is_file_name(name: &str) -> bool {
         name.strip_suffix(EXTENSION).is_some_and(|id| Uuid::parse_str(id).is_ok())
     }

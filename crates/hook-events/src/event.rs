@@ -38,7 +38,7 @@ impl HookEvent {
     pub fn named(name: &str) -> Option<Self> {
         let plain = name.replace(['-', '_'], "").to_ascii_lowercase();
         match plain.as_str() {
-            // Claude Code's, Gemini CLI's and Cursor's.
+            // The names that Claude Code, Gemini CLI and Cursor use.
             "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Some(Self::PromptSubmit),
             "aftertool" => Some(Self::PostToolUse),
             "precompress" => Some(Self::PreCompact),
@@ -47,7 +47,7 @@ impl HookEvent {
         }
     }
 
-    /// The event's name on the command line and in URLs.
+    /// Returns the event's name on the command line and in URLs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SessionStart => "session-start",
@@ -60,7 +60,7 @@ impl HookEvent {
         }
     }
 
-    /// Whether the answer may contain text for the model.
+    /// Returns whether the answer may contain text for the model.
     pub fn is_answered(self) -> bool {
         matches!(self, Self::SessionStart | Self::PromptSubmit)
     }

@@ -50,7 +50,7 @@ pub enum HookInputError {
     Member { member: &'static str, allowed: &'static str },
 }
 
-/// The members under the clients' names.
+/// The members, with the names that clients use.
 #[derive(Deserialize)]
 struct WireInput {
     session_id: Option<String>,
@@ -76,7 +76,7 @@ impl HookInput {
             return Err(HookInputError::Empty);
         }
         if json.trim_ascii_start().first() != Some(&b'{') {
-            // Serde would also accept an array, as the members by position.
+            // Serde would also accept an array, and take its elements for the members in order.
             return Err(HookInputError::NotJson("it does not begin with `{`".to_owned()));
         }
         let wire: WireInput =
@@ -89,12 +89,12 @@ impl HookInput {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
     }
 
-    /// Whether the model no longer sees what earlier hooks added, or never has.
+    /// Returns whether the prompt does not contain the text that earlier hooks added, if there was any.
     pub fn starts_over(&self) -> bool {
         !matches!(self.source.as_deref(), Some("resume"))
     }
 
-    /// Whether the session continues after messages that its model no longer sees.
+    /// Returns whether the session has earlier messages, because it was resumed, compacted or cleared.
     pub fn is_continued(&self) -> bool {
         matches!(self.source.as_deref(), Some("resume" | "compact" | "clear"))
     }
@@ -127,7 +127,7 @@ fn path(member: &'static str, text: Option<String>) -> Result<Option<String>, Ho
     checked(member, text, is_path, "an absolute path of at most 4096 bytes")
 }
 
-/// An empty text counts as absent.
+/// Checks a member's value. An empty string counts as absent.
 fn checked(
     member: &'static str,
     text: Option<String>,
@@ -192,7 +192,7 @@ mod tests {
         check(r#"{"transcript_path":"/a\u0000b"}"#, "`transcript_path`");
         check(r#"{"session_id":"two words"}"#, "`session_id`");
         check(r#"{"session_id":7}"#, "invalid type");
-        // However deep, what nobody reads is passed by without a stack.
+        // Unused members are skipped without recursion, no matter how deeply they are nested.
         check(&format!("{{\"x\":{}}}", "[".repeat(100_000)), "expected value");
         let huge = vec![b' '; MAX_INPUT_BYTES + 1];
         assert_eq!(HookInput::read(&huge), Err(HookInputError::TooLarge));

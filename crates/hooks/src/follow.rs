@@ -134,8 +134,8 @@ impl HookService {
         Ok(self.cx.store().put_transcript_position(id, file, mark.clone()).await?)
     }
 
-    /// Whether the session has messages that did not come from this file. Then the gateway or another client already
-    /// appends them, and the transcript would add them again in another form.
+    /// Returns whether the session has messages that did not come from this file. If so, the gateway or another client
+    /// already appends them, and the transcript would add them again in another form.
     async fn is_fed_elsewhere(
         &self,
         session: &SessionRecord,
@@ -151,7 +151,7 @@ impl HookService {
         Ok(messages.iter().any(|message| !tail.reader().knows(message.id.as_str())))
     }
 
-    /// Stores messages, and returns the numbers of the new ones by id.
+    /// Stores messages, and returns the sequence numbers of the new ones by message ID.
     async fn store_messages(
         &self,
         session: SessionId,
@@ -204,7 +204,7 @@ impl HookService {
         Ok(())
     }
 
-    /// Whether the compaction was stored before. Its summary is no message, so no id shows that.
+    /// Returns whether the compaction is already stored. Its summary is not a message, so it has no ID to look up.
     async fn is_recorded(
         &self,
         session: SessionId,
@@ -278,7 +278,7 @@ fn by_agent(found: Vec<FoundMessage>) -> (Vec<Message>, BTreeMap<String, Vec<Mes
     (own, agents)
 }
 
-/// Returns the subagent whose transcript this is, from the file's name.
+/// Returns the ID of the subagent, from the name of its transcript file.
 fn agent_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem.strip_prefix("agent-").unwrap_or(&stem).to_owned()

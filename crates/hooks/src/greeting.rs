@@ -1,5 +1,5 @@
-//! The line that a client shows to the user at the start of a session: what bethink knows, what it has learnt, and what
-//! waits for a decision.
+//! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new,
+//! and how many statements wait for a decision.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ struct Greeting {
 }
 
 impl HookService {
-    /// Returns the line; `None` if there is nothing to say, or if a session goes on.
+    /// Returns the line; `None` if there is nothing to say, or if an earlier session continues.
     pub(crate) async fn greeting(&self, delivery: &Delivery) -> Result<Option<String>> {
         let Some(dir) = delivery.input.cwd.as_ref().filter(|_| !delivery.input.is_continued())
         else {
@@ -55,8 +55,8 @@ impl HookService {
         Ok(greeting.line())
     }
 
-    /// Returns when the newest session in a directory began. A session is stored with its first message, so at its start
-    /// this is the one before it.
+    /// Returns the time at which the newest session in a directory began. A session is stored with its first message, so at
+    /// the start of a session, the newest one is the previous one.
     async fn last_session_began(&self, dir: &str) -> Result<Option<UnixMicros>> {
         let filter =
             SessionFilter { project_dir: Some(dir.to_owned()), ..SessionFilter::default() };
@@ -86,8 +86,12 @@ impl Greeting {
         }
         match self.candidates {
             0 => {}
-            1 => parts.push("1 statement waits: `bethink memory candidates`".to_owned()),
-            count => parts.push(format!("{count} statements wait: `bethink memory candidates`")),
+            1 => parts.push(
+                "1 statement waits for your decision: `bethink memory candidates`".to_owned(),
+            ),
+            count => parts.push(format!(
+                "{count} statements wait for your decision: `bethink memory candidates`"
+            )),
         }
         (!parts.is_empty()).then(|| format!("bethink: {}", parts.join("; ")))
     }
@@ -112,7 +116,7 @@ mod tests {
             2,
             Some(
                 "bethink: 12 memories for this project; new since the last session: Deploys, Colours; \
-                 2 statements wait: `bethink memory candidates`",
+                 2 statements wait for your decision: `bethink memory candidates`",
             ),
         );
         check(
@@ -123,6 +127,11 @@ mod tests {
                 "bethink: 5 memories for this project; new since the last session: a, b, c and 2 more",
             ),
         );
-        check(0, &[], 1, Some("bethink: 1 statement waits: `bethink memory candidates`"));
+        check(
+            0,
+            &[],
+            1,
+            Some("bethink: 1 statement waits for your decision: `bethink memory candidates`"),
+        );
     }
 }

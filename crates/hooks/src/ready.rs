@@ -11,8 +11,8 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::transcript::Tail;
 
-/// Maximum number of sessions whose transcripts are kept in memory, with the ids of their lines: some hundred kilobytes for
-/// a long one. Others are read again from the start, which takes some tens of milliseconds.
+/// Maximum number of sessions whose transcripts are kept in memory, with the IDs of their lines: a few hundred
+/// kilobytes for a long one. Others are read again from the start, which takes tens of milliseconds.
 const READY: usize = 16;
 
 /// A client's session: the client and its session id.
@@ -49,7 +49,7 @@ impl ReadySessions {
         let tails = Arc::clone(&ready.tails);
         if sessions.len() > READY {
             let oldest = used.saturating_sub(READY as u64);
-            // A locked one is in use.
+            // A session is also kept while its events are being handled.
             sessions.retain(|_, ready| ready.used > oldest || Arc::strong_count(&ready.tails) > 1);
         }
         tails

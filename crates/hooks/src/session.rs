@@ -1,4 +1,4 @@
-//! Maps a client's session to ours.
+//! Maps a client's session to bethink's.
 
 use bethink_service::{Result, if_found};
 use bethink_sessions::sidechain_session;

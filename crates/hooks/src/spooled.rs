@@ -11,8 +11,8 @@ use bethink_spool::Spool;
 use crate::service::HookService;
 use crate::take::may_succeed_later;
 
-/// How long to wait before each check of the spool. By the first, a hook that gave up waiting has put its event into the
-/// spool; by the second, also on a machine that is so busy that this takes seconds.
+/// How long to wait before each check of the spool. By the first check, a hook that gave up waiting has put its event
+/// into the spool; by the second, it has done so even on a machine so busy that this takes seconds.
 const CHECKS_AFTER: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 
 impl HookService {
@@ -40,7 +40,7 @@ impl HookService {
         self.cx.spawn(async move {
             let _one = hooks.inner.delivering.lock().await;
             if let Err(error) = hooks.empty_spool().await {
-                tracing::warn!(reason = %error.detail, "hook events remain in the spool");
+                tracing::warn!(reason = %error.detail, "could not process all hook events in the spool; the rest is tried again later");
             }
         });
     }
@@ -86,7 +86,7 @@ impl HookService {
         let name = delivery.file_name();
         let removed = self.in_spool(move |spool| spool.remove(&name)).await;
         if let Err(error) = removed {
-            // It has already been handled, and its id prevents that it is handled again.
+            // The event has already been handled, and its ID keeps it from being handled again.
             tracing::debug!(reason = %error.detail, "could not remove an event from the spool");
         }
     }

@@ -43,7 +43,7 @@ impl HookService {
         Ok(answer.to_json(delivery.client, event))
     }
 
-    /// Returns the texts for the model and the user. If it takes too long, the answer is empty.
+    /// Returns the texts for the model and the user. If this takes too long, the answer is empty.
     async fn answer(&self, delivery: &Delivery) -> HookAnswer {
         if !delivery.event.is_answered() {
             return HookAnswer::default();
@@ -149,7 +149,8 @@ impl HookService {
         }
     }
 
-    /// Records for a day that an event was handled. A later repetition does no harm: its transcript has been read.
+    /// Records that an event was handled. The record is kept for a day. A later repetition does no harm, because the
+    /// transcript has already been read.
     async fn note_taken(&self, delivery: &Delivery) -> Result<()> {
         let key = receipt_key(delivery.id);
         let receipt = Receipt { key, fingerprint: delivery.event.as_str().to_owned() };
@@ -161,7 +162,7 @@ fn receipt_key(id: Uuid) -> String {
     format!("hook {id}")
 }
 
-/// Whether the same event may succeed later.
+/// Returns whether the same event may succeed later.
 pub(crate) fn may_succeed_later(error: &ServiceError) -> bool {
     let may_change = matches!(
         error.kind,

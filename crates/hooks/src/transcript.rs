@@ -308,7 +308,7 @@ mod tests {
         );
         check(
             &|file| {
-                // Another file in its place, that begins the same.
+                // Another file in its place that begins with the same lines.
                 let text = std::fs::read_to_string(file.path()).unwrap() + &line("c", "x");
                 let other = file.dir.path().join("other");
                 std::fs::write(&other, text).unwrap();

@@ -42,7 +42,7 @@ impl HookService {
         Ok(pause.into_iter().chain(index).chain(notes).chain(offer).collect())
     }
 
-    /// Says that nothing is recorded, so that the agent can tell the person.
+    /// Returns a text that says that nothing is recorded, so that the agent can tell the user.
     fn pause_words(&self) -> Option<String> {
         let pause = self.cx.recording_pause()?;
         let until = pause.until.map_or_else(String::new, |until| format!(" until {until}"));
@@ -83,8 +83,8 @@ impl HookService {
         Ok(notes.map(|notes| notes_text(id, &notes.text, notes.through.0)))
     }
 
-    /// Asks the client's agent about candidates, each once per conversation. A hook at the end of a turn can only make
-    /// the model continue, so candidates of that turn are offered with the next prompt.
+    /// Returns text that asks the agent about candidates, each once per conversation. A hook at the end of a turn can
+    /// only make the model continue, so candidates of that turn are offered with the next prompt.
     async fn offer(&self, delivery: &Delivery) -> Option<String> {
         let (dir, (client, key)) = (delivery.input.cwd.as_ref()?, who(delivery)?);
         if self.cx.unrecorded(dir).is_some() {
