@@ -44,7 +44,7 @@ impl TranscriptAgent {
         Self::ALL.into_iter().find(|agent| agent.as_str() == name)
     }
 
-    /// The agent's name on the command line and in the API.
+    /// Returns the agent's name on the command line and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -58,7 +58,7 @@ impl TranscriptAgent {
         }
     }
 
-    /// The agent's product name.
+    /// Returns the agent's product name.
     pub fn title(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
@@ -101,7 +101,7 @@ impl TranscriptAgent {
         }
     }
 
-    /// Whether a file below the agent's directory contains a session, by its path.
+    /// Returns whether a file below the agent's directory contains a session, judging by its path.
     pub fn is_session(self, path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let ends = |end: &str| name.ends_with(end);
@@ -117,8 +117,8 @@ impl TranscriptAgent {
         }
     }
 
-    /// Returns the agent that wrote a file, by the first complete JSON object in it. Files of Claude Code have no mark of
-    /// their own, so they are `None`.
+    /// Returns the agent that wrote a file, judging by the first complete JSON object in it. Claude Code's files have
+    /// no distinguishing members, so the result for them is `None`.
     pub fn of(path: &Path, first: &Value) -> Option<Self> {
         let has = |name: &str| first.get(name).is_some();
         if has("payload") && has("timestamp") {

@@ -6,7 +6,7 @@ pub(crate) fn text(text: &str) -> Option<Value> {
     (!text.is_empty()).then(|| json!({ "type": "text", "text": text }))
 }
 
-/// A tool call. Some agents write the input as JSON in a string.
+/// Returns a tool call. Some agents write its input as JSON in a string.
 pub(crate) fn call(id: &str, name: &str, input: &Value) -> Value {
     let decoded = input.as_str().and_then(|text| serde_json::from_str(text).ok());
     let input = match decoded.as_ref().unwrap_or(input) {
@@ -25,13 +25,13 @@ pub(crate) fn result(id: &str, text: &str, is_error: bool) -> Value {
     block
 }
 
-/// Thinking that a provider has signed. Without a signature no provider accepts it again.
+/// Returns a thinking block; `None` without a signature, because no provider would accept the block again.
 pub(crate) fn thinking(text: &str, signature: Option<&str>) -> Option<Value> {
     let signature = signature.filter(|signature| !signature.is_empty())?;
     Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
 }
 
-/// An image from a `data:` URL or another one.
+/// Returns an image block for a `data:` or `http` URL; `None` for any other URL.
 pub(crate) fn image(url: &str) -> Option<Value> {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match inline {
@@ -47,12 +47,12 @@ pub(crate) fn inline_image(kind: &str, data: &str) -> Value {
     json!({ "type": "image", "source": { "type": "base64", "media_type": kind, "data": data } })
 }
 
-/// The string at a JSON pointer; empty if there is none.
+/// Returns the string at a JSON pointer; empty if there is none.
 pub(crate) fn string<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The same, `None` if it is missing or empty.
+/// Returns the string at a JSON pointer; `None` if it is missing or empty.
 pub(crate) fn filled<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     Some(string(value, pointer)).filter(|text| !text.is_empty())
 }
@@ -65,7 +65,7 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The text of a string, of content parts with a `text` each, or else the JSON.
+/// Returns the text of a string, or of content parts that have a `text`. Any other value is returned as JSON.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -9,7 +9,7 @@ use crate::harness::is_from_program;
 use crate::header::{ParentTranscript, TranscriptContext};
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// The element around what the user typed.
+/// Name of the XML element that contains what the user typed.
 const INPUT: &str = "user_input";
 
 #[derive(Debug)]
@@ -122,14 +122,14 @@ impl TranscriptFormat for ClineSession {
     }
 }
 
-/// What the user typed, without the element around it.
+/// Returns what the user typed, without the element around it.
 fn typed(text: &str) -> &str {
     let inner = text.trim().strip_prefix('<').and_then(|rest| rest.strip_prefix(INPUT));
     let inner = inner.and_then(|rest| rest.split_once('>')).map(|(_, inner)| inner);
     inner.map_or(text, |inner| inner.strip_suffix("</user_input>").unwrap_or(inner).trim())
 }
 
-/// A tool result. Cline lists several results of one call as objects with `query`, `result` and `success`.
+/// Converts a tool result. Cline lists several results of one call as objects with `query`, `result` and `success`.
 fn result(part: &Value) -> Value {
     let content = part.get("content").unwrap_or(&Value::Null);
     let items = list(content, "");

@@ -1,4 +1,4 @@
-//! Codex: `rollout-TIME-ID.jsonl`, one record a line. A fork has only the records after those of its parent.
+//! Codex: `rollout-TIME-ID.jsonl`, one record per line. A fork's file lacks the records that are in its parent's.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::harness::is_from_program;
 use crate::header::{ParentTranscript, TranscriptContext};
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// What a shell call's output says before the exit code.
+/// The text before the exit code in a shell call's output.
 const EXIT: &str = "Process exited with code ";
 
 #[derive(Debug)]
 pub(crate) struct Rollout {
-    /// The id in the file's name after the thread's, if it continues an earlier point of its own thread.
+    /// The ID after the thread's in the file's name, if the session continues its own thread from an earlier point.
     continuation: Option<String>,
     model: Option<String>,
     /// Size of the last prompt and its answer, in tokens.
@@ -137,7 +137,7 @@ impl TranscriptFormat for Rollout {
                 self.model = filled(payload, "/model").map(str::to_owned).or(self.model.take());
                 lines.set_cwd(string(payload, "/cwd"));
             }
-            // What a compaction's own call answered is the summary.
+            // The answer to a compaction's own call is the summary, which the record `compacted` contains.
             "response_item"
                 if record.pointer("/metadata/compaction_output") == Some(&json!(true)) => {}
             "response_item" => self.item(&id, payload, lines),

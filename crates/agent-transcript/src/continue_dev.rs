@@ -1,6 +1,6 @@
-//! Continue: `ID.json` with the whole session, and `sessions.json` with a list of all.
+//! Continue: `ID.json` with the whole session, and `sessions.json` with a list of all sessions.
 //!
-//! Messages have no ids and no times, and a compaction removes earlier ones. Their content identifies them.
+//! Messages have no IDs and no times, and a compaction removes earlier ones, so they are identified by their content.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const UNTITLED: [&str; 2] = ["Untitled Session", "New Session"];
 #[derive(Debug)]
 pub(crate) struct ContinueSession {
     context: TranscriptContext,
-    /// How often each content was seen.
+    /// Number of messages with the same content, by its hash.
     repeated: HashMap<blake3::Hash, usize>,
 }
 
@@ -115,7 +115,7 @@ fn content(content: &Value) -> Vec<Value> {
     list(content, "").iter().filter_map(block).collect()
 }
 
-/// The result of a tool call; `None` while it runs.
+/// Returns the result of a tool call; `None` while the call runs.
 fn result(state: &Value) -> Option<Value> {
     let status = string(state, "/status");
     if !matches!(status, "done" | "errored" | "canceled") {

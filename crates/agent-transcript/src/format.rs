@@ -1,4 +1,4 @@
-//! The port that each agent's reader implements.
+//! The trait that the reader for each agent implements.
 
 use std::fmt::Debug;
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::lines::SessionLines;
 
-/// The records of one agent.
+/// Interprets the records of one agent.
 pub(crate) trait TranscriptFormat: Debug + Send + Sync {
-    /// Writes what a record means. `number` is the number of its line, from 1.
+    /// Converts a record, and writes the result to `lines`. `number` is its line number, from 1.
     fn record(&mut self, number: u64, record: &Value, lines: &mut SessionLines);
 }

@@ -1,4 +1,5 @@
-//! Gemini CLI: `chats/session-TIME-ID.jsonl`, one record a line; sub-agents in a directory with the session's id.
+//! Gemini CLI: `chats/session-TIME-ID.jsonl`, one record per line; sub-agents are in a directory named after the
+//! session's ID.
 //!
 //! A message is written again when its tool calls have ended, and the whole history when it was compacted or resumed.
 
@@ -59,7 +60,8 @@ impl GeminiChat {
         }
     }
 
-    /// Writes a tool call and its result. They have own ids, because the message was written before it had calls.
+    /// Writes a tool call and its result. They have IDs of their own, because the message was written before it had
+    /// calls.
     fn call(answer: &str, call: &Value, model: Option<&str>, lines: &mut SessionLines) {
         let call_id = string(call, "/id");
         let block =
@@ -73,7 +75,7 @@ impl GeminiChat {
         parts::user(&format!("{call_id}-result"), results, false, lines);
     }
 
-    /// Takes the history in as it was written as a whole. If it lacks messages, it was compacted.
+    /// Reads a history that was written as a whole. If earlier messages are missing from it, it was compacted.
     fn history(&mut self, messages: &[Value], lines: &mut SessionLines) {
         let now: HashSet<String> =
             messages.iter().map(|message| string(message, "/id").to_owned()).collect();
@@ -86,7 +88,7 @@ impl GeminiChat {
                 .find(|id| !self.current.contains(*id));
             let id = format!("compaction-{}", id.unwrap_or_default());
             parts::compaction(&id, self.tokens, messages, "content", lines);
-            // They repeat earlier messages with new ids.
+            // These messages repeat earlier ones with new IDs.
             for message in messages {
                 lines.is_first("message", string(message, "/id"));
                 for block in parts::blocks_of(message.get("content").unwrap_or(&Value::Null)) {

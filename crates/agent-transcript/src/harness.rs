@@ -1,6 +1,6 @@
 //! Texts that an agent's program writes in the user's name.
 
-/// Beginnings of such texts, of all agents. A text counts if one of these tags, or a heading, begins it.
+/// The tags and headings that such texts begin with, for all agents.
 const BEGINNINGS: [&str; 17] = [
     "<environment_context>",
     "<environment_details>",

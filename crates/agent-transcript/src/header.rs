@@ -28,7 +28,7 @@ pub struct TranscriptHeader {
 }
 
 impl TranscriptHeader {
-    /// Whether the session begins with a part of another one's history.
+    /// Returns whether the session begins with a part of another session's history.
     pub fn is_fork(&self) -> bool {
         self.parent.as_ref().is_some_and(|parent| parent.fork_before.is_some())
     }
@@ -47,12 +47,12 @@ pub struct TranscriptContext {
 }
 
 impl TranscriptContext {
-    /// The name of the file without its extension.
+    /// Returns the name of the file without its extension.
     pub(crate) fn stem(&self) -> &str {
         self.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
     }
 
-    /// The name of the directory `above` levels above the file.
+    /// Returns the name of the directory `above` levels above the one that contains the file.
     pub(crate) fn directory(&self, above: usize) -> Option<&str> {
         self.path.ancestors().nth(above + 1)?.file_name()?.to_str()
     }

@@ -1,12 +1,12 @@
 //! Reads the transcripts of other agents, as lines of Claude Code's session files.
 //!
 //! Owns what the records of each agent mean: who said something, tool calls and their results, compactions, parent
-//! sessions. The result is the format that `session-file` reads, so that import, following and export need no other one.
+//! sessions. The result is the format that `session-file` reads, so import, following and export need no other format.
 //! Finding and opening files is up to the callers; [`TranscriptAgent::place`] knows where to look.
 //!
 //! What a program wrote in the user's name (the environment, instructions, reminders) is marked with `said_as`, so it is
-//! neither a title nor something that the user said. Reasoning without a provider's signature is left out, as the gateway
-//! does. Nothing is written twice: some agents repeat records when they change something.
+//! neither a title nor something that the user said. Reasoning without a provider's signature is left out, as in the
+//! gateway. Nothing is written twice, although some agents repeat records when they change something.
 //!
 //! Reading order: [`agent`] → [`header`] → [`reader`] → `lines` (what is written) → one module for each agent.
 

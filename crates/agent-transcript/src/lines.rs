@@ -22,7 +22,7 @@ pub(crate) struct Said<'a> {
     /// Unique in the session.
     pub(crate) id: &'a str,
     pub(crate) blocks: Vec<Value>,
-    /// The answer that this message is a part of, if it has several.
+    /// ID of the answer that this message is part of. An answer may consist of several messages.
     pub(crate) answer: Option<&'a str>,
     pub(crate) model: Option<&'a str>,
     /// In the shape of the Messages API.
@@ -47,7 +47,7 @@ pub(crate) struct SessionLines {
     /// Time of the current record, in RFC 3339.
     at: String,
     seen: HashSet<u64>,
-    /// Id and content of the messages, for agents that write their history again when they compact it.
+    /// ID and content hash of each message, for agents that write their history again when they compact it.
     written: Vec<(Box<str>, u64)>,
     title: Option<String>,
 }
@@ -65,7 +65,7 @@ impl SessionLines {
         }
     }
 
-    /// The same, in milliseconds since the Unix epoch.
+    /// Like [`Self::set_time`], with milliseconds since the Unix epoch.
     pub(crate) fn set_millis(&mut self, millis: u64) {
         let time = i64::try_from(millis).ok().filter(|millis| *millis > 0);
         if let Some(time) = time.and_then(|time| jiff::Timestamp::from_millisecond(time).ok()) {
@@ -79,7 +79,7 @@ impl SessionLines {
         }
     }
 
-    /// Whether this is the first time that something with this id is seen.
+    /// Records an ID. Returns whether no other of its kind has this ID.
     pub(crate) fn is_first(&mut self, kind: &str, id: &str) -> bool {
         self.seen.insert(hash_of(&(kind, id)))
     }
@@ -151,7 +151,7 @@ impl SessionLines {
             "type": "system", "subtype": "compact_boundary", "uuid": format!("{id}-boundary"),
             "compactMetadata": metadata,
         }));
-        // Without kept messages, the summary is the message that the history continues with.
+        // If no messages were kept, the history continues with the summary, which then counts as a message.
         self.header.messages += u64::from(kept_from.is_none());
         self.put(&json!({
             "type": "user", "uuid": id, "isCompactSummary": true,
@@ -170,7 +170,7 @@ impl SessionLines {
         found.map(|(id, _)| id.to_string())
     }
 
-    /// Whether a block is no call or result, or one that was not seen before.
+    /// Returns `false` for a tool call or tool result that was seen before, and `true` for any other block.
     fn is_new_call(&mut self, block: &Value) -> bool {
         let id =
             |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -197,8 +197,8 @@ impl SessionLines {
     }
 }
 
-/// Hash of what a message says: its texts and the names of its calls, because agents change ids when they write a message
-/// again.
+/// Returns a hash of a message's texts, calls and results. IDs are left out, because agents change them when they write
+/// a message again.
 fn content_hash(speaker: Speaker, blocks: &[Value]) -> u64 {
     let mut said = String::new();
     for block in blocks {

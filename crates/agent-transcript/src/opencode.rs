@@ -121,7 +121,7 @@ impl TranscriptFormat for OpencodeSession {
         }
         let Some(message) = record.get("message") else { return };
         if let Some(earlier) = self.unfinished.take() {
-            // What was interrupted stays as it is.
+            // The earlier answer was interrupted, so it will not change any more.
             self.message(&earlier, lines);
         }
         let is_done = ["/data/time/completed", "/data/error"]

@@ -6,13 +6,13 @@ use crate::blocks::{self, filled, list, plain, string};
 use crate::harness::is_from_program;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// What the programs answer to a summary in the model's name.
+/// The answer that the agents' programs write in the model's name after a summary.
 const ACKNOWLEDGED: &str = "Got it. Thanks for the additional context!";
 
-/// The line of a shell call's output with its exit code begins so.
+/// Beginning of the line with the exit code in a shell call's output.
 const EXIT: &str = "Exit Code:";
 
-/// Returns the blocks of parts. A string is one text. Thoughts are left out.
+/// Converts parts to blocks. A string becomes one text block. Thoughts are left out.
 pub(crate) fn blocks_of(content: &Value) -> Vec<Value> {
     if let Value::String(text) = content {
         return blocks::text(text).into_iter().collect();
@@ -55,7 +55,7 @@ pub(crate) fn results_of(parts: &[Value], is_error: bool) -> Vec<Value> {
     responses.map(|response| response_block(response, is_error)).collect()
 }
 
-/// Whether a program wrote this text in the user's name.
+/// Returns whether a program wrote these blocks in the user's name.
 pub(crate) fn is_program(blocks: &[Value]) -> bool {
     blocks.first().is_some_and(|first| is_from_program(string(first, "/text")))
 }
@@ -97,7 +97,7 @@ pub(crate) fn user(id: &str, blocks: Vec<Value>, is_program: bool, lines: &mut S
     lines.message(speaker, Said { id, blocks, ..Said::default() });
 }
 
-/// The parts of a message whose shape is `{"parts": […]}`.
+/// Returns the parts of a message whose shape is `{"parts": […]}`.
 pub(crate) fn parts_of(message: &Value) -> &[Value] {
     list(message, "/parts")
 }

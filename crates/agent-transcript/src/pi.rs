@@ -1,4 +1,4 @@
-//! pi: `TIME_ID.jsonl`, one entry a line.
+//! pi: `TIME_ID.jsonl`, one entry per line.
 
 use serde_json::{Value, json};
 

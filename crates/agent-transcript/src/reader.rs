@@ -1,4 +1,4 @@
-//! Splits a transcript into records, and passes on what each of them means.
+//! Splits a transcript into records, and converts them.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub struct TranscriptReader {
     lines: SessionLines,
     /// The beginning of an incomplete line, or the whole document.
     rest: Vec<u8>,
-    /// Length of the incomplete line, also where it is too long to be kept.
+    /// Length of the incomplete line in bytes, even if it is too long to be kept.
     length: usize,
     number: u64,
     read: u64,
@@ -67,8 +67,8 @@ impl TranscriptReader {
         })
     }
 
-    /// Takes the next bytes. Calls `each` with the lines that each complete record means, which may be none, and the
-    /// position after that record.
+    /// Reads the next bytes. After each complete record, calls `each` with the lines that the record is converted to,
+    /// which may be none, and the position after it.
     pub fn feed(&mut self, mut chunk: &[u8], mut each: impl FnMut(Vec<u8>, u64)) {
         if self.form == StorageForm::Document {
             self.keep(chunk, MAX_DOCUMENT_BYTES);
@@ -85,7 +85,7 @@ impl TranscriptReader {
         self.keep(chunk, MAX_RECORD_BYTES);
     }
 
-    /// Takes a last line without line ending if it is complete, or the document.
+    /// Reads the document, or a last line without a line ending if it is complete. Returns the remaining lines.
     pub fn finish(&mut self) -> Vec<u8> {
         if self.length > 0 {
             self.read += self.length as u64;
@@ -94,7 +94,7 @@ impl TranscriptReader {
         self.lines.take()
     }
 
-    /// Whether the transcript is one document, so that nothing is known before its end.
+    /// Returns whether the transcript is one document, of which nothing is known before its end.
     pub fn is_document(&self) -> bool {
         self.form == StorageForm::Document
     }

@@ -1,4 +1,5 @@
-//! The tool calls of an answer: each is checked, then all allowed ones run concurrently, and are answered in order.
+//! The tool calls of an answer: each is checked, the allowed ones run concurrently, and the results are returned in
+//! order.
 
 use std::collections::HashSet;
 
@@ -35,7 +36,7 @@ struct JudgedCall<'a> {
 
 enum CallVerdict<'a> {
     Allowed(&'a dyn Tool),
-    /// The call is not made; its result is the reason.
+    /// The call is not made; the model receives the reason as its result.
     Denied(String),
     /// Providers would reject the call, so the next request contains the reason instead of the call.
     LeftOut(String),
@@ -86,7 +87,7 @@ impl<'a> Calls<'a> {
         outcomes
     }
 
-    /// Returns the answer as the next request repeats it.
+    /// Returns the answer as the next request contains it, without the calls that are left out.
     pub(crate) fn said(&self, reply: &Reply, after: Seq) -> PromptMessage {
         let mut verdicts = self.calls.iter().map(|judged| &judged.verdict);
         let content = reply.content.iter().filter(|block| {
@@ -163,7 +164,7 @@ fn decide<'a>(call: ToolCall<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) 
     };
     // The last call may be incomplete, and the earlier ones may depend on it.
     if reply.stop == Stop::MaxTokens {
-        let why = "Not called: your answer was cut off. Call again, with less in one answer.";
+        let why = "Not called: your answer was cut off at the output limit. Repeat the call in a shorter answer.";
         return CallVerdict::Denied(why.to_owned());
     }
     if place >= most {

@@ -49,9 +49,9 @@ struct AgentRun<'a> {
     fork: Fork<'a>,
     model: &'a dyn Model,
     host: &'a dyn Host,
-    /// The next request. It grows at its end, and recovery may remove old rounds at its beginning.
+    /// The next request. It grows at its end, and recovery may remove old turns at its beginning.
     request: ModelRequest,
-    /// Number of messages at its end that must not be removed: the instruction and everything after it.
+    /// Number of messages at the request's end that must not be removed: the instruction and everything after it.
     tail: usize,
     turns: u32,
     usage: TokenUsage,

@@ -26,13 +26,13 @@ pub struct Denial {
     pub reason: String,
 }
 
-/// A tool's output. The model sees an error and may try again.
+/// A future of a tool's output. The model also receives an error, and may try again.
 pub type Done<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// A tool that a fork may call.
 pub trait Tool: Send + Sync {
     fn name(&self) -> &str;
-    /// Decides about a call. A tool's name alone permits nothing.
+    /// Decides whether this specific call is allowed.
     fn permit(&self, call: ToolCall<'_>) -> Permit;
     /// Runs the call. Calls of one answer run at the same time.
     fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a>;

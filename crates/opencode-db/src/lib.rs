@@ -1,11 +1,11 @@
 //! Reads sessions from opencode's SQLite database, and changes nothing there.
 //!
-//! Owns how another program's database is opened without disturbing it: read-only, without creating a file beside it. What
-//! the rows mean is up to `agent-transcript`; a session is returned as the JSON lines that it reads.
+//! Opens another program's database without disturbing it: read-only, and without creating a file next to it. What the
+//! rows mean is up to `agent-transcript`; a session is returned as the JSON lines that `agent-transcript` reads.
 //!
-//! Without a write-ahead log nobody writes, and the database is opened as immutable. With a log and its index, opencode
-//! may be running: readers share both. A log without an index was left by a crash; SQLite would create the index, so a
-//! copy is read.
+//! Without a write-ahead log, opencode is not writing, and the database is opened as immutable. With a log and its
+//! index, opencode may be running, and both are shared with it. A log without an index was left by a crash; SQLite
+//! would create the index, so a copy is read instead.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-/// How long to wait for a lock of opencode's, which holds one for some milliseconds.
+/// How long to wait for a lock that opencode holds, which it usually does for a few milliseconds.
 const BUSY: Duration = Duration::from_millis(500);
 /// Maximum size of a session, in bytes: it is converted in memory.
 pub const MAX_SESSION_BYTES: usize = 256 << 20;
@@ -33,7 +33,7 @@ pub enum OpencodeError {
     )]
     Locked(PathBuf),
     #[error(
-        "could not read {}: it has no tables `session`, `message` and `part` as in opencode 1.x: {problem}",
+        "could not read {}: its tables differ from those of opencode 1.x: {problem}",
         path.display()
     )]
     OtherSchema { path: PathBuf, problem: String },
@@ -202,7 +202,7 @@ impl SessionJson {
     }
 }
 
-/// Returns JSON on one line. What is not JSON becomes a string, which the reader ignores.
+/// Returns the JSON on one line. Text that is not JSON becomes a JSON string, which the reader ignores.
 fn raw(json: &str) -> String {
     match serde_json::from_str::<&RawValue>(json) {
         Ok(value) => value.get().replace(['\n', '\r'], " "),

@@ -83,7 +83,7 @@ async fn what_a_running_opencode_has_written_is_read_and_it_can_go_on_writing() 
     db.close().await;
     assert_eq!(names(dir.path()), before);
 
-    // As after a crash: the log is there, its index is not.
+    // As after a crash: there is a log, but no index.
     let left = tempfile::tempdir().unwrap();
     let crashed = left.path().join("opencode.db");
     for end in ["", "-wal"] {
@@ -109,12 +109,12 @@ async fn what_cannot_be_read_is_told() {
     std::fs::remove_file(&path).unwrap();
     let newer = "CREATE TABLE session (id TEXT PRIMARY KEY, owner TEXT)";
     made(&path, &[newer]).await.close().await.unwrap();
-    assert!(told(&path).await.contains("as in opencode 1.x: "));
+    assert!(told(&path).await.contains("those of opencode 1.x: "));
 
     let locked = dir.path().join("locked.db");
     let mut writer = made(&locked, &SCHEMA).await;
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut writer).await.unwrap();
-    // A rollback journal is locked as a whole; an immutable reader does not ask for locks.
+    // With a rollback journal, the database is locked as a whole; an immutable reader does not ask for locks.
     std::fs::write(dir.path().join("locked.db-wal"), "x").unwrap();
     std::fs::write(dir.path().join("locked.db-shm"), "x").unwrap();
     assert!(told(&locked).await.contains("the database is locked"));

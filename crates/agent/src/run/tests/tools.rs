@@ -122,7 +122,7 @@ fn a_call_in_an_answer_that_was_cut_off_is_not_made() {
     let budget = Budget { max_output: 1, ..BUDGET };
     let done = forked(&script, &World::default(), &[&edit], budget).unwrap();
     assert_eq!((edit.made.lock().unwrap().len(), done.denials.len()), (0, 1));
-    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: Not called: your answer was cut off. Call again, with less in one answer.");
+    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: Not called: your answer was cut off at the output limit. Repeat the call in a shorter answer.");
 }
 
 /// A tool whose calls end only after two of them have begun.
