@@ -40,11 +40,11 @@ impl McpClient {
         self.project.as_deref()
     }
 
-    /// Returns the named directory of the project.
+    /// Returns the project's directory: the given one, or else the one in the client's headers.
     pub(crate) fn project(&self, given: Option<String>) -> Result<String, ServiceError> {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
-            ServiceError::invalid("project_dir", "unknown project")
+            ServiceError::invalid("project_dir", "is missing")
                 .hint("pass project_dir, the absolute path of the project; a client can also send it in the header X-Bethink-Project")
         })
     }
@@ -61,7 +61,7 @@ impl McpClient {
         Ok(nearest.unwrap_or(dir))
     }
 
-    /// Returns the session that is named. Fails if none is.
+    /// Returns the given session, or else the one in the client's headers. Fails if there is neither.
     pub(crate) async fn session(
         &self,
         given: Option<String>,
@@ -75,7 +75,7 @@ impl McpClient {
         }
     }
 
-    /// Returns the session that is named, if any.
+    /// Returns the given session, or else the one in the client's headers, if it is named by its ID.
     pub(crate) fn session_if_named(
         &self,
         given: Option<&str>,
@@ -102,7 +102,7 @@ impl McpClient {
     }
 
     async fn unnamed(&self, project: Option<String>) -> ServiceError {
-        let refusal = ServiceError::invalid("session_id", "unknown session");
+        let refusal = ServiceError::invalid("session_id", "is missing");
         let newest = match self.project(project) {
             Ok(dir) => self.newest_of(dir, NAMED_SESSIONS).await.unwrap_or_default(),
             Err(_) => Vec::new(),

@@ -27,7 +27,7 @@ pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
         .with_json_response(true)
         .with_max_request_body_bytes(MESSAGE_BYTES)
         .with_cancellation_token(stop)
-        // The guard checks hosts. This library's own list would reject those in the settings.
+        // The guard checks hosts. The library's own list would reject hosts that the settings allow.
         .disable_allowed_hosts()
         .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();

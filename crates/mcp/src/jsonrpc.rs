@@ -25,7 +25,7 @@ pub(crate) async fn check_message(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    // The room is held until the message is answered.
+    // The memory for the body stays reserved until the message is answered.
     let (body, _room) = match bethink_intake::whole(body, &parts, MESSAGE_BYTES as u64).await {
         Ok(ReceivedBody { bytes, room }) => (bytes, room),
         Err(unread) => return not_read(unread),

@@ -1,7 +1,7 @@
-//! The daemon as an MCP server: its memory and history as tools, resources and prompts of any client.
+//! The daemon as an MCP server: its memory and history as tools, resources and prompts for any client.
 //!
 //! This crate has the endpoint `/mcp` (streamable HTTP, without sessions), the descriptions that a client sees, and the
-//! format of untrusted texts for a model. The services make every decision, the server's guard checks who may connect,
+//! format of untrusted text for a model. The services make every decision, the server's guard checks who may connect,
 //! and the command line forwards each line of stdio to this endpoint. No other crate uses `rmcp`.
 //!
 //! A client has few rights: it can propose to the team but not approve, and cannot change settings or delete history.

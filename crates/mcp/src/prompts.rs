@@ -1,4 +1,4 @@
-//! Prompts: texts that a person adds to a conversation.
+//! Prompts: texts that a user can add to a conversation.
 
 use bethink_api as api;
 use bethink_service::ServiceError;
@@ -28,7 +28,7 @@ pub(crate) fn all() -> Vec<Prompt> {
         .with_title("Recall"),
         Prompt::new(
             HANDOVER,
-            Some("A session's notes, to start a new session with"),
+            Some("A session's notes, for starting a new session"),
             Some(vec![argument("session_id", "Session ID, or \"last\" (the default)", false)]),
         )
         .with_title("Hand over"),
@@ -65,14 +65,14 @@ async fn recalled(client: &McpClient, arguments: &JsonObject) -> Result<String, 
     Ok(recall::text(&client.daemon.memories.recall(request).await?))
 }
 
-/// Returns the notes of a session, by default the newest: a person chooses this prompt and sees the result.
+/// Returns the notes of a session, by default the newest one, because a person chooses this prompt and sees the result.
 async fn handover(client: &McpClient, arguments: &JsonObject) -> Result<String, ServiceError> {
     let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
     let id = client.session(Some(named), None).await?;
     let notes = client.daemon.notes.notes(id).await?;
     Ok(format!(
         "These are the notes of session {id}, up to its message {}. Continue from there. They may be out of date: \
-         check what they say about files and code before you rely on it, and do not redo what they call done.\n{}",
+         check what they say about files and code before you rely on it, and do not repeat work that they call done.\n{}",
         notes.through,
         fenced(&notes.text)
     ))

@@ -36,7 +36,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("bethink://memory/{scope}/{name}", "memory")
             .with_title("A memory")
-            .with_description("A topic of the project's memory; scope is private or team")
+            .with_description("A topic of the project's memory; scope is private, team or person")
             .with_mime_type(MARKDOWN),
         ResourceTemplate::new("bethink://notes/{session}", "notes")
             .with_title("Notes of a session")

@@ -125,7 +125,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The answer to a cancelled request, which nobody reads.
+/// Returns the answer to a cancelled request. Nobody reads it.
 fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }

@@ -123,10 +123,10 @@ mod tests {
             assert!(said.iter().all(Option::is_some), "{}", tool.name);
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
             assert_eq!(tool.output_schema.as_ref().unwrap()["type"], "object", "{}", tool.name);
-            // Models of some providers know no lists of types and no references.
+            // The models of some providers do not support lists of types, or references.
             let input = serde_json::to_string(&*tool.input_schema).unwrap();
             assert!(!input.contains("\"null\"") && !input.contains("$ref"), "{input}");
-            // JSON Schema has no formats of integers, and validators warn about them at each start of a client.
+            // JSON Schema defines no formats for integers, and validators warn about them whenever a client starts.
             for schema in [&*tool.input_schema, &*tool.output_schema.unwrap()] {
                 let schema = serde_json::to_string(schema).unwrap();
                 assert!(!schema.contains("\"format\":\"uint"), "{schema}");
@@ -146,7 +146,7 @@ mod tests {
         });
         let hung_up = tokio_util::sync::CancellationToken::new();
         hung_up.cancel();
-        // As a request that is taken back while it is served: begun, then dropped.
+        // Like a request that is cancelled while it is handled: it is polled once, then dropped.
         let mut change = Box::pin(change);
         assert!(at_once(&mut change).is_none());
         assert!(hung_up.run_until_cancelled(change).await.is_none());
@@ -154,7 +154,7 @@ mod tests {
         ended.await.unwrap();
     }
 
-    /// What a future says at once.
+    /// Polls a future once, and returns its output if it is ready.
     fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         match std::pin::Pin::new(future).poll(&mut context) {

@@ -26,7 +26,7 @@ pub(crate) struct ExpandInput {
     limit: Option<u64>,
     /// `next_cursor` of the previous answer
     cursor: Option<String>,
-    /// Absolute path of another project than the client's
+    /// Absolute path of a project other than the client's
     project_dir: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn described() -> Tool {
         "expand",
         "Expand a summary",
         Effect::Reads,
-        "Read the full messages behind a line of a summary, to see exactly what was said and done.",
+        "Read the full messages that a summary line covers, to see exactly what was said and done.",
     )
 }
 
@@ -107,7 +107,8 @@ fn either(refusal: ServiceError, id: Uuid) -> ServiceError {
     }
 }
 
-/// Returns as many messages as fit in an answer. If all messages are requested, the cursor is the last one of the page.
+/// Returns as many messages as fit in an answer. If all messages are requested, the cursor is the number of the page's
+/// last message.
 fn within(session: SessionId, found: api::Expanded, pages: bool) -> ExpandOutput {
     let (mut messages, mut bytes) = (Vec::new(), 0);
     let all = found.messages.len();

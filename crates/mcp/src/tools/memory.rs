@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::client::McpClient;
 
-/// All commands' fields in one struct, because models handle that better than alternatives. The daemon checks which
-/// fields belong to the command.
+// One struct for all commands, because models handle that better than alternatives.
+/// The fields of all commands. The daemon checks which of them belong to the command.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MemoryInput {
@@ -42,7 +42,7 @@ pub(crate) struct MemoryInput {
     /// rename: new path
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_path: Option<String>,
-    /// Absolute path of another project than the client's
+    /// Absolute path of a project other than the client's
     #[serde(default, skip_serializing)]
     project_dir: Option<String>,
 }

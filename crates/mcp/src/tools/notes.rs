@@ -16,7 +16,7 @@ use bethink_memdir::prompt::guarded;
 pub(crate) struct NotesInput {
     /// A session ID, or "last"
     session_id: Option<String>,
-    /// Absolute path of another project than the client's
+    /// Absolute path of a project other than the client's
     project_dir: Option<String>,
 }
 

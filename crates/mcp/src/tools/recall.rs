@@ -28,14 +28,14 @@ pub(crate) struct RecallInput {
     session_id: Option<String>,
     /// Tools that you have just used: memories that only explain them are left out
     recent_tools: Option<Vec<String>>,
-    /// Absolute path of another project than the client's
+    /// Absolute path of a project other than the client's
     project_dir: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RecallOutput {
     memories: Vec<RecalledMemory>,
-    /// Number of topics that were searched
+    /// Number of topics searched
     searched: u64,
     /// `model` or `embedded`: how they were chosen
     strategy: String,
@@ -44,7 +44,7 @@ pub(crate) struct RecallOutput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct RecalledMemory {
-    /// `private` or `team`
+    /// `private`, `team` or `person`
     scope: String,
     name: String,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub(crate) fn described() -> Tool {
         "Recall",
         Effect::Reads,
         "Recall memories of this project that help with a task or question: decisions, conventions, people, \
-         warnings. Memories that are near but may be about something else are marked `perhaps`.",
+         warnings. Similar memories that may be about something else are marked `perhaps`.",
     )
 }
 
@@ -96,12 +96,12 @@ pub(crate) async fn call(client: McpClient, input: RecallInput) -> Answered<Reca
     Ok(ToolAnswer::new(output, text))
 }
 
-/// The whole answer, for a model.
+/// Returns the whole answer as text for a model.
 pub(crate) fn text(found: &api::RecallAnswer) -> String {
     if found.memories.is_empty() {
         return match found.searched {
             0 => "This project has no memories yet.".to_owned(),
-            n => format!("None of {n} memories is relevant."),
+            n => format!("No relevant memories ({n} searched)."),
         };
     }
     let shown: Vec<String> = found.memories.iter().map(shown).collect();
@@ -121,8 +121,8 @@ fn shown(memory: &api::RecalledMemory) -> String {
     if !memory.versions.is_empty() {
         let names: Vec<String> = memory.versions.iter().map(|name| line(name)).collect();
         around.push_str(&format!(
-            "\nTwo people changed it, and nobody has merged the versions yet. The other one is {}: compare both, and ask \
-             the user which one is right.",
+            "\nTwo people changed this memory, and the versions are not merged yet. Other version: {}. Compare them, and \
+             ask the user which one is right.",
             names.join(", ")
         ));
     }

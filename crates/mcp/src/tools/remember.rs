@@ -26,7 +26,7 @@ pub(crate) struct RememberInput {
     kind: Option<api::MemoryKind>,
     /// A summary in one line
     description: Option<String>,
-    /// Up to 5 questions that it answers, in other words
+    /// Up to 5 questions that it answers, worded differently
     questions: Option<Vec<String>>,
     /// `team` only proposes it: a person decides
     #[serde(default)]
@@ -34,7 +34,7 @@ pub(crate) struct RememberInput {
     scope: Option<api::MemoryScope>,
     /// The session in which it was learned
     session_id: Option<String>,
-    /// Absolute path of another project than the client's
+    /// Absolute path of a project other than the client's
     project_dir: Option<String>,
 }
 
@@ -108,7 +108,7 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
         kind: input.kind,
         scope: input.scope,
         session_id: client.session_if_named(input.session_id.as_deref())?,
-        // Only a person can allow one.
+        // Only a person can allow a secret.
         allow_secret: Vec::new(),
     };
     let done = match keep {

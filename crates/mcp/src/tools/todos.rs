@@ -16,7 +16,7 @@ pub(crate) struct TodosInput {
     todos: Option<Vec<TodoInput>>,
     /// A session ID, or "last"
     session_id: Option<String>,
-    /// Absolute path of another project than the client's
+    /// Absolute path of a project other than the client's
     project_dir: Option<String>,
 }
 
