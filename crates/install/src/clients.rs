@@ -45,7 +45,7 @@ pub struct InstallRequest {
     pub home: Option<String>,
     /// The gateway's address for Anthropic, if the agent should use it.
     pub anthropic: Option<String>,
-    /// The same for OpenAI.
+    /// The gateway's address for OpenAI, if the agent should use it.
     pub openai: Option<String>,
 }
 
@@ -202,7 +202,7 @@ fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFi
 }
 
 /// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks can
-/// be in `config.toml`. Its transcripts have another format, so only hooks with answers are installed.
+/// be in `config.toml`. Only hooks with answers are installed; at each of them, the daemon also reads the transcript.
 fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
     let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
@@ -256,8 +256,8 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     SettingsFile { path, edits, what: "MCP server" }
 }
 
-/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. Its transcripts
-/// have another format, too.
+/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. Only hooks with
+/// answers are installed, as for Codex.
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
     let program = shared(places, wanted);
@@ -306,7 +306,7 @@ fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     }
 }
 
-/// Returns the home to write. A file that may be shared has none, as it has no path of the program.
+/// Returns the home to write; `None` for a file that may be shared, because the path differs between machines.
 fn home_of<'a>(places: &ClientPlaces, wanted: &'a InstallRequest) -> Option<&'a str> {
     wanted.home.as_deref().filter(|_| places.project.is_none())
 }

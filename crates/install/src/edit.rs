@@ -51,7 +51,7 @@ impl NotEdited {
     }
 }
 
-/// The variable that names the home.
+/// The environment variable that contains the path of the home.
 pub(crate) const HOME: &str = "BETHINK_HOME";
 /// The program's name, with or without a path.
 const PROGRAM: &str = "bethink";
@@ -87,7 +87,7 @@ impl Ours {
     }
 }
 
-/// Whether an entry's command is the program: as a command line, as a list of words, or as a path.
+/// Returns whether an entry's command runs the program. The command may be a command line, a list of words, or a path.
 fn runs_program(value: &Value) -> bool {
     match value.get("command") {
         // A path, or a shell command.
@@ -97,14 +97,14 @@ fn runs_program(value: &Value) -> bool {
     }
 }
 
-/// Whether a hook is ours: its command line runs `bethink hook`.
+/// Returns whether a hook is ours: its command line runs `bethink hook`.
 pub(crate) fn is_hook(value: &Value) -> bool {
     let line = value.get("command").and_then(Value::as_str).unwrap_or_default();
     let (program, rest) = split_program(line);
     is_program(program) && rest.trim_start().starts_with("hook ")
 }
 
-/// Whether an element of a list is our hook, or a group that contains it.
+/// Returns whether an element of a list is our hook, or a group that contains it.
 pub(crate) fn holds_hook(value: &Value) -> bool {
     let group = value.get("hooks").and_then(Value::as_array);
     is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))
@@ -124,8 +124,8 @@ fn is_program(path: &str) -> bool {
     path.rsplit('/').next() == Some(PROGRAM)
 }
 
-/// Splits a command line into its program, which may be quoted, and the rest. An assignment of the home before the
-/// program is left out.
+/// Splits a command line into its program, which may be quoted, and the rest. An assignment of `BETHINK_HOME` before
+/// the program is skipped.
 fn split_program(line: &str) -> (&str, &str) {
     let line = line.trim_start();
     if let Some(assigned) = line.strip_prefix(HOME).and_then(|line| line.strip_prefix('=')) {

@@ -152,7 +152,7 @@ fn add(
     Ok(())
 }
 
-/// Returns the text without one of our entries. `None` if it has none.
+/// Returns the text without one of our entries; `None` if the text contains none.
 fn without(text: &str, edit: &SettingsEdit) -> Result<Option<String>, NotEdited> {
     let root = parse(text)?;
     match edit {

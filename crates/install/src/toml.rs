@@ -39,7 +39,7 @@ pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits,
             }
         }
     }
-    // Without tables, the whole text of the file would otherwise be written after our entries.
+    // In a file that contains only comments, they would otherwise be written after our entries.
     let above = if was_bare { take_trailing(&mut document) } else { String::new() };
     done.text = with_line_ends(text, &format!("{above}{document}"));
     Ok(done)
@@ -95,7 +95,7 @@ fn parse(text: &str) -> Result<DocumentMut, NotEdited> {
     })
 }
 
-/// Removes and returns the comments after the last table, which are all comments in a file without tables.
+/// Removes and returns the comments after the last entry: all comments, if the file contains nothing else.
 fn take_trailing(document: &mut DocumentMut) -> String {
     let trailing = document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
     document.set_trailing("");
@@ -262,7 +262,7 @@ fn inline(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// Converts an item to JSON, to compare it. Dates become texts.
+/// Converts an item to JSON, to compare it. Dates become strings.
 fn value_of(item: &Item) -> Value {
     match item {
         Item::None => Value::Null,

@@ -21,7 +21,7 @@ fn wanted(gateway: bool) -> InstallRequest {
     }
 }
 
-/// What a person is shown of every client, into files that are not there.
+/// Returns the files of every agent with our entries, if the files did not exist before.
 fn shown(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     let mut out = String::new();
     for agent in InstallAgent::ALL {

@@ -66,7 +66,7 @@ impl JsonNode {
         }
     }
 
-    /// Whether it is a container that is empty and has no comment.
+    /// Returns whether this is a container without items and comments.
     pub(super) fn is_empty(&self, text: &str) -> bool {
         !matches!(self.kind, NodeKind::Scalar)
             && text[self.span.start + 1..self.span.end - 1].trim().is_empty()
@@ -140,7 +140,7 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<JsonNode, NotEdited> {
         if depth > MAX_DEPTH {
-            return Err(self.wrong("it is nested too deeply"));
+            return Err(self.wrong("the value is nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {

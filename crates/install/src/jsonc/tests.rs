@@ -17,12 +17,12 @@ fn server() -> Vec<SettingsEdit> {
     vec![SettingsEdit::member(&["s", "bethink"], server, Ours::Program)]
 }
 
-/// What becomes of a text, and that taking it out again gives the text back.
+/// Checks the text after the edits, and that removing our entries restores the original text.
 #[track_caller]
 fn check(edits: &[SettingsEdit], before: &str, after: &str) {
     let put = put_in(before, edits).unwrap();
     assert_eq!(put.text, after);
-    assert_eq!(put_in(after, edits).unwrap().text, after, "twice is once");
+    assert_eq!(put_in(after, edits).unwrap().text, after, "a second run changes nothing");
     assert_eq!(take_out(after, edits, &put.made).unwrap(), before, "and back");
     let has_ours = |text: &str| take_out(text, edits, &[]).unwrap() != text;
     assert!(has_ours(after) && !has_ours(before));
@@ -100,7 +100,7 @@ fn what_a_person_does_meanwhile_stays() {
     let more = put.text.replace("  \"a\": 1,", "  \"a\": 2, // changed\n  \"later\": true,");
     let out = take_out(&more, &edits(), &put.made).unwrap();
     assert_eq!(out, "{\n  \"a\": 2, // changed\n  \"later\": true\n}\n");
-    // Another server and another hook came into what was made for ours.
+    // Another server and another hook were added to the containers that were created for ours.
     let server = put.text.replace("\"mcpServers\": {", "\"mcpServers\": {\n    \"other\": {},");
     let both = server
         .replace("\"Stop\": [", "\"Stop\": [\n      {\"hooks\": [{\"command\": \"say done\"}]},");
@@ -119,7 +119,7 @@ fn other_hooks_stay_also_in_a_group_with_ours() {
     assert_eq!(take_out(&put.text, &edits(), &put.made).unwrap(), before);
     let shared = r#"{"hooks": {"Stop": [{"hooks": [{"command": "say done"}, {"command": "/old/bethink hook Stop"}]}]}}"#;
     let put = put_in(shared, &edits()[1..]).unwrap();
-    assert_eq!(put.text, shared.replace("/old/", "/bin/"), "no second one");
+    assert_eq!(put.text, shared.replace("/old/", "/bin/"), "no second entry");
     assert_eq!(take_out(shared, &edits(), &[]).unwrap(), before);
 }
 
