@@ -365,7 +365,7 @@ pub struct RecoverRequest {
     pub heard: bool,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -11,7 +11,7 @@ const STAGES: Readonly<Record<string, string>> = {
   tool_result_budget: "Long tool results shortened",
   snip: "Superseded tool results removed",
   microcompact: "Old tool results cleared",
-  collapse: "Spans collapsed",
+  collapse: "Old messages collapsed",
   compaction: "Compaction",
 };
 
