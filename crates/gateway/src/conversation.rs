@@ -1,7 +1,7 @@
 //! Conversations of clients that send their whole history with each request: finds the session of a request and its new
 //! messages, and decides which prompt to send. The wire formats read and write the requests.
 //!
-//! The client sends messages that a crash lost again with its next request. A request that certainly fits is therefore
+//! If a crash loses messages, the client's next request contains them again. A request that certainly fits is therefore
 //! forwarded at once, and its new messages are stored in the background, in order (`queue`, `store`). Only a prompt
 //! that is made from decisions waits for the disk.
 

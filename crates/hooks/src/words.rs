@@ -42,7 +42,7 @@ impl HookService {
         Ok(pause.into_iter().chain(index).chain(notes).chain(offer).collect())
     }
 
-    /// Returns a text that says that nothing is recorded, so that the agent can tell the user.
+    /// Returns a note that nothing is recorded, so that the agent can tell the user.
     fn pause_words(&self) -> Option<String> {
         let pause = self.cx.recording_pause()?;
         let until = pause.until.map_or_else(String::new, |until| format!(" until {until}"));

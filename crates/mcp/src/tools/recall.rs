@@ -121,8 +121,8 @@ fn shown(memory: &api::RecalledMemory) -> String {
     if !memory.versions.is_empty() {
         let names: Vec<String> = memory.versions.iter().map(|name| line(name)).collect();
         around.push_str(&format!(
-            "\nTwo people changed this memory, and the versions are not merged yet. Other version: {}. Compare them, and \
-             ask the user which one is right.",
+            "\nTwo people changed this memory, and the versions are not merged yet. Other version: {}. Compare them, \
+             and ask the user which one is right.",
             names.join(", ")
         ));
     }
