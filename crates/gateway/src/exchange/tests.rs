@@ -124,7 +124,7 @@ fn a_client_that_goes_while_the_memory_thinks_ends_it() {
     }
 }
 
-/// The planner is told exactly once how each request ended.
+/// The outcome of each request is reported to the planner exactly once.
 #[test]
 fn every_end_is_heard_once() {
     let odd = [Fault::HangAtAccept, Fault::HugeStream, Fault::HugeEvent, Fault::GzipBomb];

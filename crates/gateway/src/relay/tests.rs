@@ -13,8 +13,8 @@ use super::*;
 use crate::conversation::{ChainedHistory, GatewayRequest, PreparedPrompt, UpstreamPrompt};
 use streams::{Stream, generate};
 
-/// Number of streams, each of which is split at some thousand offsets. A debug build uses a tenth of them, which
-/// takes as long.
+/// Number of streams, each of which is split at several thousand offsets. A debug build uses a tenth of them, which
+/// takes about as long.
 const STREAMS: u64 = if cfg!(debug_assertions) { 20 } else { 200 };
 
 /// A planner that records the answers.
@@ -83,7 +83,7 @@ fn relay(wire: WireFormat, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, P
     (Relay { source, reader: Some((tee, turn)) }, notebook)
 }
 
-/// Returns what the client receives, if the answer ends correctly, and what the planner is told.
+/// Returns what the client receives, if the answer ends correctly, and what is reported to the planner.
 async fn run(
     wire: WireFormat,
     pieces: &[&[u8]],

@@ -129,7 +129,7 @@ async fn counting_keeps_nothing() {
     let UpstreamPrompt::Changed { messages, .. } =
         daemon.count_prompt(client.request()).await.unwrap()
     else {
-        panic!("a compacted session's prompt is counted");
+        panic!("the counted prompt of a compacted session is unchanged");
     };
     assert_eq!(messages.last(), Some(&PromptPart::Client(client.said.len() - 1)));
     assert_eq!(history(&daemon, prepared.session).await, stored);
@@ -217,7 +217,7 @@ async fn a_result_that_went_up_whole_stays_whole() {
     work(&mut client, 1);
     client.said[5]["content"][1]["name"] = json!("Bash");
     let UpstreamPrompt::Changed { messages, .. } = client.sends(&daemon).await.prompt else {
-        panic!("the newest result is shortened");
+        panic!("the newest result was not shortened");
     };
     assert_eq!(messages[2], PromptPart::Client(2), "shown before");
     assert!(matches!(messages.last(), Some(PromptPart::Written(_))), "never shown before");
