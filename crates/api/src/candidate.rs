@@ -9,7 +9,7 @@ use crate::memory::{MemoryAuthor, MemoryKind, MemoryScope};
 #[serde(rename_all = "snake_case")]
 pub enum CandidateState {
     Waiting,
-    /// A memory was written from it.
+    /// A memory was written from the candidate.
     Kept,
     Dropped,
 }
@@ -21,32 +21,32 @@ pub struct Candidate {
     pub project_dir: String,
     /// The user's own words.
     pub sentence: String,
-    /// The sentence before it, which the assistant or the user wrote.
+    /// The preceding sentence, by the assistant or the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// The type of the memory if this candidate is kept.
     #[serde(rename = "type")]
     pub kind: MemoryKind,
-    /// The rule that found it.
+    /// The rule that found the statement.
     pub rule: String,
     /// Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first.
     pub score: i64,
     pub session_id: Uuid,
-    /// Position of the message that contains it.
+    /// Position of the message that contains the statement.
     pub seq: u64,
     /// ID of that message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// When it was said, as RFC 3339.
+    /// When the user said it, as RFC 3339.
     pub said_at: String,
     pub state: CandidateState,
-    /// When it was decided, as RFC 3339.
+    /// When the candidate was kept or dropped, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<String>,
-    /// Who kept or dropped it; `extraction` if the user said the same in a second session.
+    /// Who kept or dropped the candidate; `extraction` if the user said the same in a second session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<MemoryAuthor>,
-    /// Name of the topic that was written from it.
+    /// Name of the topic that was written from the candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
 }
@@ -72,7 +72,7 @@ pub struct KeepCandidate {
     /// A description in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Questions that it answers, in other words than its own: at most 5, of 200 characters each.
+    /// Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]

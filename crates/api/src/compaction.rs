@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::model::Strategy;
 
-/// How a summary is written. The cheapest way comes first.
+/// How a summary is written; the cheapest level first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryLevel {
@@ -36,7 +36,7 @@ pub enum CompactionTrigger {
     Auto,
     /// A person or a client asked for it.
     Manual,
-    /// The provider refused a prompt as too long.
+    /// The provider rejected a prompt as too long.
     Reactive,
     /// The agent compacted the session itself, for another reason.
     #[serde(other)]
@@ -74,7 +74,7 @@ pub struct CompactRequest {
     /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The cheapest level that works if absent.
+    /// If absent, the cheapest level that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<SummaryLevel>,
     /// Maximum size of the summary in tokens of 4 bytes.
@@ -108,7 +108,7 @@ pub struct RestoredItem {
     pub kind: RestoredKind,
     pub name: String,
     pub tokens: u64,
-    /// The content exceeded its budget: the prompt has only its beginning, or, with 0 tokens, only its name.
+    /// The content exceeded its budget: the prompt contains only its beginning, or only its name if `tokens` is 0.
     pub truncated: bool,
 }
 
@@ -126,8 +126,8 @@ pub struct FidelityDetail {
     pub hindsight: Option<Hindsight>,
 }
 
-/// How many of the names that were used both before a compaction and in the 40 messages after it were in the prompt
-/// right after it.
+/// How well a compaction turned out: of the names used both before it and in the 40 messages after it, how many were
+/// in the prompt right after it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Hindsight {
     /// Share of these names that the prompt contained, from 0 to 1.
@@ -136,7 +136,7 @@ pub struct Hindsight {
     pub names: u64,
     /// Number of these names that the prompt contained.
     pub kept: u64,
-    /// The names that it did not contain.
+    /// The names that the prompt did not contain.
     pub lost: Vec<String>,
 }
 
@@ -151,16 +151,16 @@ pub struct Compaction {
     pub kept_from_seq: u64,
     /// Tokens of the prompt before the compaction.
     pub tokens_before: u64,
-    /// Tokens of the prompt after it.
+    /// Tokens of the prompt after the compaction.
     pub tokens_after: u64,
     /// The text that replaces the messages.
     pub summary: String,
     /// Tokens of the summary.
     pub summary_tokens: u64,
-    /// Share, from 0 to 1, of the names still needed that the new prompt contains.
+    /// Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
-    /// Why the fidelity is low or has fallen; absent if neither is so.
+    /// Why the fidelity is low or has fallen; absent if neither is the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// What was added after the summary.
@@ -169,7 +169,7 @@ pub struct Compaction {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<String>,
     pub created_at: String,
-    /// When it was undone, as RFC 3339.
+    /// When the compaction was undone, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_at: Option<String>,
 }
@@ -196,7 +196,7 @@ pub struct Collapse {
     pub strategy: Strategy,
     /// When the text was ready, as RFC 3339.
     pub staged_at: String,
-    /// When prompts began to show it, as RFC 3339.
+    /// When prompts began to show the text, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub committed_at: Option<String>,
 }

@@ -106,11 +106,11 @@ pub struct Thresholds {
     pub window: u64,
     /// The window without what is reserved for output.
     pub effective: u64,
-    /// From here on the level is `warning`.
+    /// From this size of the prompt, the level is `warning`.
     pub warning: u64,
-    /// From here on the session is compacted automatically.
+    /// From this size, the session is compacted automatically.
     pub auto: u64,
-    /// From here on no prompt is made without a compaction.
+    /// From this size, no prompt is returned without a compaction.
     pub blocking: u64,
 }
 
@@ -155,11 +155,11 @@ pub struct StageReport {
     pub stage: PromptStage,
     /// Tokens before the stage.
     pub tokens_before: u64,
-    /// Tokens after it.
+    /// Tokens after the stage.
     pub tokens_after: u64,
-    /// What it changed: `tool_use` IDs, message positions or names.
+    /// What the stage changed: `tool_use` IDs, message positions or names.
     pub touched: Vec<String>,
-    /// Why it changed that.
+    /// Why the stage changed this.
     pub why: String,
 }
 
@@ -169,7 +169,7 @@ pub struct LastCompaction {
     pub id: String,
     pub level: CompactionLevel,
     pub fidelity: f64,
-    /// Why the fidelity is low or has fallen; absent if neither is so.
+    /// Why the fidelity is low or has fallen; absent if neither is the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     pub at: String,
@@ -192,7 +192,7 @@ pub struct TokenEstimate {
 /// How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheReport {
-    /// Number of prompts whose cached prefix was not read again, without those after a compaction.
+    /// Number of prompts whose cached prefix was not read again, not counting those after a compaction.
     pub breaks: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CacheFall>,
@@ -227,7 +227,7 @@ pub struct CacheFall {
     pub cause: PromptChange,
     /// Tokens read from the cache or written to it by the previous prompt.
     pub read_before: u64,
-    /// Tokens read from it by this prompt.
+    /// Tokens read from the cache by this prompt.
     pub read_now: u64,
     pub at: String,
     /// Whether a compaction explains it.
@@ -261,16 +261,17 @@ pub struct ContextReport {
     pub level: FillLevel,
     /// What shortened the prompt, in order.
     pub stages: Vec<StageReport>,
-    /// Index of the first message that differs from the previous prompt; absent if this prompt begins with that one.
+    /// Index of the first message that differs from the previous prompt; absent if this prompt begins with the whole
+    /// previous one.
     pub first_changed: Option<u64>,
     /// Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
-    /// blocks after it were written for another prompt.
+    /// blocks after that message were written for another prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_edited: Option<u64>,
     /// Why this prompt diverges from the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<PromptChange>,
-    /// Share of the tokens that are in the unchanged beginning of the prompt, from 0 to 1.
+    /// Share of the prompt's tokens that are in its unchanged beginning, from 0 to 1.
     pub predicted_cache_hit: f64,
     #[serde(default)]
     pub cache: CacheReport,
@@ -309,7 +310,7 @@ pub struct DecisionList {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionKind {
-    /// A text was added after a message.
+    /// Text was added after a message.
     Attached,
     /// An instruction file was added after a message.
     Instructed,
@@ -327,14 +328,14 @@ pub enum DecisionKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DecidedView {
     pub kind: DecisionKind,
-    /// The message that an attached text follows; otherwise the newest message at the time of the decision.
+    /// The message that the attached text follows; for other kinds, the newest message at the time of the decision.
     pub after_seq: u64,
-    /// What an attached text is: `memory`, `todos`, `file`, `plan`, …
+    /// What the attached text is: `memory`, `todos`, `file`, `plan`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Tokens of an attached text.
+    /// Tokens of the attached text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The messages that are shown differently.
@@ -343,18 +344,18 @@ pub struct DecidedView {
     pub at: String,
 }
 
-/// The provider's answer when it refused the session's last prompt.
+/// The provider's response when it rejected the session's last prompt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RecoverRequest {
     /// HTTP status; absent for an error inside a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The body of the answer, as JSON or as a string.
+    /// The body of the response, as JSON or as a string.
     pub error: Value,
-    /// The `max_tokens` of the refused call.
+    /// The `max_tokens` of the rejected call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// The `retry-after` header of the answer, in seconds.
+    /// The `retry-after` header of the response, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<f64>,
     /// Number of attempts with this prompt, including this one. By default, the daemon counts the reports.
@@ -370,7 +371,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The kind of a failed model call. Every error has exactly one.
+/// The kind of failure of a model call. Every error has exactly one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
@@ -378,7 +379,7 @@ pub enum ErrorClass {
     Overflow,
     /// Prompt and `max_tokens` together are longer than the window.
     OutputOverflow,
-    /// An image or a document is too large or unreadable, there are too many, or none is accepted.
+    /// An image or a document is too large or unreadable, there are too many of them, or the model accepts none.
     MediaTooLarge,
     /// The request has too many bytes.
     RequestTooLarge,
@@ -442,22 +443,22 @@ impl ErrorClass {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Recovered {
     pub class: ErrorClass,
-    /// Input tokens that the error named.
+    /// Number of input tokens that the error stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Output tokens that the error named.
+    /// Number of output tokens that the error stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Limit that the error named, in tokens.
+    /// The limit that the error stated, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     pub step: RecoveryStep,
     /// An explanation for a person.
     pub detail: String,
-    /// Whether to ask for the prompt again and send it. It differs from the refused one unless `step` is `wait` or
+    /// Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
     /// `shrink_output`, which only changes `max_tokens`.
     pub retry: bool,
-    /// How long to wait before that, in milliseconds.
+    /// How long to wait before the next call, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
     /// The `max_tokens` for the next call.

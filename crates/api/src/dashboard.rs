@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 
 use crate::percent::percent_encode;
 
-/// A URL that logs in one browser.
+/// A URL that logs in one browser, once.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct Launch {
-    /// Open it in a browser within a minute. It works once.
+    /// Open this URL in a browser within a minute. It works once.
     pub url: String,
 }
 
@@ -21,10 +21,10 @@ pub struct Login {
     pub launch: String,
 }
 
-/// A login. The answer also sets a cookie; further requests need both.
+/// A successful login. The response also sets a cookie; further requests need both the cookie and `page`.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct LoggedIn {
-    /// Send it in the header `X-Bethink-Page`.
+    /// The value to send in the header `X-Bethink-Page`.
     pub page: String,
 }
 
@@ -38,7 +38,7 @@ pub struct GatewayAddresses {
 }
 
 impl GatewayAddresses {
-    /// Returns the addresses for clients that do not state the directory in which they work.
+    /// Returns the addresses that contain this project directory, for clients that do not send one themselves.
     #[must_use]
     pub fn for_project(&self, dir: &str) -> Self {
         let dir = percent_encode(dir);

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::memory::MemoryScope;
 use crate::model::Strategy;
 
-/// A memory to consolidate. The answer is a job whose result is a `DreamResult`.
+/// The memory to consolidate. The response is a job whose result is a `DreamResult`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamRequest {
     pub project_dir: String,
@@ -16,7 +16,7 @@ pub struct DreamRequest {
     /// Show what would change, but change nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// Undo the changes of the last consolidation, except in topics that were changed since.
+    /// Undo the changes of the last consolidation, except in topics that have been changed since.
     #[serde(default)]
     pub undo: bool,
 }
@@ -52,7 +52,7 @@ pub struct DreamResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DreamPhase {
-    /// Look at what exists.
+    /// Read the topics and the index.
     Orient,
     /// Find what sessions taught and no topic contains.
     Gather,

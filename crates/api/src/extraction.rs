@@ -1,4 +1,4 @@
-//! Extraction: what was learned from a session, and what is forgotten with one.
+//! Extracting memories from a session, and removing the memories of a session.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,7 +13,7 @@ pub struct ExtractRequest {
     /// Show what would be written, but write nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// Start at the beginning of the session, including imported messages; by default, at the last extraction.
+    /// Start at the beginning of the session, including imported messages; by default, where the last extraction ended.
     #[serde(default)]
     pub all: bool,
 }
@@ -57,7 +57,7 @@ pub struct LearnedMemory {
     /// The user's own words, if they were used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
-    /// Position of the message that contains them.
+    /// Position of the message that contains these words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The whole file, in a dry run.
@@ -102,8 +102,8 @@ pub struct Forgotten {
 pub struct ForgottenMemory {
     pub scope: MemoryScope,
     pub name: String,
-    /// `removed` if it contained nothing else, `restored` to its state before the session, or `cut` if only the lines
-    /// of the session were removed.
+    /// `removed` if the topic contained nothing else, `restored` to its state before the session, or `cut` if only the
+    /// lines of the session were removed.
     pub outcome: MemoryOutcome,
     /// The lines that are removed.
     pub lines: Vec<String>,

@@ -44,8 +44,8 @@ pub struct InstructionFile {
     pub kind: InstructionKind,
     /// The reason, in words.
     pub why: String,
-    /// It was loaded because the agent touched a file that it is about. It appears at the end of the prompt until the
-    /// next compaction.
+    /// Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
+    /// prompt until the next compaction.
     #[serde(default)]
     pub touched: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub struct InstructionFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipKind {
-    /// Not loaded until a matching file is touched.
+    /// Not loaded until the agent reads or changes a matching file.
     Waiting,
     AlreadyLoaded,
     SameText,
@@ -103,7 +103,7 @@ pub struct SkippedInstruction {
     pub reason: SkipKind,
     /// The reason, in words.
     pub why: String,
-    /// The prompt loses nothing because of it.
+    /// The prompt loses nothing because the file is skipped.
     #[serde(default)]
     pub harmless: bool,
     /// `POST /v1/instructions/approve` can allow it.
@@ -113,7 +113,7 @@ pub struct SkippedInstruction {
     pub imported_by: Option<String>,
 }
 
-/// A file, to approve it for a project or to revoke its approval.
+/// A file to approve for a project, or whose approval to revoke.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ApproveImport {
     pub project_dir: String,
@@ -126,7 +126,7 @@ pub struct ApproveImport {
 pub struct ImportApproval {
     /// The path with symlinks resolved.
     pub path: String,
-    /// Whether it may be loaded now.
+    /// Whether the file may be loaded now.
     pub approved: bool,
 }
 
@@ -138,7 +138,7 @@ pub struct InstructionQuery {
     pub project_dir: String,
     /// The working directory; the project directory by default
     pub cwd: Option<String>,
-    /// A file that a session would touch; may be repeated
+    /// A file that a session would read or change; may be repeated
     #[serde(default)]
     #[param(value_type = Option<Vec<String>>)]
     pub touched: Vec<String>,

@@ -52,11 +52,11 @@ pub struct ImportRequest {
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
-    /// The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
-    /// it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+    /// The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
+    /// `continue`. If absent, the content of the file decides. If set, the result of the job is an `AgentTranscripts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Only count what is there. Needs `agent`.
+    /// Count the sessions and messages, but import nothing. Requires `agent`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }

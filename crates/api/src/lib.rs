@@ -1,7 +1,7 @@
-//! The wire types of the HTTP surface, shared by the daemon and every client.
+//! The wire types of the HTTP API, shared by the daemon and every client.
 //!
-//! It only describes JSON, without behaviour or transport. Field names are a public contract: fields may be added, but
-//! none is renamed.
+//! This crate only describes JSON, without behaviour or transport. Field names are a public contract: fields may be
+//! added, but none is renamed.
 //!
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
@@ -86,7 +86,7 @@ pub struct LimitQuery {
     pub limit: Option<usize>,
 }
 
-/// Prints a value of a closed set as in JSON.
+/// Implements `Display` for enums: a variant is printed with its name in JSON.
 macro_rules! printed_as_in_json {
     ($($name:ident),* $(,)?) => {$(
         impl std::fmt::Display for $name {
@@ -105,7 +105,7 @@ printed_as_in_json! {
     RecoveryStep, RestoredKind, Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
 }
 
-/// Parses a value of a closed set from its name in JSON.
+/// Parses a variant of an enum from its name in JSON.
 pub fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
     let word = IntoDeserializer::<serde::de::value::Error>::into_deserializer(word);
     T::deserialize(word).ok()
@@ -128,7 +128,7 @@ pub struct Health {
     pub notices: Vec<String>,
 }
 
-/// A client's question whether a daemon is the one that it expects.
+/// A request to a daemon to prove that it has the token of its home.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ProofQuery {

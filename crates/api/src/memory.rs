@@ -104,10 +104,10 @@ impl TryFrom<String> for MemoryKind {
 pub enum MemoryOutcome {
     Created,
     Changed,
-    /// It already contained that text.
+    /// The topic already contained that text.
     Same,
     Removed,
-    /// It waits for a person to approve it for the team.
+    /// Proposed to the team; a person has to approve it.
     Proposed,
     /// Restored to its state before the session changed it.
     Restored,
@@ -136,7 +136,7 @@ pub struct Memory {
     pub scope: MemoryScope,
     /// The file name in the memory directory, without `.md`.
     pub name: String,
-    /// The name in its front matter, if it differs from the file name.
+    /// The name in the file's front matter, if it differs from the file name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ pub struct Memory {
     /// Absent if the file does not specify one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// Questions that it answers, in other words than its own: at most 5, of 200 characters each.
+    /// Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
     /// When the file was last written, as RFC 3339.
@@ -153,10 +153,10 @@ pub struct Memory {
     /// ETag of the file, for the header `If-Match` of the next write.
     #[serde(default)]
     pub etag: String,
-    /// Where it was learned.
+    /// Where the memory was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
-    /// The branch on which it was learned, if the checkout of `project_dir` does not contain that branch.
+    /// The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
 }
@@ -168,9 +168,9 @@ pub struct MemorySource {
     pub session: String,
     /// Message positions, such as `12` or `12-14`.
     pub messages: Vec<String>,
-    /// How it was learned: `embedded`, `model`, `agent` or `person`.
+    /// How the memory was learned: `embedded`, `model`, `agent` or `person`.
     pub strategy: String,
-    /// When it was learned, as RFC 3339.
+    /// When the memory was learned, as RFC 3339.
     pub time: String,
     /// The git branch that was checked out then; empty if there was none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -208,7 +208,7 @@ pub struct MemoryIndex {
     pub lines: u64,
     /// Size of the whole file.
     pub bytes: u64,
-    /// The limit that cut it.
+    /// The limit to which the text was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_by: Option<IndexLimit>,
     pub warnings: Vec<String>,
@@ -238,7 +238,7 @@ pub struct Remember {
     /// A description in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Questions that it answers, in other words than its own: at most 5, of 200 characters each.
+    /// Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -246,7 +246,7 @@ pub struct Remember {
     /// By default `person` for the type `user`, else `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
-    /// The session in which it was said.
+    /// The session that this comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
     /// Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several.
@@ -259,7 +259,7 @@ pub struct Remember {
 pub struct MemoryWritten {
     pub scope: MemoryScope,
     pub name: String,
-    /// The type of what was written, if it has one.
+    /// The type of the memory, if it has one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
     /// Path of the file.
@@ -274,11 +274,11 @@ pub struct MemoryWritten {
 /// One version of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryVersion {
-    /// Counts the topic's versions, from 1.
+    /// Number of this version; a topic's versions are numbered from 1.
     pub version: i64,
     pub at: String,
     pub author: MemoryAuthor,
-    /// The session that caused it.
+    /// The session that caused this version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Uuid>,
     /// The reason, if one was given.
@@ -336,13 +336,13 @@ pub struct MemoryQuery {
     pub cursor: Option<String>,
 }
 
-/// A project, and which of its memory directories.
+/// A project, and one of its memory directories.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ScopeQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// Which memory directory: by default `private` for the index, and both for findings
+    /// Which memory directory: by default `private` for the index, and all of them for findings
     pub scope: Option<MemoryScope>,
 }
 
@@ -357,7 +357,7 @@ pub struct PutMemoryQuery {
     pub allow_secret: Option<String>,
 }
 
-/// Which versions of a topic, newest first.
+/// Which versions of a topic to list, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {

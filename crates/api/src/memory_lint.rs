@@ -34,7 +34,7 @@ pub struct MemoryShelf {
     pub findings: Vec<MemoryFinding>,
 }
 
-/// Where memory directories are.
+/// Where memory directories are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryLayout {
@@ -52,7 +52,7 @@ pub enum MemoryWatch {
     /// The system reports changes.
     #[default]
     Events,
-    /// The daemon looks every few seconds, because the system has no file watches left.
+    /// The daemon checks the files every few seconds, because the system has no file watches left.
     Polling,
 }
 
@@ -61,7 +61,7 @@ pub enum MemoryWatch {
 pub struct IndexSize {
     pub lines: u64,
     pub bytes: u64,
-    /// The limit that it exceeds.
+    /// The limit that the index exceeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_by: Option<IndexLimit>,
 }

@@ -11,7 +11,7 @@ pub struct MemorySearch {
     pub project_dir: String,
     /// The words to look for, in any form
     pub q: String,
-    /// Only this memory; by default both
+    /// Only topics of this scope
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
     /// Maximum number of hits

@@ -8,7 +8,7 @@ use crate::shape::MessageShape;
 /// Messages to append.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct AppendRequest {
-    /// Kept exactly as they are sent.
+    /// Stored exactly as they are sent.
     #[schema(value_type = Vec<MessageShape>)]
     pub messages: Vec<Box<RawValue>>,
 }
@@ -73,11 +73,11 @@ pub struct MessagesPage {
     pub next_cursor: Option<String>,
 }
 
-/// A part of a message's text: of what was said, of the arguments of tool calls and of tool results.
+/// A part of a message's text. The text is what was said, the arguments of tool calls, and tool results.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MessageText {
     pub seq: u64,
-    /// The part, at most 40,000 bytes.
+    /// The requested part, at most 40,000 bytes.
     pub text: String,
     /// Position of the part's first byte in the whole text, counted from 0.
     pub first_byte: u64,
@@ -104,14 +104,14 @@ pub struct TextQuery {
     pub lines: Option<String>,
 }
 
-/// The messages that a summary replaces, or only those that one line of it is about.
+/// The messages that a summary replaces, or only those that one line of the summary is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {
     pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
 }
 
-/// Which messages behind a summary or a collapsed span to return.
+/// Which of the messages that a summary or a collapsed span's text replaces to return.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {

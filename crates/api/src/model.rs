@@ -30,7 +30,7 @@ pub struct ModelState {
     pub problems: Vec<ModelProblem>,
 }
 
-/// Whose API the model is called with.
+/// Whose API is used to call the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelProvider {
@@ -104,7 +104,7 @@ pub struct Usage {
     /// One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
     /// session.
     pub rows: Vec<UsageRow>,
-    /// There are more rows than these. The totals include all rows.
+    /// There are more rows than were returned. The totals include all rows.
     pub more: bool,
     pub totals: UsageSums,
     pub today: UsageToday,
@@ -115,7 +115,7 @@ pub struct Usage {
 pub struct UsageRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// `summary`, `notes`, `recall`, `extraction` or `dream`; perhaps another for calls of another version.
+    /// `summary`, `notes`, `recall`, `extraction` or `dream`. Calls by other versions may have another purpose.
     pub purpose: String,
     pub model: String,
     /// When the newest call began, as RFC 3339.
@@ -168,10 +168,10 @@ pub struct UsageToday {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct UsageQuery {
-    /// Of this session only
+    /// Only calls for this session
     #[serde(default, deserialize_with = "crate::query::given")]
     pub session: Option<Uuid>,
-    /// From this time on: RFC 3339 or a date
+    /// Only calls from this time on: RFC 3339 or a date
     pub since: Option<String>,
     /// `session`: one row for each session
     #[param(inline)]

@@ -1,6 +1,6 @@
-//! Percent-encoding of one segment of a path.
+//! Percent-encoding of one segment of a URL path.
 
-/// Encodes all bytes except letters, digits and the characters that never separate parts of a URL.
+/// Encodes all bytes except ASCII letters, digits, `-`, `_`, `.` and `~`.
 pub fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -14,7 +14,7 @@ pub fn percent_encode(text: &str) -> String {
     out
 }
 
-/// Decodes a segment. Returns `None` if a code is incomplete or the text is not UTF-8.
+/// Decodes a path segment. Returns `None` if a code is incomplete or the text is not UTF-8.
 pub fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Returns an error of the Messages API.
+/// Returns an error in the format of the Messages API.
 pub fn anthropic_error(status: u16, message: &str) -> Value {
     let kind = match status {
         401 => "authentication_error",
@@ -17,7 +17,7 @@ pub fn anthropic_error(status: u16, message: &str) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": message } })
 }
 
-/// Returns an error of OpenAI's formats.
+/// Returns an error in OpenAI's format.
 pub fn openai_error(status: u16, message: &str, code: &str) -> Value {
     let kind = if status >= 500 { "server_error" } else { "invalid_request_error" };
     json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// An empty value counts as given, so it is rejected where the parameter is not a text.
+/// Reads an optional parameter. An empty value counts as given, so it is rejected unless the parameter is a string.
 pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     value: D,
 ) -> Result<Option<T>, D::Error> {

@@ -14,7 +14,7 @@ pub struct RecallRequest {
     /// What the user said or wants to do, in any words.
     #[serde(default)]
     pub query: String,
-    /// Other wordings of the question, up to 8. What fits any of them is found.
+    /// Up to 8 other wordings of the question. Memories that fit any of them are returned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<String>,
     /// How strict to be. By default, `asked`.
@@ -31,14 +31,14 @@ pub struct RecallRequest {
     pub limit: Option<u64>,
 }
 
-/// What a recall is for, which decides what happens in doubt.
+/// What a recall is for. This decides whether memories that may not fit are returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecallManner {
     /// Somebody asked: the nearest memories are returned, and those that may not fit are marked `perhaps`.
     #[default]
     Asked,
-    /// The answer is added to a prompt unasked: in doubt, nothing is returned.
+    /// The answer is added to a prompt automatically: memories that may not fit are left out.
     Injected,
 }
 
@@ -74,28 +74,28 @@ pub struct RecalledMemory {
     /// Absent if the file does not specify one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// Its age, in words.
+    /// The memory's age, in words.
     pub age: String,
     /// When the file was last written, as RFC 3339.
     pub modified: String,
-    /// Whether it fits the question. The sure ones are first.
+    /// Whether the memory fits the question. The sure ones are first.
     pub certainty: RecallCertainty,
     /// Relevance from 0 to 1, comparable across directories.
     pub score: f64,
-    /// Its text, at most 200 lines and 4,096 bytes.
+    /// The memory's text, at most 200 lines and 4,096 bytes.
     pub content: String,
     /// The text was cut.
     pub truncated: bool,
-    /// Other versions of it, which people have not merged yet.
+    /// Other versions of the topic, which people have not merged yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<String>,
-    /// Topics that it links to.
+    /// Topics that the memory links to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkedTopic>,
     /// Path of the whole file.
     pub path: String,
-    /// The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
-    /// are last.
+    /// The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. Such
+    /// memories are last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
     pub why: RecallWhy,
@@ -108,7 +108,7 @@ pub struct LinkedTopic {
     pub description: String,
 }
 
-/// The project whose recall is checked.
+/// The project whose recall to check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallCheckRequest {
     pub project_dir: String,
@@ -153,7 +153,7 @@ pub struct RecallWhy {
     pub terms: Vec<RecallTerm>,
     /// Score from matching words only.
     pub score: f64,
-    /// Its rank among those that the model chose, from 1.
+    /// The memory's rank among those that the model chose, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
 }

@@ -18,10 +18,10 @@ pub struct SearchQuery {
     pub role: Option<String>,
     /// Only calls of this tool and their results
     pub tool: Option<String>,
-    /// Only calls about this path or a part of it
+    /// Only calls about this path, and their results; part of a path is enough
     pub path: Option<String>,
-    /// Only messages from this time on, RFC 3339. Without it, or for more than 100 days, only the best-matching
-    /// messages are searched
+    /// Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied to
+    /// the best-matching messages
     pub after: Option<String>,
     /// Only messages before this time, RFC 3339
     pub before: Option<String>,

@@ -35,7 +35,7 @@ pub struct CreateSession {
     pub model: Option<ModelSpec>,
 }
 
-/// Changes to a session. Absent fields stay as they are.
+/// Changes to a session. Absent fields are not changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PatchSession {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub struct PatchSession {
 /// Where to fork a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ForkRequest {
-    /// The last message that the fork shares; the newest if absent.
+    /// The last message that the fork shares with this session; if absent, the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_seq: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,12 +85,12 @@ pub struct Session {
 /// How an exploration ends.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ConcludeRequest {
-    /// What enters the parent; by default the child's last answer.
+    /// The text to add to the parent; by default, the child's last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
-/// The summary of an exploration that entered its parent.
+/// The summary of an exploration, which was added to its parent.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Concluded {
     pub parent: Uuid,
@@ -184,7 +184,7 @@ pub struct NotesUpdate {
     pub through_seq: u64,
     /// Size of the notes.
     pub bytes: u64,
-    /// How they were written.
+    /// How the notes were written.
     pub strategy: Strategy,
     pub updated_at: String,
 }
@@ -195,7 +195,7 @@ pub struct NotesUpdate {
 pub struct HookQuery {
     /// `claude-code` (the default), `codex`, `gemini` or `cursor`
     pub client: Option<String>,
-    /// ID of the event. An event with the same ID counts once
+    /// ID of the event. Events with the same ID are counted once
     #[serde(default, deserialize_with = "crate::query::given")]
     pub id: Option<Uuid>,
 }

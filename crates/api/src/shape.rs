@@ -1,4 +1,4 @@
-//! Shapes of JSON that Rust keeps as text, described for OpenAPI only.
+//! OpenAPI descriptions of JSON that the Rust types store as raw text.
 //!
 //! All of them allow more fields: the daemon stores fields that it does not know, because providers add some.
 
@@ -122,20 +122,20 @@ pub struct OtherBlockShape {
     pub more: HashMap<String, Value>,
 }
 
-/// One text of the system prompt.
+/// One text block of the system prompt.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = SystemText)]
 pub struct SystemTextShape {
     #[serde(rename = "type")]
     pub kind: SystemTextType,
-    /// The text of one system part.
+    /// The text of one part of the system prompt.
     pub text: String,
-    /// Set where the provider should cache the prompt up to here.
+    /// Set if the provider should cache the prompt up to this block.
     #[schema(value_type = Object, required = false)]
     pub cache_control: Option<Value>,
 }
 
-/// The type of a text of the system prompt.
+/// The type of a text block of the system prompt.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SystemTextType {

@@ -99,9 +99,9 @@ pub struct Agent {
     pub id: String,
     #[serde(default)]
     pub name: String,
-    /// `running`, `finished`, `failed`, or another word of the client.
+    /// `running`, `finished`, `failed`, or another word that the client chooses.
     pub status: String,
-    /// Its answer.
+    /// The sub-agent's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The main conversation has seen the result.
@@ -126,7 +126,7 @@ pub struct Tools {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileRead {
     pub path: String,
-    /// When it was read, as RFC 3339. By default, the files are in order, newest last.
+    /// When the file was read, as RFC 3339. If absent, files later in the list were read later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at: Option<String>,
 }

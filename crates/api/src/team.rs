@@ -69,7 +69,7 @@ pub struct TeamSyncRequest {
     /// Accept that the remote's history was rewritten. Local changes are kept.
     #[serde(default)]
     pub accept_rewrite: bool,
-    /// Files that were not pulled because of what they contain: remove them for everybody.
+    /// Files to remove for everybody. They were not pulled because of their contents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
 }
@@ -81,7 +81,7 @@ pub struct TeamSync {
     pub pulled: u64,
     /// Number of files that were pushed to the remote.
     pub pushed: u64,
-    /// Topics that both sides changed.
+    /// Topics that were changed both here and at the remote.
     pub conflicts: Vec<TeamConflict>,
     /// Files that were not shared.
     pub blocked: Vec<TeamBlocked>,
@@ -91,7 +91,7 @@ pub struct TeamSync {
     /// Files that were pushed to the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
-    /// The commit that both sides are at now.
+    /// The commit of both the directory and the remote after the sync.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// What else a person should know.
@@ -125,7 +125,7 @@ pub struct ConflictVersion {
     /// The author, if git knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether it is yours: its author is the name in your git configuration.
+    /// Whether this version is yours: its author is the name in your git configuration.
     pub mine: bool,
 }
 
@@ -184,11 +184,11 @@ pub struct TeamBlocked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockedWay {
-    /// It was not pushed.
+    /// The file was not pushed.
     Here,
-    /// It was not copied into the directory.
+    /// The file was not copied into the directory.
     Incoming,
-    /// A commit that has not been pushed contains it, so nothing is pushed.
+    /// A commit that has not been pushed contains the file, so nothing is pushed.
     History,
 }
 
@@ -198,7 +198,7 @@ pub struct Propose {
     pub project_dir: String,
     pub name: String,
     pub text: String,
-    /// Where it was learned.
+    /// Where the topic was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
 }
