@@ -1,4 +1,4 @@
-//! The answer of a handler: a status and a JSON text, which can be stored for a repeated request.
+//! A handler's answer: a status and JSON text, which can be stored for a repeated request.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;

@@ -17,7 +17,7 @@ pub(crate) enum GatewayClient {
 
 /// Paths below which the next segment is a capability.
 const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
-/// Follows a capability. The next segment is the project, percent-encoded.
+/// The segment that may follow a capability. The segment after it is the project, percent-encoded.
 const PROJECT: &str = "/p/";
 /// The header with the project of an address, for the gateway.
 const DEFAULT_PROJECT: HeaderName = HeaderName::from_static("x-bethink-default-project");
@@ -70,7 +70,7 @@ pub(crate) fn take_project(request: &mut Request) -> Result<(), HttpFailure> {
     let Some((header, rewritten)) = header.zip(rewritten) else {
         let detail = "the project in the gateway's address is not a percent-encoded absolute path";
         return Err(HttpFailure::new(ErrorKind::Invalid, detail)
-            .hint("run `bethink gateway` in the project for its address"));
+            .hint("run `bethink gateway` in the project to get its address"));
     };
     request.headers_mut().insert(DEFAULT_PROJECT, header);
     *request.uri_mut() = rewritten;

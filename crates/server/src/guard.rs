@@ -54,7 +54,7 @@ pub(crate) enum Listener {
     Socket,
 }
 
-/// What a token opens.
+/// What a token gives access to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TokenScope {
     Everything,
@@ -161,7 +161,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Removes the token from a request. Returns what it opens.
+    /// Removes the token from a request. Returns what the token gives access to.
     fn take_token(&self, request: &mut Request) -> Option<TokenScope> {
         let below = request.uri().path().starts_with(KEY_HEADER_BELOW);
         let token = self.token.get();
@@ -189,7 +189,7 @@ impl Guard {
                 .header(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if capability(path).is_some() {
-            let detail = "the address has an outdated or wrong secret";
+            let detail = "the secret in the address is outdated or wrong";
             return HttpFailure::new(ProblemSort::Unauthorized, detail)
                 .hint("`bethink gateway` prints the current address");
         }

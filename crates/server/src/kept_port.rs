@@ -1,4 +1,4 @@
-//! The port of a home whose settings name none: chosen at the home's first start, and saved.
+//! The port of a home whose settings do not specify one. It is chosen at the home's first start, and saved.
 //!
 //! Several homes and users share a machine, and agents' settings contain the port, so the port must be free and must
 //! not change unnecessarily.
@@ -25,7 +25,7 @@ const LAST: u16 = 4847;
 pub(crate) struct OwnPort {
     pub(crate) listener: TcpListener,
     pub(crate) address: SocketAddr,
-    /// The port that the home had before. Another program has taken it.
+    /// The port that the home used before, if another program has taken it.
     pub(crate) lost: Option<u16>,
 }
 

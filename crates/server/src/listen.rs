@@ -28,7 +28,7 @@ pub enum ListenError {
     },
 }
 
-/// Listens on the address that the settings name.
+/// Listens on the address in the settings.
 pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), ListenError> {
     bind(loopback(listen)?).await
 }

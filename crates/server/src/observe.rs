@@ -1,4 +1,4 @@
-//! Middleware for every route: metrics of requests, and headers of answers.
+//! Middleware for every route: request metrics, and response headers.
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;

@@ -1,4 +1,4 @@
-//! The contract as OpenAPI 3.1, generated from the handlers.
+//! The HTTP API as an OpenAPI 3.1 document, generated from the handlers.
 
 use bethink_api as api;
 use bethink_service::Event;
@@ -120,7 +120,7 @@ impl PartialSchema for SessionState {
             .into_iter()
             .fold(AnyOfBuilder::new(), |any, kind| any.item(Ref::from_schema_name(kind)));
         any.description(Some(
-            "The schema with the name of the `kind`; for `hooks`, `Instructions`.",
+            "The schema that is named after the `kind`; for `hooks`, `Instructions`.",
         ))
         .into()
     }
@@ -268,19 +268,22 @@ const FIELDS: &[(&str, &str)] = &[
     ("compaction", "ID of the compaction that was made."),
     ("content", "The text."),
     ("created_at", "When it was created, as RFC 3339."),
-    ("description", "What it is about, in one line."),
+    ("description", "A description in one line."),
     ("detail", "An explanation for a person."),
     ("dir", "The memory directory."),
     ("dry_run", "Nothing was changed."),
     ("event", "The kind of event."),
-    ("fidelity", "Share, from 0 to 1, of the names still needed that the new prompt contains."),
+    (
+        "fidelity",
+        "Of the names that are still needed, the share that the new prompt contains, from 0 to 1.",
+    ),
     ("file", "Name of the file."),
     ("first_seq", "Position of the first message."),
     ("hint", "What to do."),
     ("id", "The ID."),
     ("imported_by", "The file that imports it."),
     ("items", "Number of todos."),
-    ("kind", "What kind it is."),
+    ("kind", "The kind."),
     ("last_seq", "Position of the last message."),
     ("line", "Line number, from 1."),
     ("lines", "Number of lines."),

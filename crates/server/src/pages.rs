@@ -119,7 +119,7 @@ fn cookies<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'
     })
 }
 
-/// Stored as a hash, so that memory contains no usable secret.
+/// Stored as a hash, so that the process's memory contains no usable secret.
 struct Secret(blake3::Hash);
 
 impl Secret {

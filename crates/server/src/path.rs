@@ -52,7 +52,8 @@ impl<S: Send + Sync> FromRequestParts<S> for MemoryPath {
             Some(scope) => Ok(Self(scope, name.to_owned())),
             None => {
                 let shown: String = scope.chars().take(80).collect();
-                let detail = format!("{shown:?} is not a scope: use \"private\" or \"team\"");
+                let detail =
+                    format!("{shown:?} is not a scope: use \"private\", \"team\" or \"person\"");
                 Err(HttpFailure::field("scope", detail))
             }
         }

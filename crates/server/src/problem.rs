@@ -21,7 +21,7 @@ pub(crate) struct HttpFailure {
     headers: HeaderMap,
 }
 
-/// The kind of an error: one of HTTP, or one of a service.
+/// The kind of an error: an HTTP error, or an error of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProblemSort {
@@ -42,7 +42,7 @@ pub(crate) enum ProblemSort {
 }
 
 impl ProblemSort {
-    /// Every sort, for the OpenAPI document.
+    /// All kinds, for the OpenAPI document.
     pub(crate) const ALL: [Self; 27] = [
         Self::InvalidJson,
         Self::InvalidUtf8,
@@ -81,7 +81,7 @@ impl ProblemSort {
             Self::InvalidUtf8 => (S::BAD_REQUEST, "The body is not valid UTF-8"),
             Self::BodyCutOff => (S::BAD_REQUEST, "The body ended too early"),
             Self::TooDeep => (S::UNPROCESSABLE_ENTITY, "The JSON is nested too deeply"),
-            Self::BodyTimeout => (S::REQUEST_TIMEOUT, "The body did not arrive"),
+            Self::BodyTimeout => (S::REQUEST_TIMEOUT, "The body did not arrive in time"),
             Self::UnsupportedMediaType => {
                 (S::UNSUPPORTED_MEDIA_TYPE, "The content type is not supported")
             }
@@ -92,7 +92,7 @@ impl ProblemSort {
                 (S::MISDIRECTED_REQUEST, "The Host header does not name this daemon")
             }
             Self::MethodNotAllowed => {
-                (S::METHOD_NOT_ALLOWED, "The route does not have this method")
+                (S::METHOD_NOT_ALLOWED, "The route does not support this method")
             }
             Self::Busy => (S::SERVICE_UNAVAILABLE, "The daemon is busy"),
         }
@@ -105,7 +105,7 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         ErrorKind::Invalid => (S::UNPROCESSABLE_ENTITY, "The request is invalid"),
         ErrorKind::NotFound => (S::NOT_FOUND, "Not found"),
         ErrorKind::Conflict => (S::CONFLICT, "The request conflicts with the current state"),
-        ErrorKind::Stale => (S::PRECONDITION_FAILED, "It has changed since it was read"),
+        ErrorKind::Stale => (S::PRECONDITION_FAILED, "The resource has changed since it was read"),
         ErrorKind::KeyReused => (S::UNPROCESSABLE_ENTITY, "The Idempotency-Key was used before"),
         ErrorKind::TooLarge => (S::PAYLOAD_TOO_LARGE, "The request is too large"),
         ErrorKind::ContextOverflow => {

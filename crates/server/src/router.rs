@@ -132,7 +132,7 @@ routes! {
     "/v1/usage" => get usage::usage;
 }
 
-/// The OpenAPI document, which is committed as `openapi.json`. Other entrances serve formats that are defined
+/// Returns the OpenAPI document, which is committed as `openapi.json`. The `entrances` serve formats that are defined
 /// elsewhere, so only their routes are listed.
 pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<String> {
     let mut openapi = Contract::openapi();
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// The contract's routes of this surface, in its own words.
+    /// The routes of the API, as the contract spells them.
     const CONTRACT: &[(&str, &str)] = &[
         ("get", "/health"),
         ("get", "/metrics"),

@@ -29,8 +29,8 @@ pub(crate) async fn proof(
     HttpAnswer::ok(&api::DaemonProof { proof: app.token.get().proof(app.address.port(), &nonce) })
 }
 
-/// Replace the token of the daemon's home. From then on the old token is refused, and with it the gateway addresses,
-/// logins and event streams that it opened. The new token is in `$BETHINK_HOME/token`.
+/// Replace the token of the daemon's home. From then on, the old token is refused. Gateway addresses and logins
+/// that depend on it stop working, and event streams end. The new token is in `$BETHINK_HOME/token`.
 #[utoipa::path(
     post, path = "/v1/token/rotate", tag = "daemon", operation_id = "token_rotate",
     responses((status = 204, description = "The token was replaced"))

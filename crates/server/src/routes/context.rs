@@ -54,7 +54,7 @@ pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -
     HttpAnswer::ok(&app.daemon.sessions.count(id).await?)
 }
 
-/// Report that the provider refused the prompt. The daemon takes a step that can help, and returns whether to try
+/// Report that the provider rejected the prompt. The daemon takes a step that can help, and returns whether to try
 /// again.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/recover", tag = "context", operation_id = "context_recover",

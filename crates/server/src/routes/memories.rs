@@ -18,7 +18,7 @@ use crate::path::MemoryPath;
 use crate::problem::HttpFailure;
 use crate::query::Asked;
 
-const SHORTER: &str = "split the topic; prompts include only 4,096 bytes of it";
+const SHORTER: &str = "split the topic; prompts include only its first 4,096 bytes";
 
 /// List the topics of a project, in order of scope and name.
 #[utoipa::path(
@@ -101,7 +101,7 @@ pub(crate) async fn get(
 }
 
 /// Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-/// conflict (409) returns both versions. A text that seems to contain a secret is refused (422) until it is allowed.
+/// conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(

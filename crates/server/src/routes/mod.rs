@@ -1,4 +1,4 @@
-//! One file per resource. A handler extracts its arguments, calls the daemon and converts the result.
+//! The routes, with one file per resource. A handler extracts its arguments, calls the daemon and converts the result.
 
 pub(crate) mod access;
 pub(crate) mod candidates;

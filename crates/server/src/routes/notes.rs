@@ -15,9 +15,9 @@ use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-/// The newest message that the daemon's own lines cover.
+/// The header with the newest message that the notes cover.
 const THROUGH: HeaderName = HeaderName::from_static("bethink-notes-through");
-/// What is wrong with the user's template or instruction.
+/// The header that says what is wrong with the user's template or instruction.
 const FAULT: HeaderName = HeaderName::from_static("bethink-notes-fault");
 
 const SHORTER_NOTES: &str = "shorten the notes; prompts include only a small part of them";

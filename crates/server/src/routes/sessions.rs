@@ -56,7 +56,7 @@ pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> 
     HttpAnswer::ok(&app.daemon.sessions.session(id).await?)
 }
 
-/// Change the title, tags or model of a session. Absent fields stay as they are.
+/// Change the title, tags or model of a session. Absent fields are not changed.
 #[utoipa::path(
     patch, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_update",
     params(("id" = uuid::Uuid, Path), Key),
@@ -95,7 +95,7 @@ pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
     change.done_as(StatusCode::CREATED, work).await
 }
 
-/// End an exploration: its summary enters the session's parent, and nothing else of it does.
+/// End an exploration: only its summary is added to the session's parent.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/conclude", tag = "sessions", operation_id = "session_conclude",
     params(("id" = uuid::Uuid, Path), Key),

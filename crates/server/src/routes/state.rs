@@ -73,7 +73,7 @@ pub(crate) async fn get(
     Ok(HttpAnswer::text(app.daemon.sessions.state(id, kind).await?))
 }
 
-/// Replace one kind of state. The body's schema has the name of the kind; for `hooks` it is `Instructions`.
+/// Replace one kind of state. The body's schema is named after the kind; for `hooks`, it is `Instructions`.
 #[utoipa::path(
     put, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_put",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path), Key),

@@ -1,4 +1,4 @@
-//! Memory that several people share: where it is, its state, its sync, and proposals for it.
+//! Memory that several people share: where it is stored, its state, how it is synced, and proposals for it.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -26,8 +26,8 @@ pub(crate) async fn status(
     HttpAnswer::ok(&app.daemon.team.team_status(&asked.project_dir, asked.ask).await?)
 }
 
-/// Choose where the team memory is. With a remote it is a clone, which `sync` keeps up to date. An unreachable remote
-/// is answered with 502.
+/// Choose where the team memory is stored. With a remote, it is a clone, which `sync` keeps up to date. An unreachable
+/// remote is answered with 502.
 #[utoipa::path(
     post, path = "/v1/team/init", tag = "team", operation_id = "team_init",
     params(Key),
@@ -52,7 +52,7 @@ pub(crate) async fn sync(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.team.team_sync(request).await }).await
 }
 
-/// Resolve a conflict: keep one version of a topic, or a merged text. The other versions are removed and stay in the
+/// Resolve a conflict: keep one version of a topic, or a merged text. The other versions are removed but remain in the
 /// history. If it is not clear which version is meant, the answer is 409.
 #[utoipa::path(
     post, path = "/v1/team/resolve", tag = "team", operation_id = "team_resolve",
