@@ -273,7 +273,7 @@ fn a_model_is_told_of_without_its_key() {
         said
     };
     run(&["import", &fixture("plain.jsonl").to_string_lossy()]);
-    assert!(run(&["usage"]).contains("no model was called"));
+    assert!(run(&["usage"]).contains("no model calls"));
     run(&["compact", "--session", "last"]);
     run(&["notes", "update", "--session", "last"]);
     let doctor = run(&["doctor"]);

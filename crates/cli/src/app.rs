@@ -13,7 +13,7 @@ use crate::args::Global;
 use crate::failure::CliFailure;
 use crate::picker;
 
-/// Number of sessions per request when the session of a shortened id is searched for.
+/// Number of sessions per request, while a session is looked up by a part of its id.
 const PAGE: usize = 100;
 
 pub(crate) struct CliApp {
@@ -103,7 +103,7 @@ impl CliApp {
         let Some(session) = newest(client, None).await? else {
             return Err(CliFailure::hinted(
                 "there are no sessions yet",
-                "`bethink import FILE` imports a recorded one, `bethink session new` creates one",
+                "run `bethink import` to import recorded sessions, or `bethink session new` to create one",
             ));
         };
         self.screen.note(format!(
@@ -207,8 +207,8 @@ pub(crate) fn compaction(
     all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id).ok_or_else(
         || {
             CliFailure::hinted(
-                "this session has no compaction",
-                "`bethink compact` compacts it now",
+                "this session has no compactions",
+                "run `bethink compact` to compact it now",
             )
         },
     )

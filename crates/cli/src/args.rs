@@ -85,7 +85,7 @@ impl ColorChoice {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Watch a recorded session play into a small context window
+    /// Replay a recorded session in a small context window
     #[command(after_help = "Example: bethink demo --window 60000")]
     Demo(Demo),
     /// Start the daemon
@@ -115,13 +115,13 @@ pub(crate) enum CliCommand {
         #[arg(long = "for", value_name = "TIME")]
         span: Option<String>,
     },
-    /// Record and learn again
+    /// Resume recording and learning
     #[command(after_help = "Example: bethink resume")]
     Resume,
     /// Show whether the daemon is running, and where
     #[command(after_help = "Example: bethink status --json")]
     Status,
-    /// Find problems and say how to fix them
+    /// Find problems and suggest fixes
     #[command(after_help = "Example: bethink doctor")]
     Doctor,
     /// Open the dashboard in a browser
@@ -148,7 +148,7 @@ pub(crate) enum CliCommand {
         /// Keep showing new lines
         #[arg(long, short)]
         follow: bool,
-        /// Show at most this many lines: the last ones
+        /// Show at most this many of the last lines
         #[arg(long, short = 'n', default_value_t = 50, value_name = "COUNT")]
         lines: usize,
     },
@@ -156,10 +156,10 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink session ls --all")]
     Session(SessionCommand),
-    /// Start an agent with where a session is
+    /// Start an agent that continues the work of a session
     ///
-    /// The agent gets the open todos, the notes and the last messages of --session, and runs in its directory. It may be
-    /// another agent than the session's.
+    /// The agent runs in the session's directory, and gets the open todos, the notes and the last messages of
+    /// --session. It need not be the agent that recorded the session.
     #[command(after_help = "Example: bethink continue codex")]
     Continue {
         /// claude-code, codex, gemini or opencode
@@ -212,16 +212,16 @@ pub(crate) enum CliCommand {
     /// Remember something for later sessions of the project
     #[command(after_help = "Example: bethink remember 'We deploy with make ship, never by hand.'")]
     Remember(RememberArgs),
-    /// Tidy the project's memory: merge duplicates, mark old topics
+    /// Tidy the project's memory: merge duplicates, mark outdated text
     #[command(after_help = "Example: bethink dream --dry-run")]
     Dream {
         /// Show what would change without changing it
         #[arg(long)]
         dry_run: bool,
-        /// Undo the last consolidation, except for topics that were changed since
+        /// Undo the last consolidation, except in topics that have changed since
         #[arg(long, conflicts_with = "dry_run")]
         undo: bool,
-        /// Consolidate your own memory, which holds in all projects
+        /// Consolidate your own memory, which applies to all projects
         #[arg(long)]
         me: bool,
     },
@@ -236,7 +236,7 @@ pub(crate) enum CliCommand {
     /// Show which instruction files are loaded here, and why
     #[command(after_help = "Example: bethink instructions --touch src/main.rs")]
     Instructions(InstructionsArgs),
-    /// Show the model calls bethink made for itself and their cost
+    /// Show bethink's own model calls and what they cost
     #[command(after_help = "Example: bethink usage --since 1w")]
     Usage {
         /// Only calls since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
@@ -251,7 +251,7 @@ pub(crate) enum CliCommand {
         /// Session files, or directories of JSONL files [default: find the sessions of all agents]
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Only sessions of this agent; PATH is the directory or database with all of them
+        /// Import only this agent's sessions; PATH is its session directory or database
         #[arg(long, value_name = "AGENT")]
         agent: Option<String>,
         /// Show what would be imported without importing it
@@ -292,13 +292,13 @@ pub(crate) enum CliCommand {
     /// Remove what `install` added to an agent's settings
     #[command(after_help = "Example: bethink uninstall claude-code")]
     Uninstall {
-        /// One of the agents that `install` knows
+        /// One of the agents that `install` supports
         agent: String,
         /// Show what would change without changing it
         #[arg(long)]
         dry_run: bool,
     },
-    /// Pass an agent's hook to the daemon (JSON on stdin)
+    /// Pass an agent's hook event to the daemon (JSON on stdin)
     #[command(
         disable_help_flag = true,
         after_help = "Example: bethink hook session-start < event.json"

@@ -50,7 +50,8 @@ enum HookFault {
 }
 
 impl HookFault {
-    /// Returns whether `doctor` should report it. It already reports events that wait because no daemon is running.
+    /// Returns whether `doctor` should report this fault. Events that wait because no daemon is running are reported
+    /// anyway.
     fn is_recorded(&self) -> bool {
         !matches!(self, Self::Waits { because: Because::NotRunning, .. })
     }

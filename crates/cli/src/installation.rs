@@ -1,4 +1,4 @@
-//! How this program was installed, which its path tells: how to update it, and whether its file may disappear.
+//! How this program was installed, according to its path: how to update it, and whether its file may disappear.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -104,7 +104,7 @@ impl Installation {
             Self::Debian => "sudo apt install ./bethink_VERSION_ARCHITECTURE.deb",
             Self::Homebrew => "brew upgrade bethink",
             Self::Nix => "nix profile upgrade bethink",
-            Self::Archive => "unpack the new archive in the place of the old one",
+            Self::Archive => "unpack the new archive over the old one",
         }
     }
 
@@ -114,7 +114,8 @@ impl Installation {
     }
 }
 
-/// Returns the path of a program that stays: its own, or that of the copy that [`keep`] makes of one in a cache.
+/// Returns a path of this program that will not disappear: its own, or, if it runs from a cache, that of the copy that
+/// [`keep`] makes.
 pub(crate) fn lasting(program: &Path, home: &Path) -> PathBuf {
     match Installation::of(program, home).is_cached(program, home) {
         true => home.join(COPIES).join(PROGRAMS[0]),

@@ -17,7 +17,7 @@ const CHOICES: usize = 20;
 pub(crate) async fn pick(app: &mut CliApp, client: &Client) -> Result<Session, CliFailure> {
     if !io::stdin().is_terminal() || !app.screen.look.progress {
         return Err(CliFailure::HintedUse {
-            what: "could not let you pick a session: this is not a terminal".into(),
+            what: "could not ask for a session: this is not a terminal".into(),
             hint: "name a session by its id, or use `last`".into(),
         });
     }

@@ -23,7 +23,7 @@ enum Part {
     Field(fn(&Session) -> String),
 }
 
-/// A text with fields in braces.
+/// A template: text with fields in braces.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionTemplate(Vec<Part>);
 

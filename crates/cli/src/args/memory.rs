@@ -99,7 +99,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long, value_name = "NUMBER")]
         version: Option<i64>,
     },
-    /// Find problems and say how to fix them
+    /// Find problems and suggest fixes
     #[command(after_help = "Example: bethink memory lint")]
     Lint(OfTeam),
     /// Update MEMORY.md to match the topics, keeping your own text
@@ -170,7 +170,7 @@ pub(crate) enum CandidatesCommand {
     /// Drop candidates; they are not offered again
     #[command(after_help = "Example: bethink memory candidates drop 3f9c1a2b")]
     Drop {
-        /// Ids, or their beginnings or ends, as `memory candidates` shows them
+        /// Ids shown by `memory candidates`, or their beginnings or ends
         #[arg(required = true, value_name = "ID")]
         candidates: Vec<String>,
     },
@@ -178,7 +178,7 @@ pub(crate) enum CandidatesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct KeepCandidates {
-    /// Ids, or their beginnings or ends, as `memory candidates` shows them
+    /// Ids shown by `memory candidates`, or their beginnings or ends
     #[arg(required = true, value_name = "ID")]
     pub(crate) candidates: Vec<String>,
     /// What to remember, in your words [default: the statement itself]
@@ -220,14 +220,14 @@ pub(crate) struct OneMemory {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AllowSecret {
-    /// Allow what the secret scan finds by this rule, or by RULE:LINE; may be repeated
+    /// Allow findings of the secret scan: a rule, or RULE:LINE; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow_secret: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Questions {
-    /// A question that the topic answers, in other words, so that recall finds it; may be repeated
+    /// A question that the topic answers, worded differently, to help recall; may be repeated
     #[arg(long, value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
 }
@@ -324,7 +324,7 @@ pub(crate) enum InstructionsCommand {
     /// Undo an approval
     #[command(after_help = "Example: bethink instructions revoke ../shared/RULES.md")]
     Revoke {
-        /// The file that is no longer approved
+        /// The file whose approval to revoke
         path: String,
     },
 }

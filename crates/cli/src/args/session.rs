@@ -64,7 +64,7 @@ pub(crate) enum SessionCommand {
     /// Delete sessions with all their messages; this cannot be undone
     #[command(after_help = "Example: bethink session rm 3f9c1a2b --yes")]
     Rm {
-        /// Ids, or their beginnings or ends; `last` is refused
+        /// Ids, or their beginnings or ends; not `last`
         #[arg(required = true, value_name = "SESSION")]
         sessions: Vec<String>,
         /// Delete without asking
@@ -119,7 +119,7 @@ pub(crate) struct HistoryArgs {
     /// Keep showing new messages
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Show at most this many messages: the last ones; 0 shows all
+    /// Show at most this many of the last messages; 0 shows all
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
     pub(crate) last: u64,
     /// Show this one message in full

@@ -14,10 +14,10 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Replace the token, and refuse the old one at once
+    /// Replace the token; the old one stops working at once
     ///
-    /// Use it if another program may know the token. Whatever has a copy of the token, or an address of the gateway, must
-    /// be set up again; the command says how.
+    /// Use this if another program may know the token. Every client that has a copy of the token, or a gateway address,
+    /// must be set up again; the command says how.
     #[command(after_help = "Example: bethink token rotate")]
     Rotate,
 }
@@ -30,14 +30,14 @@ pub(crate) enum ConfigCommand {
     /// Show one setting
     #[command(after_help = "Example: bethink config get model.provider")]
     Get {
-        /// The setting, as `config list` shows it
+        /// The setting's name, as shown by `config list`
         #[arg(value_name = "SECTION.KEY")]
         key: String,
     },
     /// Write a setting to the config file, keeping its comments
     #[command(after_help = "Example: bethink config set model.provider anthropic")]
     Set {
-        /// The setting, as `config list` shows it
+        /// The setting's name, as shown by `config list`
         #[arg(value_name = "SECTION.KEY")]
         key: String,
         /// The value; separate the items of a list with commas

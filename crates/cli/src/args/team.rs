@@ -6,13 +6,13 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
-    /// Set up the project's team memory: where it is and how it is shared
+    /// Set up the project's team memory: where it is stored and how it is shared
     #[command(after_help = "Example: bethink team init --remote git@example.com:team/memory.git")]
     Init {
         /// A git repository that everyone can reach: https, ssh or a path [default: team.remote in the settings]
         #[arg(long, value_name = "URL")]
         remote: Option<String>,
-        /// A synced or mounted folder, instead of the project's own
+        /// A synced or mounted folder to use instead of the default directory
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
@@ -47,7 +47,7 @@ pub(crate) enum TeamCommand {
         #[arg(long, group = "kept")]
         edit: bool,
     },
-    /// Remove files from the team's memory that were not pulled because of what they contain
+    /// Remove files from the team's memory that were not pulled because of their contents
     #[command(after_help = "Example: bethink team drop keys.md")]
     Drop {
         /// Files, as shown by `bethink team status`
@@ -64,7 +64,7 @@ pub(crate) enum TeamCommand {
     /// Approve proposals: add them to the team's memory
     #[command(after_help = "Example: bethink team approve 3f9c1a2b")]
     Approve {
-        /// Ids, or their beginnings or ends, as `team proposals` shows them
+        /// Ids shown by `team proposals`, or their beginnings or ends
         #[arg(required = true, value_name = "ID")]
         proposals: Vec<String>,
         /// Approve even if the topic has changed since the proposal was made
@@ -74,12 +74,12 @@ pub(crate) enum TeamCommand {
         #[arg(long)]
         keep_private: bool,
     },
-    /// Reject proposals; nothing that means the same is proposed to the team again
+    /// Reject proposals; nothing with the same meaning is proposed again
     #[command(
         after_help = "Example: bethink team reject 3f9c1a2b --reason \"obvious from the code\""
     )]
     Reject {
-        /// Ids, or their beginnings or ends, as `team proposals` shows them
+        /// Ids shown by `team proposals`, or their beginnings or ends
         #[arg(required = true, value_name = "ID")]
         proposals: Vec<String>,
         /// The reason, which the team can read

@@ -19,7 +19,7 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     screen.line(format!("export ANTHROPIC_BASE_URL={}", addresses.anthropic))?;
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
     if is_project {
-        screen.hint("The URLs name this directory as the project of agents that do not state where they work.")?;
+        screen.hint("Agents that use these URLs and do not report a working directory belong to this directory's project.")?;
     }
     let notes = [
         "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used.",

@@ -54,7 +54,10 @@ pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
         let mut inside: Vec<_> =
             entries.iter().map(std::fs::DirEntry::path).filter(is_session).collect();
         if inside.is_empty() {
-            return Err(CliFailure::new(format!("{} has no .jsonl files", absolute.display())));
+            return Err(CliFailure::new(format!(
+                "{} contains no .jsonl files",
+                absolute.display()
+            )));
         }
         inside.sort();
         files.extend(inside);

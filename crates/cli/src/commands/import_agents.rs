@@ -37,8 +37,8 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
     }
     if found.is_empty() {
         return Err(CliFailure::hinted(
-            "could not find a session of any agent",
-            "name the files: `bethink import FILE`, or the directory: `bethink import --agent AGENT DIR`",
+            "could not find any agent's sessions",
+            "to import a file, run `bethink import FILE`; for a directory, `bethink import --agent AGENT DIR`",
         ));
     }
     let is_list = wanted.dry_run || !wanted.yes && wanted.paths.is_empty();
@@ -88,8 +88,8 @@ fn places(wanted: &AgentImport<'_>) -> Result<Vec<(TranscriptAgent, PathBuf)>, C
     if !place.exists() {
         let name = agent.as_str();
         return Err(CliFailure::hinted(
-            format!("could not find sessions of {} in {}", agent.title(), place.display()),
-            format!("name the directory: `bethink import --agent {name} DIR`"),
+            format!("could not find any {} sessions in {}", agent.title(), place.display()),
+            format!("if they are in another directory, run `bethink import --agent {name} DIR`"),
         ));
     }
     Ok(vec![(agent, place)])
@@ -193,7 +193,7 @@ fn show_imported(
     let new = imported.files.len() as u64 - known;
     let mut told = format!("  imported {}", plural(new, "session", "sessions"));
     if known > 0 {
-        told.push_str(&format!("; {} already there", count(known)));
+        told.push_str(&format!("; {} already imported", count(known)));
     }
     app.screen.line(StyledText::new().strong(agent.title()).plain(told))?;
     let skipped =

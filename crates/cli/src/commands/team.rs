@@ -206,7 +206,7 @@ fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
 
 fn withheld(screen: &mut Screen, one: &api::TeamBlocked) -> Done {
     let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
-    let head = StyledText::new().dim(format!("withheld {} of the team{by}", one.file));
+    let head = StyledText::new().dim(format!("withheld the team's {}{by}", one.file));
     let reasons =
         format!(": {}; `bethink team drop {}` removes it", one.reasons.join("; "), one.file);
     Ok(screen.flowing(head.plain(reasons), 9)?)
@@ -377,9 +377,9 @@ async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done
         }
     }
     Ok(screen.note(match decision {
-        Decision::Approve(_) => "run `bethink team sync` to share what was approved",
+        Decision::Approve(_) => "run `bethink team sync` to share the approved memories",
         Decision::Reject(_) => {
-            "run `bethink team sync` so that no agent in the team proposes it again; to allow it again, remove its \
+            "run `bethink team sync` so that no agent in the team proposes this again; to allow it again, remove its \
              line from REJECTED-PROPOSALS.md"
         }
     })?)

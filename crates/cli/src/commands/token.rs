@@ -18,7 +18,7 @@ async fn rotate(app: &mut CliApp) -> Done {
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.note("the daemon has a new token and refuses the old one")?;
     for next in [
-        "hooks, `bethink mcp` and the editors use the new one by themselves",
+        "hooks, `bethink mcp` and the editors use the new one automatically",
         "for an agent whose model calls go through the gateway: `bethink install AGENT --gateway`",
         "for a client that you set up with an address of the gateway: `bethink gateway`",
         "an open dashboard is logged out: `bethink dashboard` opens it again",

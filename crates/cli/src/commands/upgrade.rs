@@ -1,4 +1,4 @@
-//! `bethink upgrade`: says how to update bethink, by the way in which it was installed. It asks no server.
+//! `bethink upgrade`: says how to update bethink, depending on how it was installed. It contacts no server.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ pub(crate) fn upgrade(app: &mut CliApp) -> Done {
     let home = app.places.home.path();
     let program = app.program.canonicalize().unwrap_or_else(|_| app.program.clone());
     let installed = Installation::of(&program, home);
-    // What runs from a cache is the newest version by now; the copies that agents start follow it.
+    // A program that runs from a cache has just been updated there; this updates the copies that agents start.
     let is_new = keep(&program, home)?;
     let version = env!("CARGO_PKG_VERSION");
     let told = json!({

@@ -23,7 +23,7 @@ pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
     let told = client.usage(&query).await?;
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     if told.totals.calls == 0 {
-        return Ok(screen.note("no model was called")?);
+        return Ok(screen.note("no model calls")?);
     }
     screen.lines(usage::by_session(&told.rows, screen.look.width, app.now))?;
     if screen.quiet {

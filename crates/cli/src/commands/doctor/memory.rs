@@ -25,7 +25,7 @@ pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> 
 fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     let place = format!("in {} ({} layout)", shelf.dir, shelf.layout);
     if let Some(fault) = &shelf.fault {
-        let todo = "fix or move it; until then nothing in it is recalled";
+        let todo = "fix or move the directory; until then nothing in it is recalled";
         return vec![fail(CHECK, fault.clone(), todo)];
     }
     if !shelf.there {
