@@ -64,7 +64,7 @@ await withBrowser(async (browser) => {
     await page.locator(`a[href*="${given.compaction}"]`).click();
     await page.getByRole("heading", { name: "Kept" }).waitFor();
     await page.getByRole("heading", { name: "Restored" }).waitFor();
-    await page.getByText(/names? in use .* the prompt still has/).waitFor();
+    await page.getByText(/names? in use .* the prompt still contains/).waitFor();
     await page.getByText("Show the summarized messages").click();
     await page.getByText("Please look at src/module_0/handler_0.rs").first().waitFor();
     await page.getByRole("button", { name: "Undo…" }).click();

@@ -31,8 +31,8 @@ pub fn panel(
             count(c.summary_tokens)
         )),
         name("kept").plain(match newest {
-            Some(newest) if newest < c.kept_from_seq => "no message word for word".to_owned(),
-            _ => format!("word for word from message {} on", count(c.kept_from_seq)),
+            Some(newest) if newest < c.kept_from_seq => "no messages, only the summary".to_owned(),
+            _ => format!("all messages from {} on, unchanged", count(c.kept_from_seq)),
         }),
         restored(c),
         fidelity(c),
@@ -179,7 +179,7 @@ mod tests {
         let lines = panel(&one, 24_000, Some(92), TerminalLook::plain(80));
         let text: String =
             lines.iter().map(|line| line.render(LineMode::One, false) + "\n").collect();
-        assert!(text.contains("kept        no message word for word\n"), "{text}");
+        assert!(text.contains("kept        no messages, only the summary\n"), "{text}");
         assert!(text.contains("not used    full: no model\n"), "{text}");
         assert!(!text.contains("only 0 tokens"), "{text}");
     }
@@ -195,7 +195,7 @@ mod tests {
         let expect = "  before         16,904 ################################
   after           7,210 #############  −57.3%
   summarized  messages 1–92 in 2,400 tokens
-  kept        word for word from message 93 on
+  kept        all messages from 93 on, unchanged
   restored    file src/a.rs (1,203)
   fidelity    0.97, 141 of 145 names still needed are in the prompt; lost a_b
   in use      9 of 10 names used later were in the prompt; lost c_d

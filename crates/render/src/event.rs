@@ -18,7 +18,7 @@ pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
             format!("updated through message {}{}", number(&data, "through_seq"), by_whom(&data)),
         ),
         "collapse" => (Tone::Good, format!("{} {}", text(&data, "state"), covers(&data))),
-        "cache" => (Tone::Warn, format!("prompt cache broken: {}", text(&data, "cause"))),
+        "cache" => (Tone::Warn, format!("prompt cache miss: {}", text(&data, "cause"))),
         "job" if text(&data, "state") == "failed" => {
             (Tone::Warn, format!("{} failed", text(&data, "kind")))
         }

@@ -39,6 +39,6 @@ export const client = new Client(async (path, init) => {
     return response;
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
-    throw new ConnectionError("The daemon is not responding. `bethink status` shows whether it is running; `bethink up` starts it.", { cause });
+    throw new ConnectionError("The daemon is not responding. Run `bethink status` to see whether it is running, or `bethink up` to start it.", { cause });
   }
 });

@@ -16,7 +16,7 @@ export type Block =
   | { readonly is: "table"; readonly head: Inline[][]; readonly rows: Inline[][][] }
   | { readonly is: "rule" };
 
-/** Maximum nesting of quotes and lists, and of emphasis. What is nested deeper stays text. */
+/** Maximum nesting of quotes and lists, and of emphasis. Deeper nesting stays text. */
 const DEEPEST = 12;
 
 /** Maximum length of a link or of emphasized text, in characters. Limits the search for a missing end. */

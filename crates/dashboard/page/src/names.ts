@@ -25,7 +25,7 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   session_memory: "from the notes",
   full: "by a model",
   embedded: "without a model",
-  recorded: "recorded by the client",
+  recorded: "by the agent itself",
   auto: "automatic",
   manual: "manual",
   reactive: "after the provider rejected a prompt",

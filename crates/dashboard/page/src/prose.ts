@@ -4,7 +4,7 @@ import { type Child, h } from "./dom.ts";
 import { type Block, type Inline, parse } from "./markdown.ts";
 import { askToLeave } from "./outside.ts";
 
-/** Number of characters of a text that are shown at first. A browser takes long to show 100,000 elements. */
+/** Number of characters shown at first. A browser takes long to show 100,000 elements. */
 const FIRST = 60_000;
 
 export interface ProseOptions {

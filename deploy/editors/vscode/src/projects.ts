@@ -13,7 +13,7 @@ export function folder(): string | undefined {
   return chosen && real(chosen.uri.fsPath);
 }
 
-/** Returns the same, or fails with an instruction. */
+/** Returns the project directory like `folder`, or fails with an instruction. */
 export function needFolder(): string {
   const found = folder();
   if (found === undefined) throw new Error('open a folder first: memories belong to a project');
@@ -22,7 +22,7 @@ export function needFolder(): string {
 
 export function needTrust(): void {
   if (!vscode.workspace.isTrusted) {
-    throw new Error('this workspace is not trusted, so bethink changes nothing here');
+    throw new Error('this workspace is not trusted, so bethink does not change anything');
   }
 }
 

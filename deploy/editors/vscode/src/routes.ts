@@ -112,7 +112,7 @@ export async function reject(client: Client, id: string): Promise<void> {
   await client.post('/v1/proposals/{id}/reject', { path: { id } });
 }
 
-/** Returns an address that opens the dashboard once. */
+/** Returns a URL that opens the dashboard once. */
 export async function launch(client: Client): Promise<string> {
   return (await client.post('/v1/dashboard/launch')).url;
 }

@@ -40,7 +40,7 @@ export class Starter {
   async start(): Promise<void> {
     needTrust();
     const { home, external } = await this.find();
-    if (external) throw new Error('BETHINK_URL names the daemon, so it is not started from here');
+    if (external) throw new Error('BETHINK_URL is set, so this extension does not start a daemon');
     await run(settings().get<string>('program', '') || 'bethink', home);
   }
 }

@@ -46,7 +46,7 @@ export class Status implements vscode.Disposable {
         return { text: '$(warning) bethink', tooltip: line(fault), command: 'bethink.refresh' };
     }
     if (!window || !session) {
-      return { text: '$(circle-outline) bethink', tooltip: 'no session in this folder yet', command: 'bethink.dashboard' };
+      return { text: '$(circle-outline) bethink', tooltip: 'no sessions in this folder yet', command: 'bethink.dashboard' };
     }
     const percent = Math.round((100 * window.tokens) / Math.max(window.window, 1));
     const level = line(window.level, 20);

@@ -86,7 +86,7 @@ function detail(opened: Opened, context: Context, done: Compaction, again: () =>
       { class: "thirds" },
       kept(opened, done),
       restored(done),
-      recorded ? h("section", null, h("h3", null, "Lost"), h("p", { class: "faint" }, "The client made this compaction, so its fidelity is unknown.")) : lost(done),
+      recorded ? h("section", null, h("h3", null, "Lost"), h("p", { class: "faint" }, "The agent compacted the session itself, so the fidelity is unknown.")) : lost(done),
     ),
     (done.attempts?.length ?? 0) > 0 && h("section", null, h("h3", null, "Earlier attempts"), h("ul", null, done.attempts?.map((attempt) => h("li", null, attempt)))),
     h("section", null, h("h3", null, `Summary, ${whole(done.summary_tokens)} tokens`), h("div", { class: "paper" }, prose(done.summary, { top: 4 }))),
@@ -99,7 +99,7 @@ function undoButton(opened: Opened, done: Compaction, again: () => void): Child 
   const undo = async () => {
     const yes = await ask({
       title: "Undo this compaction?",
-      text: h("p", null, `Prompts will contain messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again: about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} more tokens. The session is not compacted automatically until the window is full.`),
+      text: h("p", null, `Prompts will contain messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again: about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} more tokens. The session will not be compacted automatically until the window is full.`),
       yes: "Undo compaction",
       danger: true,
     });
@@ -146,9 +146,9 @@ function lost(done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Lost"),
-    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, ids), the prompt still has ${whole(kept)}: `, fidelityBadge(done)),
+    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, ids), the prompt still contains ${whole(kept)}: `, fidelityBadge(done)),
     namesOf(lost, "Most important missing names:"),
-    hindsight && h("p", null, `Since then, the session used ${count(hindsight.names, "name")} again. The prompt still had ${whole(hindsight.kept)} of them (${share(hindsight.score)}).`),
+    hindsight && h("p", null, `Since then, the session used ${count(hindsight.names, "name")} again. The prompt still contained ${whole(hindsight.kept)} of them (${share(hindsight.score)}).`),
     hindsight && namesOf(hindsight.lost, "Used again, but missing:"),
   );
 }

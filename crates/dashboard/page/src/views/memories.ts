@@ -81,7 +81,7 @@ class Memories {
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "Recall also searches their content."));
-    else this.#place.replaceChildren(empty("No memories yet.", "`bethink remember TEXT` adds one. bethink also learns from sessions."));
+    else this.#place.replaceChildren(empty("No memories yet.", "To add one, run `bethink remember TEXT`. bethink also learns from sessions."));
     this.#list.refresh();
   }
 

@@ -93,7 +93,7 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
     if (await ask({ title: "Replace the current version?", text, yes: "Approve", danger: true })) await approve(true);
   };
   const confirmReject = async () => {
-    const text = h("p", null, "Nothing that means the same will be proposed again.");
+    const text = h("p", null, "Nothing with the same meaning will be proposed again.");
     if (!(await ask({ title: "Reject this proposal?", text, yes: "Reject", danger: true }))) return;
     await change(() => client.post("/v1/proposals/{id}/reject", { path: { id } }), `Rejected: ${name} will not be proposed again.`);
   };

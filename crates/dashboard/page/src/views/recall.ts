@@ -18,7 +18,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
   const ask = () => {
     const [query, project_dir] = [words.value.trim(), chosen.value()];
     replace(["recall"], { project: project_dir, q: query });
-    if (query === "" || project_dir === "") return place.replaceChildren(empty("Enter a question or a task.", "This view shows the best matches. Those marked perhaps would not be added to a prompt automatically."));
+    if (query === "" || project_dir === "") return place.replaceChildren(empty("Enter a question or a task.", "This view shows the best matches. Those marked “perhaps” would not be added to a prompt automatically."));
     void into(place, context, () => client.post("/v1/recall", { body: { project_dir, query } }), (answer) => show(answer, project_dir));
   };
   form.addEventListener("submit", (event) => {

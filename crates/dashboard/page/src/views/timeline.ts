@@ -144,7 +144,7 @@ class Timeline {
     if (mark.is === "decided") return this.#decidedRow(mark.decided);
     const { collapse } = mark;
     const words = `${collapse.state === "committed" ? "collapsed" : "ready to collapse"}: messages ${collapse.covers.first_seq} to ${collapse.covers.last_seq}, ${brief(collapse.tokens_before)} → ${brief(collapse.tokens)} tokens`;
-    const open = () => void modal("Collapsed span", [h("p", { class: "faint" }, words), h("pre", { class: "wrap", tabindex: 0 }, collapse.text)]);
+    const open = () => void modal("Collapsed messages", [h("p", { class: "faint" }, words), h("pre", { class: "wrap", tabindex: 0 }, collapse.text)]);
     return h("button", { type: "button", class: "row boundary collapse", onclick: open }, h("span", { class: "line" }, words), time(collapse.committed_at ?? collapse.staged_at));
   }
 

@@ -23,7 +23,7 @@ export async function todos(main: HTMLElement, context: Context): Promise<void> 
 }
 
 function show(todos: readonly Todo[]): Child {
-  if (todos.length === 0) return empty("No todos.", "The agent's list appears here once it creates one.");
+  if (todos.length === 0) return empty("No todos.", "The agent's todo list appears here once the agent creates one.");
   const done = todos.filter((todo) => todo.status === "completed").length;
   const items = todos.map((todo) =>
     h(

@@ -38,7 +38,7 @@ function choice(hit: SearchHit): Choice {
     hit,
     label: label(hit.snippet),
     description: `${hit.role} · ${new Date(hit.created_at).toLocaleString()}`,
-    detail: label(hit.title ?? 'a session without a title', 80),
+    detail: label(hit.title ?? 'Untitled session', 80),
   };
 }
 
