@@ -34,11 +34,14 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     ] {
         assert!(look.contains(told), "{told:?} is not in\n{look}");
     }
-    assert!(look.ends_with("nothing was changed; `bethink dream` makes these changes\n"), "{look}");
+    assert!(
+        look.ends_with("nothing was changed; run `bethink dream` to make these changes\n"),
+        "{look}"
+    );
     assert!(!look.contains('\u{1b}') && !look.contains('\u{202e}'), "{look:?}");
     assert!(dir.join("part.md").exists() && !dir.join("MEMORY.md").exists());
     let made = done(terminal.run(&["dream"]));
-    assert!(made.contains("2 files changed; `bethink dream --undo` restores them"), "{made}");
+    assert!(made.contains("2 files changed; run `bethink dream --undo` to restore them"), "{made}");
     assert!(!dir.join("part.md").exists() && dir.join("MEMORY.md").exists());
     let json: Value = serde_json::from_str(&done(terminal.run(&["dream", "--json"]))).unwrap();
     assert_eq!((json["diff"].clone(), json["dry_run"].clone()), ("".into(), false.into()));

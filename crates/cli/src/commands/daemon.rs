@@ -110,7 +110,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     row("sessions", count(sessions).into())?;
     if candidates > 0 {
         let waiting = plural(candidates, "candidate waits", "candidates wait");
-        let told = format!("{waiting} for your decision: `bethink memory candidates` lists them");
+        let told = format!("{waiting} for your decision; see `bethink memory candidates`");
         row("memory", told.into())?;
     }
     let is_unused = sessions == 0;
@@ -134,7 +134,8 @@ fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
     let shown = usage.rows.get(..PURPOSES).unwrap_or(&usage.rows);
     screen.lines(render::by_purpose(shown, screen.look.width))?;
     let unpriced = render::unpriced(usage.totals.unpriced);
-    for told in unpriced.into_iter().chain(["`bethink usage` shows the cost by session".to_owned()])
+    for told in
+        unpriced.into_iter().chain(["see `bethink usage` for the cost by session".to_owned()])
     {
         screen.hint(told)?;
     }

@@ -305,7 +305,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
                 "`daemon.json` names process {}, which is not running: the daemon did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; `bethink up` starts a new daemon, `bethink logs` shows what happened",
+            "nothing is lost; run `bethink up` to start a new daemon, or `bethink logs` to see what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {

@@ -98,11 +98,11 @@ fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
         (_, true) => StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do"),
         (_, false) if result.dry_run => StyledText::new()
             .plain("nothing was changed")
-            .dim("; `bethink dream` makes these changes"),
+            .dim("; run `bethink dream` to make these changes"),
         (0, false) => StyledText::new().put(Tone::Warn, "nothing was changed"),
         (n, false) => StyledText::new()
             .put(Tone::Good, format!("{} changed", files(n)))
-            .dim("; `bethink dream --undo` restores them"),
+            .dim("; run `bethink dream --undo` to restore them"),
     };
     lines.push(end);
     lines
@@ -149,9 +149,13 @@ mod tests {
     #[test]
     fn the_last_line_says_what_was_done() {
         let look = DreamResult { dry_run: true, ..result() };
-        assert!(shown(&outcome(&look, LOOK)).starts_with("nothing was changed; `bethink dream`"));
+        assert!(
+            shown(&outcome(&look, LOOK)).starts_with("nothing was changed; run `bethink dream`")
+        );
         let made = DreamResult { applied: vec!["one.md".into()], ..result() };
-        assert!(shown(&outcome(&made, LOOK)).starts_with("1 file changed; `bethink dream --undo`"));
+        assert!(
+            shown(&outcome(&made, LOOK)).starts_with("1 file changed; run `bethink dream --undo`")
+        );
         let none = DreamResult::default();
         assert_eq!(shown(&outcome(&none, LOOK)), "the memory is tidy; nothing to do\n");
         let left = DreamLeft { file: "one.md".into(), why: "it was edited".into() };

@@ -75,7 +75,7 @@ async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryK
     if memories.is_empty() {
         let told = match kind.is_some() {
             true => "there are no topics of this type",
-            false => "nothing is remembered yet; `bethink remember TEXT` adds something",
+            false => "nothing is remembered yet; run `bethink remember TEXT` to add something",
         };
         return Ok(app.screen.note(told)?);
     }

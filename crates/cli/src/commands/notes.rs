@@ -43,12 +43,13 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         screen.note(text)?;
     }
     if notes.through_seq == 0 {
-        screen.note("there are no notes yet; `bethink notes update` writes them now")?;
+        screen.note("there are no notes yet; run `bethink notes update` to write them now")?;
     } else if notes.through_seq < session.last_seq {
         let behind = session.last_seq - notes.through_seq;
         let newer = plural(behind, "message is", "messages are");
-        screen
-            .hint(format!("{newer} newer than these notes; `bethink notes update` updates them"))?;
+        screen.hint(format!(
+            "{newer} newer than these notes; run `bethink notes update` to update the notes"
+        ))?;
     }
     Ok(())
 }

@@ -110,7 +110,7 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     }
     match &query.project_dir {
         Some(dir) if sessions.is_empty() => {
-            let hint = "`bethink session ls --all` lists the sessions of all projects";
+            let hint = "run `bethink session ls --all` to list the sessions of all projects";
             screen.note(format!("there are no sessions in {dir}; {hint}"))?;
         }
         _ => screen.lines(table(&sessions, what.all, screen.look.width, app.now))?,

@@ -134,7 +134,7 @@ async fn status(app: &mut CliApp) -> Done {
     }
     if status.proposals > 0 {
         let waiting = plural(status.proposals, "proposal is", "proposals are");
-        screen.note(format!("{waiting} waiting: `bethink team proposals` lists them"))?;
+        screen.note(format!("{waiting} waiting; see `bethink team proposals`"))?;
     }
     Ok(())
 }
@@ -207,8 +207,11 @@ fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
 fn withheld(screen: &mut Screen, one: &api::TeamBlocked) -> Done {
     let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
     let head = StyledText::new().dim(format!("withheld the team's {}{by}", one.file));
-    let reasons =
-        format!(": {}; `bethink team drop {}` removes it", one.reasons.join("; "), one.file);
+    let reasons = format!(
+        ": {}; to remove it for everybody, run `bethink team drop {}`",
+        one.reasons.join("; "),
+        one.file
+    );
     Ok(screen.flowing(head.plain(reasons), 9)?)
 }
 
@@ -248,7 +251,10 @@ async fn resolve(app: &mut CliApp, topic: String, keep: Option<String>, edit: bo
         };
         let Some(conflict) = status.conflicts.iter().find(named) else {
             let told = format!("there is only one version of {}", request.name);
-            return Err(CliFailure::hinted(told, "`bethink team status` lists the conflicts"));
+            return Err(CliFailure::hinted(
+                told,
+                "run `bethink team status` to list the conflicts",
+            ));
         };
         if !edit {
             let Some(screen) = app.screen.unless_json(conflict)? else { return Ok(()) };

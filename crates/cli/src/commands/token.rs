@@ -21,7 +21,7 @@ async fn rotate(app: &mut CliApp) -> Done {
         "hooks, `bethink mcp` and the editors use the new one automatically",
         "for an agent whose model calls go through the gateway: `bethink install AGENT --gateway`",
         "for a client that you set up with an address of the gateway: `bethink gateway`",
-        "an open dashboard is logged out: `bethink dashboard` opens it again",
+        "an open dashboard is logged out; run `bethink dashboard` to open it again",
     ] {
         screen.hint(next)?;
     }

@@ -74,7 +74,7 @@ function M.eventually(what, look)
     found = look()
     return found
   end, 10)
-  return found or error('it never came: ' .. what .. '; told: ' .. vim.inspect(M.told), 2)
+  return found or error('timed out waiting for ' .. what .. '; told: ' .. vim.inspect(M.told), 2)
 end
 
 --- What was told last, once it says so.

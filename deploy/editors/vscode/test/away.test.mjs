@@ -1,4 +1,4 @@
-// A daemon that is down, comes back elsewhere, or does not take the token; a folder that is not trusted.
+// A daemon that is down, comes back elsewhere, or does not accept the token; a folder that is not trusted.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

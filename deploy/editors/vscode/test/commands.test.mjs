@@ -1,4 +1,4 @@
-// What a person asks for.
+// The commands that a person runs.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';

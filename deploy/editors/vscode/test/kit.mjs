@@ -15,7 +15,7 @@ const DIST = fileURLToPath(new URL('../dist/extension.js', import.meta.url));
 const PATIENCE = 20_000;
 
 export class Machine {
-  /** What closes the windows that are open. */
+  /** Functions that close the open windows. */
   windows = new Set();
 
   constructor() {
@@ -47,11 +47,11 @@ export class Machine {
     try {
       this.cli('down');
     } catch {
-      // it was down
+      // It was not running.
     }
   }
 
-  /** What another client of the daemon asks: JSON, or Markdown where the body is text. */
+  /** Sends a request as another client of the daemon: JSON, or Markdown if the body is a string. */
   async ask(method, path, body) {
     const { url } = JSON.parse(readFileSync(join(this.home, 'daemon.json'), 'utf8'));
     const token = readFileSync(join(this.home, 'token'), 'utf8').trim();
@@ -67,7 +67,7 @@ export class Machine {
     return answer.headers.get('content-type')?.includes('json') ? JSON.parse(said) : said;
   }
 
-  /** The address of one of the project's routes that take `project_dir`. */
+  /** Returns the path of a route with this project as its `project_dir`. */
   of(path) {
     return `${path}?project_dir=${encodeURIComponent(this.project)}`;
   }
@@ -98,14 +98,14 @@ export class Machine {
   gone() {
     // also those of a test that failed: their streams would keep this process alive
     this.windows.forEach((close) => close());
-    // A daemon at a named address is not stopped.
+    // `bethink down` stops no daemon whose URL is in `BETHINK_URL`.
     delete process.env.BETHINK_URL;
     this.down();
     rmSync(this.root, { recursive: true, force: true });
   }
 }
 
-/** Each window has a copy of the extension of its own, as each extension host has. */
+/** Each window has its own copy of the extension, like each extension host. */
 function activate(vscode, context) {
   const load = Module._load;
   const require = createRequire(import.meta.url);
@@ -126,13 +126,13 @@ function flat(provider, node, depth = 0) {
   });
 }
 
-/** Waits for what an event will bring. */
+/** Waits until `look` returns something. */
 export async function until(what, look) {
   const end = Date.now() + PATIENCE;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > end) throw new Error(`it never came: ${what}`);
+    if (Date.now() > end) throw new Error(`timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 15));
   }
 }

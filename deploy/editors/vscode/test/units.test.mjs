@@ -1,4 +1,4 @@
-// What needs no daemon.
+// Tests that need no daemon.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The `vscode` module as far as the extension uses it: it records what a person would see, and answers
-// as the test's person would. `answers` maps a part of a message to the button or text that is chosen.
+// A fake `vscode` module with everything that the extension uses. It records what a person would see. `answers` maps a
+// part of a message to the button or text that the person chooses.
 
 class EventEmitter {
   listeners = new Set();

@@ -1,4 +1,4 @@
-// What is shown without being asked: the status bar and the view, moving with the daemon's events.
+// What is shown without a command: the status bar and the view, which follow the daemon's events.
 
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';

@@ -23,8 +23,9 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
         screen.hint(format!("skipped ({}): {}", dropped.reason, dropped.statement))?;
     }
     for words in &done.forget {
-        let told =
-            format!("the user asked to forget: {words}; `bethink memory rm NAME` removes a topic");
+        let told = format!(
+            "the user asked to forget: {words}; run `bethink memory rm NAME` to remove a topic"
+        );
         screen.note(StyledText::new().put(Tone::Warn, told))?;
     }
     Ok(screen.hint(sum(&done, all))?)
@@ -95,10 +96,10 @@ fn told(done: &Forgotten) -> String {
     match (done.files.is_empty() && done.candidates.is_empty(), done.dry_run) {
         (true, _) => "the memory contains nothing from this session".to_owned(),
         (false, true) => {
-            "nothing was changed; without `--dry-run`, these lines are removed".to_owned()
+            "nothing was changed; without `--dry-run`, these lines would be removed".to_owned()
         }
         (false, false) => {
-            "removed, and will not be learned again; `bethink memory restore NAME` restores a topic"
+            "removed, and will not be learned again; run `bethink memory restore NAME` to restore a topic"
                 .to_owned()
         }
     }

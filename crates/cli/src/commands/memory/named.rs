@@ -91,7 +91,7 @@ async fn unknown(app: &CliApp, client: &Client, name: &str) -> Result<CliFailure
     };
     let names: Vec<_> = names.iter().filter(like).map(|memory| memory.name.clone()).collect();
     let hint = match names.as_slice() {
-        [] => "`bethink memory ls` lists the topics".to_owned(),
+        [] => "run `bethink memory ls` to list the topics".to_owned(),
         some => format!("did you mean {}?", some[..some.len().min(3)].join(", ")),
     };
     Ok(CliFailure::hinted(format!("there is no topic {name:?}"), hint))

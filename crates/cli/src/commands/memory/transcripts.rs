@@ -79,7 +79,7 @@ pub(super) fn extract_from(app: &mut CliApp, paths: &[PathBuf]) -> Done {
     }
     let found = plural(count, "statement", "statements");
     let files = plural(files.len() as u64, "transcript", "transcripts");
-    let hint = "nothing was written; `bethink import PATH` imports them and learns from them";
+    let hint = "nothing was written; to import these transcripts and learn from them, run `bethink import PATH`";
     Ok(app.screen.hint(format!("{found} found in {files}; {hint}"))?)
 }
 

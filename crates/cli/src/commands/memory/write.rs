@@ -159,7 +159,7 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
         let (topic, _) = find(app, client, &OneMemory { name, of: of.clone() }).await?;
         let done = client.remove_topic(&topic).await?;
         if !app.screen.json {
-            let back = format!("`bethink memory restore {}` restores it", topic.name);
+            let back = format!("run `bethink memory restore {}` to restore it", topic.name);
             app.screen.note(format!("removed {}; {back}", done.path))?;
             warn(&mut app.screen, &done.warnings)?;
         }
@@ -179,7 +179,7 @@ pub(super) async fn share(app: &mut CliApp, client: &Client, name: String) -> Do
     screen.line(StyledText::from("proposed ").strong(told.proposal.name))?;
     let id = bethink_render::short_ids(&[told.proposal.id]).pop().unwrap_or_default();
     Ok(screen.note(format!(
-        "`bethink team approve {id}` adds it to the team's memory and removes the private topic"
+        "run `bethink team approve {id}` to add it to the team's memory and remove the private topic"
     ))?)
 }
 
