@@ -104,7 +104,7 @@ pub enum FillLevel {
 pub struct Thresholds {
     /// The whole window.
     pub window: u64,
-    /// The window without what is reserved for output.
+    /// The window minus the part that is reserved for output.
     pub effective: u64,
     /// From this size of the prompt, the level is `warning`.
     pub warning: u64,

@@ -53,7 +53,7 @@ impl Configured {
         Ok(())
     }
 
-    /// Makes a file that exists readable by its owner only. Returns its earlier mode if others could read it.
+    /// Makes an existing file readable only by its owner. Returns its earlier mode if others could read it.
     pub(crate) fn make_private(&self) -> Result<Option<u32>, CliFailure> {
         let Ok(meta) = fs::metadata(&self.target) else { return Ok(None) };
         let mode = meta.permissions().mode() & 0o7777;
@@ -124,7 +124,7 @@ pub(crate) struct FileRecord {
     pub(crate) was_absent: bool,
     /// Paths of the containers that were created for our entries.
     pub(crate) made: Vec<Vec<String>>,
-    /// The file's mode from before it got a secret, if others could read it.
+    /// The file's mode before a secret was written to it, if others could read the file.
     #[serde(default)]
     pub(crate) mode: Option<u32>,
     /// Length and hash of the text that we wrote. `None` if another program wrote between our changes.
@@ -147,7 +147,7 @@ impl SettingsBackup {
         read.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default()
     }
 
-    /// Records, before a change, the containers that it creates and, the first time, the text.
+    /// Records, before a change, the containers that the change creates. The first time, also records the text.
     pub(crate) fn keep_before(
         &self,
         path: &Path,
@@ -237,7 +237,7 @@ impl SettingsBackup {
     }
 }
 
-/// Returns the length and the FNV-1a hash of a text, which are enough to detect a change.
+/// Returns the length and the FNV-1a hash of text, which are enough to detect a change.
 fn fingerprint(text: &str) -> (u64, u64) {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

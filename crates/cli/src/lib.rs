@@ -93,7 +93,7 @@ fn run(
     done
 }
 
-/// Starts a daemon that outlives the program which wants it, and prints its process id for that program.
+/// Starts a daemon that outlives the program that requested it, and prints its process id for that program.
 fn launch(daemon: &OsString, arguments: &[OsString]) -> ExitCode {
     let mut screen = Screen::new(TerminalLook::plain(80), false, false);
     match start::detach(daemon, arguments) {

@@ -23,7 +23,7 @@ impl ShortPaths<'_> {
             .unwrap_or_else(|| path.to_owned())
     }
 
-    /// Shortens the project's paths in a text.
+    /// Shortens the project's paths in text.
     pub fn in_text(&self, words: &str) -> String {
         match self.root {
             "" | "/" => words.to_owned(),

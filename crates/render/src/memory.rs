@@ -139,7 +139,7 @@ pub fn sum(shelf: &MemoryShelf) -> String {
     format!("{topics} in {}: {}", shelf.dir, counts(&shelf.findings))
 }
 
-/// Returns a text such as `1 error, 3 notes`, or `no problems`.
+/// Returns a string such as `1 error, 3 notes`, or `no problems`.
 pub fn counts(findings: &[MemoryFinding]) -> String {
     let count = |severity, one, many| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count() as u64;

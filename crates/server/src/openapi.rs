@@ -21,7 +21,7 @@ use crate::problem::ProblemSort;
     ),
     servers((
         url = "/",
-        description = "The daemon that serves this document. `$BETHINK_HOME/daemon.json` holds its address."
+        description = "The daemon that serves this document. `$BETHINK_HOME/daemon.json` contains its address."
     )),
     tags(
         (name = "daemon", description = "Health, metrics, access, and this document."),
@@ -128,7 +128,7 @@ impl PartialSchema for SessionState {
 
 impl ToSchema for SessionState {}
 
-/// Adds what is the same for all operations and schemas.
+/// Adds the parts that are the same for all operations and schemas.
 pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     let components = openapi.components.get_or_insert_default();
     let token = HttpBuilder::new()

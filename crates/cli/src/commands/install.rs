@@ -27,7 +27,7 @@ struct InstallOutcome {
     diff: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
-    /// Others could read the file until it got the gateway's secret.
+    /// Others could read the file before the gateway's secret was written to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_private: bool,
 }
@@ -146,7 +146,7 @@ pub(super) fn states(app: &CliApp) -> Vec<FileState> {
     states_of(app, &request(app), |_| true)
 }
 
-/// Returns the states of the gateway's addresses alone.
+/// Returns only the states of the gateway's addresses.
 pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<FileState> {
     let wanted = InstallRequest {
         anthropic: Some(addresses.anthropic),

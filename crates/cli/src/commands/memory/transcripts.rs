@@ -40,7 +40,7 @@ struct FoundStatement<'a> {
     #[serde(rename = "type")]
     kind: MemoryKind,
     rule: &'a str,
-    /// The sentence that it follows or answers.
+    /// The sentence that the statement follows or answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
