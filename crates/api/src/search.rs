@@ -20,8 +20,8 @@ pub struct SearchQuery {
     pub tool: Option<String>,
     /// Only calls about this path, and their results; part of a path is enough
     pub path: Option<String>,
-    /// Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied to
-    /// the best-matching messages
+    /// Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied
+    /// to the best-matching messages
     pub after: Option<String>,
     /// Only messages before this time, RFC 3339
     pub before: Option<String>,

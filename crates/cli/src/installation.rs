@@ -35,7 +35,7 @@ pub(crate) enum Installation {
 }
 
 impl Installation {
-    /// Returns how the program at this path was installed. For a copy in `home`, returns how the original was installed.
+    /// Returns how the program at this path was installed. For a copy in `home`, that is how the original was.
     pub(crate) fn of(program: &Path, home: &Path) -> Self {
         if program.parent() == Some(&home.join(COPIES)) {
             let source = fs::read_to_string(home.join(COPIES).join(SOURCE)).unwrap_or_default();
