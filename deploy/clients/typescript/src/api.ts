@@ -473,7 +473,7 @@ export interface paths {
         get: operations["memory_get"];
         /**
          * Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-         *     conflict (409) returns both versions. A text that seems to contain a secret is refused (422) until it is allowed.
+         *     conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
          */
         put: operations["memory_put"];
         post?: never;
@@ -779,7 +779,7 @@ export interface paths {
         delete: operations["session_delete"];
         options?: never;
         head?: never;
-        /** Change the title, tags or model of a session. Absent fields stay as they are. */
+        /** Change the title, tags or model of a session. Absent fields are not changed. */
         patch: operations["session_update"];
         trace?: never;
     };
@@ -894,7 +894,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End an exploration: its summary enters the session's parent, and nothing else of it does. */
+        /** End an exploration: only its summary is added to the session's parent. */
         post: operations["session_conclude"];
         delete?: never;
         options?: never;
@@ -1110,7 +1110,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report that the provider refused the prompt. The daemon takes a step that can help, and returns whether to try
+         * Report that the provider rejected the prompt. The daemon takes a step that can help, and returns whether to try
          *     again.
          */
         post: operations["context_recover"];
@@ -1163,7 +1163,7 @@ export interface paths {
         };
         /** Get the state of one kind. */
         get: operations["state_get"];
-        /** Replace one kind of state. The body's schema has the name of the kind; for `hooks` it is `Instructions`. */
+        /** Replace one kind of state. The body's schema is named after the kind; for `hooks`, it is `Instructions`. */
         put: operations["state_put"];
         post?: never;
         delete?: never;
@@ -1234,8 +1234,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Choose where the team memory is. With a remote it is a clone, which `sync` keeps up to date. An unreachable remote
-         *     is answered with 502.
+         * Choose where the team memory is stored. With a remote, it is a clone, which `sync` keeps up to date. An unreachable
+         *     remote is answered with 502.
          */
         post: operations["team_init"];
         delete?: never;
@@ -1254,7 +1254,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resolve a conflict: keep one version of a topic, or a merged text. The other versions are removed and stay in the
+         * Resolve a conflict: keep one version of a topic, or a merged text. The other versions are removed but remain in the
          *     history. If it is not clear which version is meant, the answer is 409.
          */
         post: operations["team_resolve"];
@@ -1294,8 +1294,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the token of the daemon's home. From then on the old token is refused, and with it the gateway addresses,
-         *     logins and event streams that it opened. The new token is in `$BETHINK_HOME/token`.
+         * Replace the token of the daemon's home. From then on, the old token is refused. Gateway addresses and logins
+         *     that depend on it stop working, and event streams end. The new token is in `$BETHINK_HOME/token`.
          */
         post: operations["token_rotate"];
         delete?: never;
@@ -1331,9 +1331,9 @@ export interface components {
             id: string;
             /** @description The name. */
             name?: string;
-            /** @description `running`, `finished`, `failed`, or another word of the client. */
+            /** @description `running`, `finished`, `failed`, or another word that the client chooses. */
             status: string;
-            /** @description Its answer. */
+            /** @description The sub-agent's answer. */
             result?: string | null;
             /** @description The main conversation has seen the result. */
             read?: boolean;
@@ -1382,7 +1382,7 @@ export interface components {
         };
         /** @description Messages to append. */
         AppendRequest: {
-            /** @description Kept exactly as they are sent. */
+            /** @description Stored exactly as they are sent. */
             messages: components["schemas"]["Message"][];
         };
         /** @description What was appended, and how full the window is now. */
@@ -1411,7 +1411,7 @@ export interface components {
             /** @description Keep the private topic that a person proposed to share. By default it is removed, because the team has it now. */
             keep_private?: boolean;
         };
-        /** @description A file, to approve it for a project or to revoke its approval. */
+        /** @description A file to approve for a project, or whose approval to revoke. */
         ApproveImport: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -1452,7 +1452,7 @@ export interface components {
             read_before: number;
             /**
              * Format: int64
-             * @description Tokens read from it by this prompt.
+             * @description Tokens read from the cache by this prompt.
              */
             read_now: number;
             /** @description When it happened, as RFC 3339. */
@@ -1464,7 +1464,7 @@ export interface components {
         CacheReport: {
             /**
              * Format: int64
-             * @description Number of prompts whose cached prefix was not read again, without those after a compaction.
+             * @description Number of prompts whose cached prefix was not read again, not counting those after a compaction.
              */
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
@@ -1480,11 +1480,11 @@ export interface components {
             project_dir: string;
             /** @description The user's own words. */
             sentence: string;
-            /** @description The sentence before it, which the assistant or the user wrote. */
+            /** @description The preceding sentence, by the assistant or the user. */
             context?: string | null;
             /** @description The type of the memory if this candidate is kept. */
             type: components["schemas"]["MemoryKind"];
-            /** @description The rule that found it. */
+            /** @description The rule that found the statement. */
             rule: string;
             /**
              * Format: int64
@@ -1498,18 +1498,18 @@ export interface components {
             session_id: string;
             /**
              * Format: int64
-             * @description Position of the message that contains it.
+             * @description Position of the message that contains the statement.
              */
             seq: number;
             /** @description ID of that message. */
             message_id?: string | null;
-            /** @description When it was said, as RFC 3339. */
+            /** @description When the user said it, as RFC 3339. */
             said_at: string;
             state: components["schemas"]["CandidateState"];
-            /** @description When it was decided, as RFC 3339. */
+            /** @description When the candidate was kept or dropped, as RFC 3339. */
             decided_at?: string | null;
             decided_by?: components["schemas"]["MemoryAuthor"] | null;
-            /** @description Name of the topic that was written from it. */
+            /** @description Name of the topic that was written from the candidate. */
             topic?: string | null;
         };
         /** @description A candidate was found or decided. */
@@ -1571,7 +1571,7 @@ export interface components {
             strategy: components["schemas"]["Strategy"];
             /** @description When the text was ready, as RFC 3339. */
             staged_at: string;
-            /** @description When prompts began to show it, as RFC 3339. */
+            /** @description When prompts began to show the text, as RFC 3339. */
             committed_at?: string | null;
         };
         /** @description A collapsed span has a text, or prompts show it. */
@@ -1635,7 +1635,7 @@ export interface components {
             tokens_before: number;
             /**
              * Format: int64
-             * @description Tokens of the prompt after it.
+             * @description Tokens of the prompt after the compaction.
              */
             tokens_after: number;
             /** @description The text that replaces the messages. */
@@ -1647,11 +1647,11 @@ export interface components {
             summary_tokens: number;
             /**
              * Format: double
-             * @description Share, from 0 to 1, of the names still needed that the new prompt contains.
+             * @description Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
              */
             fidelity: number;
             fidelity_detail: components["schemas"]["FidelityDetail"];
-            /** @description Why the fidelity is low or has fallen; absent if neither is so. */
+            /** @description Why the fidelity is low or has fallen; absent if neither is the case. */
             warning?: string | null;
             /** @description What was added after the summary. */
             restored: components["schemas"]["RestoredItem"][];
@@ -1659,7 +1659,7 @@ export interface components {
             attempts?: string[];
             /** @description When it was created, as RFC 3339. */
             created_at: string;
-            /** @description When it was undone, as RFC 3339. */
+            /** @description When the compaction was undone, as RFC 3339. */
             undone_at?: string | null;
         };
         /** @description The session was compacted, or a compaction was undone. */
@@ -1692,7 +1692,7 @@ export interface components {
             tokens_after: number;
             /**
              * Format: double
-             * @description Share, from 0 to 1, of the names still needed that the new prompt contains.
+             * @description Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
              */
             fidelity: number;
             /** @description What a person should know. */
@@ -1716,10 +1716,10 @@ export interface components {
         };
         /** @description How an exploration ends. */
         ConcludeRequest: {
-            /** @description What enters the parent; by default the child's last answer. */
+            /** @description The text to add to the parent; by default, the child's last answer. */
             summary?: string | null;
         };
-        /** @description The summary of an exploration that entered its parent. */
+        /** @description The summary of an exploration, which was added to its parent. */
         Concluded: {
             /** Format: uuid */
             parent: string;
@@ -1744,7 +1744,7 @@ export interface components {
             name: string;
             /** @description The author, if git knows it. */
             by?: string | null;
-            /** @description Whether it is yours: its author is the name in your git configuration. */
+            /** @description Whether this version is yours: its author is the name in your git configuration. */
             mine: boolean;
         };
         /** @description A content block. It is stored exactly as it was sent. */
@@ -1821,19 +1821,20 @@ export interface components {
             stages: components["schemas"]["StageReport"][];
             /**
              * Format: int64
-             * @description Index of the first message that differs from the previous prompt; absent if this prompt begins with that one.
+             * @description Index of the first message that differs from the previous prompt; absent if this prompt begins with the whole
+             *     previous one.
              */
             first_changed?: number | null;
             /**
              * Format: int64
              * @description Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
-             *     blocks after it were written for another prompt.
+             *     blocks after that message were written for another prompt.
              */
             first_edited?: number | null;
             changed_by?: components["schemas"]["PromptChange"] | null;
             /**
              * Format: double
-             * @description Share of the tokens that are in the unchanged beginning of the prompt, from 0 to 1.
+             * @description Share of the prompt's tokens that are in its unchanged beginning, from 0 to 1.
              */
             predicted_cache_hit: number;
             cache?: components["schemas"]["CacheReport"];
@@ -1915,16 +1916,16 @@ export interface components {
             kind: components["schemas"]["DecisionKind"];
             /**
              * Format: int64
-             * @description The message that an attached text follows; otherwise the newest message at the time of the decision.
+             * @description The message that the attached text follows; for other kinds, the newest message at the time of the decision.
              */
             after_seq: number;
-            /** @description What an attached text is: `memory`, `todos`, `file`, `plan`, … */
+            /** @description What the attached text is: `memory`, `todos`, `file`, `plan`, … */
             what?: string | null;
             /** @description The name. */
             name?: string | null;
             /**
              * Format: int64
-             * @description Tokens of an attached text.
+             * @description Tokens of the attached text.
              */
             tokens?: number | null;
             /** @description The messages that are shown differently. */
@@ -1971,14 +1972,14 @@ export interface components {
          * @enum {string}
          */
         DreamPhase: "orient" | "gather" | "consolidate" | "prune";
-        /** @description A memory to consolidate. The answer is a job whose result is a `DreamResult`. */
+        /** @description The memory to consolidate. The response is a job whose result is a `DreamResult`. */
         DreamRequest: {
             /** @description Any directory of the project. */
             project_dir: string;
             scope?: components["schemas"]["MemoryScope"] | null;
             /** @description Show what would change, but change nothing. */
             dry_run?: boolean;
-            /** @description Undo the changes of the last consolidation, except in topics that were changed since. */
+            /** @description Undo the changes of the last consolidation, except in topics that have been changed since. */
             undo?: boolean;
         };
         /** @description What a consolidation found, changed and did not change. */
@@ -2030,13 +2031,13 @@ export interface components {
             reason: string;
         };
         /**
-         * @description The kind of a failed model call. Every error has exactly one.
+         * @description The kind of failure of a model call. Every error has exactly one kind.
          * @enum {string}
          */
         ErrorClass: "overflow" | "output_overflow" | "media_too_large" | "request_too_large" | "thinking_bound" | "history" | "rate_limited" | "overloaded" | "server" | "auth" | "quota" | "not_found" | "invalid" | "unreachable" | "timed_out" | "broken" | "too_much" | "forbidden" | "unknown";
         /** @description One thing that happened, with the data of its kind. */
         Event: components["schemas"]["MessageEvent"] | components["schemas"]["ContextEvent"] | components["schemas"]["CompactionEvent"] | components["schemas"]["CollapseEvent"] | components["schemas"]["CacheEvent"] | components["schemas"]["NotesEvent"] | components["schemas"]["TodosEvent"] | components["schemas"]["MemoryEvent"] | components["schemas"]["ForgetAskedEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["CandidateEvent"] | components["schemas"]["RecallEvent"] | components["schemas"]["ModelEvent"] | components["schemas"]["RecoveryEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["SessionEvent"] | components["schemas"]["ResetEvent"];
-        /** @description The messages that a summary replaces, or only those that one line of it is about. */
+        /** @description The messages that a summary replaces, or only those that one line of the summary is about. */
         Expanded: {
             messages: components["schemas"]["HistoryMessage"][];
             /** @description Cursor of the next page; not set on the last page. */
@@ -2046,7 +2047,7 @@ export interface components {
         ExtractRequest: {
             /** @description Show what would be written, but write nothing. */
             dry_run?: boolean;
-            /** @description Start at the beginning of the session, including imported messages; by default, at the last extraction. */
+            /** @description Start at the beginning of the session, including imported messages; by default, where the last extraction ended. */
             all?: boolean;
         };
         /** @description What an extraction found and wrote. */
@@ -2099,7 +2100,7 @@ export interface components {
         FileRead: {
             /** @description Path of the file. */
             path: string;
-            /** @description When it was read, as RFC 3339. By default, the files are in order, newest last. */
+            /** @description When the file was read, as RFC 3339. If absent, files later in the list were read later. */
             read_at?: string | null;
         };
         /** @description Files that the agent read, newest last. */
@@ -2166,8 +2167,8 @@ export interface components {
             /** @description The name. */
             name: string;
             /**
-             * @description `removed` if it contained nothing else, `restored` to its state before the session, or `cut` if only the lines
-             *     of the session were removed.
+             * @description `removed` if the topic contained nothing else, `restored` to its state before the session, or `cut` if only the
+             *     lines of the session were removed.
              */
             outcome: components["schemas"]["MemoryOutcome"];
             /** @description The lines that are removed. */
@@ -2179,7 +2180,7 @@ export interface components {
         ForkRequest: {
             /**
              * Format: int64
-             * @description The last message that the fork shares; the newest if absent.
+             * @description The last message that the fork shares with this session; if absent, the newest.
              */
             at_seq?: number | null;
             /** @description The title. */
@@ -2209,8 +2210,8 @@ export interface components {
          */
         HealthStatus: "ok" | "degraded";
         /**
-         * @description How many of the names that were used both before a compaction and in the 40 messages after it were in the prompt
-         *     right after it.
+         * @description How well a compaction turned out: of the names used both before it and in the 40 messages after it, how many were
+         *     in the prompt right after it.
          */
         Hindsight: {
             /**
@@ -2228,7 +2229,7 @@ export interface components {
              * @description Number of these names that the prompt contained.
              */
             kept: number;
-            /** @description The names that it did not contain. */
+            /** @description The names that the prompt did not contain. */
             lost: string[];
         };
         /** @description A message of a history, with its position. */
@@ -2250,7 +2251,7 @@ export interface components {
         ImportApproval: {
             /** @description The path with symlinks resolved. */
             path: string;
-            /** @description Whether it may be loaded now. */
+            /** @description Whether the file may be loaded now. */
             approved: boolean;
         };
         /** @description What was imported from one file. */
@@ -2289,11 +2290,11 @@ export interface components {
             /** @description Any directory of the project. */
             project_dir?: string | null;
             /**
-             * @description The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
-             *     it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+             * @description The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
+             *     `continue`. If absent, the content of the file decides. If set, the result of the job is an `AgentTranscripts`.
              */
             agent?: string | null;
-            /** @description Only count what is there. Needs `agent`. */
+            /** @description Count the sessions and messages, but import nothing. Requires `agent`. */
             dry_run?: boolean;
         };
         /**
@@ -2357,8 +2358,8 @@ export interface components {
             /** @description The reason, in words. */
             why: string;
             /**
-             * @description It was loaded because the agent touched a file that it is about. It appears at the end of the prompt until the
-             *     next compaction.
+             * @description Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
+             *     prompt until the next compaction.
              */
             touched?: boolean;
             /** @description The file that imports it. */
@@ -2438,7 +2439,7 @@ export interface components {
              * @description The ID.
              */
             id: string;
-            /** @description What kind it is. */
+            /** @description The kind. */
             kind: string;
             state: components["schemas"]["JobState"];
         };
@@ -2474,7 +2475,7 @@ export interface components {
             name?: string | null;
             /** @description A description in one line. */
             description?: string | null;
-            /** @description Questions that it answers, in other words than its own: at most 5, of 200 characters each. */
+            /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
             type?: components["schemas"]["MemoryKind"] | null;
             scope?: components["schemas"]["MemoryScope"] | null;
@@ -2509,17 +2510,17 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: double
-             * @description Share, from 0 to 1, of the names still needed that the new prompt contains.
+             * @description Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
              */
             fidelity: number;
-            /** @description Why the fidelity is low or has fallen; absent if neither is so. */
+            /** @description Why the fidelity is low or has fallen; absent if neither is the case. */
             warning?: string | null;
             /** @description When it happened, as RFC 3339. */
             at: string;
         };
-        /** @description A URL that logs in one browser. */
+        /** @description A URL that logs in one browser, once. */
         Launch: {
-            /** @description Open it in a browser within a minute. It works once. */
+            /** @description Open this URL in a browser within a minute. It works once. */
             url: string;
         };
         /** @description A memory that was written, or would be. */
@@ -2529,14 +2530,14 @@ export interface components {
             name: string;
             /** @description `created`, `changed`, or `proposed` for the team. */
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The user's own words, if they were used. */
             statement?: string | null;
             /**
              * Format: int64
-             * @description Position of the message that contains them.
+             * @description Position of the message that contains these words.
              */
             seq?: number | null;
             /** @description The whole file, in a dry run. */
@@ -2546,12 +2547,12 @@ export interface components {
         LinkedTopic: {
             /** @description The name. */
             name: string;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description: string;
         };
-        /** @description A login. The answer also sets a cookie; further requests need both. */
+        /** @description A successful login. The response also sets a cookie; further requests need both the cookie and `page`. */
         LoggedIn: {
-            /** @description Send it in the header `X-Bethink-Page`. */
+            /** @description The value to send in the header `X-Bethink-Page`. */
             page: string;
         };
         /** @description A request to log in. */
@@ -2589,12 +2590,12 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The file name in the memory directory, without `.md`. */
             name: string;
-            /** @description The name in its front matter, if it differs from the file name. */
+            /** @description The name in the file's front matter, if it differs from the file name. */
             title?: string | null;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
-            /** @description Questions that it answers, in other words than its own: at most 5, of 200 characters each. */
+            /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
             /** @description When the file was last written, as RFC 3339. */
             modified: string;
@@ -2606,7 +2607,7 @@ export interface components {
             /** @description ETag of the file, for the header `If-Match` of the next write. */
             etag?: string;
             source?: components["schemas"]["MemorySource"] | null;
-            /** @description The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. */
+            /** @description The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. */
             unmerged?: string | null;
         };
         /**
@@ -2659,7 +2660,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description: string;
             /** @description The part of the text that contains the most of these words. */
             snippet: string;
@@ -2718,7 +2719,7 @@ export interface components {
          */
         MemoryKind: "user" | "feedback" | "project" | "reference";
         /**
-         * @description Where memory directories are.
+         * @description Where memory directories are stored.
          * @enum {string}
          */
         MemoryLayout: "bethink" | "claude";
@@ -2784,9 +2785,9 @@ export interface components {
             session: string;
             /** @description Message positions, such as `12` or `12-14`. */
             messages: string[];
-            /** @description How it was learned: `embedded`, `model`, `agent` or `person`. */
+            /** @description How the memory was learned: `embedded`, `model`, `agent` or `person`. */
             strategy: string;
-            /** @description When it was learned, as RFC 3339. */
+            /** @description When the memory was learned, as RFC 3339. */
             time: string;
             /** @description The git branch that was checked out then; empty if there was none. */
             branch?: string;
@@ -2816,7 +2817,7 @@ export interface components {
         MemoryVersion: {
             /**
              * Format: int64
-             * @description Counts the topic's versions, from 1.
+             * @description Number of this version; a topic's versions are numbered from 1.
              */
             version: number;
             /** @description When it happened, as RFC 3339. */
@@ -2824,7 +2825,7 @@ export interface components {
             author: components["schemas"]["MemoryAuthor"];
             /**
              * Format: uuid
-             * @description The session that caused it.
+             * @description The session that caused this version.
              */
             session?: string | null;
             /** @description The reason, if one was given. */
@@ -2903,14 +2904,14 @@ export interface components {
             id: string;
             role: components["schemas"]["Role"];
         };
-        /** @description A part of a message's text: of what was said, of the arguments of tool calls and of tool results. */
+        /** @description A part of a message's text. The text is what was said, the arguments of tool calls, and tool results. */
         MessageText: {
             /**
              * Format: int64
              * @description Position of the message in its session.
              */
             seq: number;
-            /** @description The part, at most 40,000 bytes. */
+            /** @description The requested part, at most 40,000 bytes. */
             text: string;
             /**
              * Format: int64
@@ -3093,7 +3094,7 @@ export interface components {
             todo: string;
         };
         /**
-         * @description Whose API the model is called with.
+         * @description Whose API is used to call the model.
          * @enum {string}
          */
         ModelProvider: "none" | "anthropic" | "openai";
@@ -3191,7 +3192,7 @@ export interface components {
              * @description Size of the notes.
              */
             bytes: number;
-            /** @description How they were written. */
+            /** @description How the notes were written. */
             strategy: components["schemas"]["Strategy"];
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
@@ -3247,7 +3248,7 @@ export interface components {
              */
             attachments: number;
         };
-        /** @description Changes to a session. Absent fields stay as they are. */
+        /** @description Changes to a session. Absent fields are not changed. */
         PatchSession: {
             /** @description The title. */
             title?: string | null;
@@ -3308,18 +3309,18 @@ export interface components {
          *     - `invalid_utf8` (400): The body is not valid UTF-8.
          *     - `body_cut_off` (400): The body ended too early.
          *     - `too_deep` (422): The JSON is nested too deeply.
-         *     - `body_timeout` (408): The body did not arrive.
+         *     - `body_timeout` (408): The body did not arrive in time.
          *     - `unsupported_media_type` (415): The content type is not supported.
          *     - `unauthorized` (401): The token is missing or wrong.
          *     - `too_many_failures` (429): Too many wrong tokens.
          *     - `forbidden_origin` (403): The origin is not allowed.
          *     - `misdirected` (421): The Host header does not name this daemon.
-         *     - `method_not_allowed` (405): The route does not have this method.
+         *     - `method_not_allowed` (405): The route does not support this method.
          *     - `busy` (503): The daemon is busy.
          *     - `invalid` (422): The request is invalid.
          *     - `not_found` (404): Not found.
          *     - `conflict` (409): The request conflicts with the current state.
-         *     - `stale` (412): It has changed since it was read.
+         *     - `stale` (412): The resource has changed since it was read.
          *     - `key_reused` (422): The Idempotency-Key was used before.
          *     - `too_large` (413): The request is too large.
          *     - `context_overflow` (422): The prompt does not fit the context window.
@@ -3520,7 +3521,7 @@ export interface components {
             given: number;
             problems: components["schemas"]["RecallProblem"][];
         };
-        /** @description The project whose recall is checked. */
+        /** @description The project whose recall to check. */
         RecallCheckRequest: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -3545,7 +3546,7 @@ export interface components {
             memories: components["schemas"]["RecalledTopic"][];
         };
         /**
-         * @description What a recall is for, which decides what happens in doubt.
+         * @description What a recall is for. This decides whether memories that may not fit are returned.
          * @enum {string}
          */
         RecallManner: "asked" | "injected";
@@ -3569,7 +3570,7 @@ export interface components {
             project_dir: string;
             /** @description What the user said or wants to do, in any words. */
             query?: string;
-            /** @description Other wordings of the question, up to 8. What fits any of them is found. */
+            /** @description Up to 8 other wordings of the question. Memories that fit any of them are returned. */
             queries?: string[];
             /** @description How strict to be. By default, `asked`. */
             manner?: components["schemas"]["RecallManner"];
@@ -3604,7 +3605,7 @@ export interface components {
             score: number;
             /**
              * Format: int64
-             * @description Its rank among those that the model chose, from 1.
+             * @description The memory's rank among those that the model chose, from 1.
              */
             place?: number | null;
         };
@@ -3613,33 +3614,33 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description What it is about, in one line. */
+            /** @description A description in one line. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
-            /** @description Its age, in words. */
+            /** @description The memory's age, in words. */
             age: string;
             /** @description When the file was last written, as RFC 3339. */
             modified: string;
-            /** @description Whether it fits the question. The sure ones are first. */
+            /** @description Whether the memory fits the question. The sure ones are first. */
             certainty: components["schemas"]["RecallCertainty"];
             /**
              * Format: double
              * @description Relevance from 0 to 1, comparable across directories.
              */
             score: number;
-            /** @description Its text, at most 200 lines and 4,096 bytes. */
+            /** @description The memory's text, at most 200 lines and 4,096 bytes. */
             content: string;
             /** @description The text was cut. */
             truncated: boolean;
-            /** @description Other versions of it, which people have not merged yet. */
+            /** @description Other versions of the topic, which people have not merged yet. */
             versions?: string[];
-            /** @description Topics that it links to. */
+            /** @description Topics that the memory links to. */
             links?: components["schemas"]["LinkedTopic"][];
             /** @description Path of the whole file. */
             path: string;
             /**
-             * @description The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
-             *     are last.
+             * @description The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. Such
+             *     memories are last.
              */
             unmerged?: string | null;
             why: components["schemas"]["RecallWhy"];
@@ -3664,23 +3665,23 @@ export interface components {
             /** @description Projects and transcripts below these paths are never recorded. */
             exclude: string[];
         };
-        /** @description The provider's answer when it refused the session's last prompt. */
+        /** @description The provider's response when it rejected the session's last prompt. */
         RecoverRequest: {
             /**
              * Format: int32
              * @description HTTP status; absent for an error inside a stream.
              */
             status?: number | null;
-            /** @description The body of the answer, as JSON or as a string. */
+            /** @description The body of the response, as JSON or as a string. */
             error: unknown;
             /**
              * Format: int64
-             * @description The `max_tokens` of the refused call.
+             * @description The `max_tokens` of the rejected call.
              */
             max_tokens?: number | null;
             /**
              * Format: double
-             * @description The `retry-after` header of the answer, in seconds.
+             * @description The `retry-after` header of the response, in seconds.
              */
             retry_after?: number | null;
             /**
@@ -3696,30 +3697,30 @@ export interface components {
             class: components["schemas"]["ErrorClass"];
             /**
              * Format: int64
-             * @description Input tokens that the error named.
+             * @description Number of input tokens that the error stated.
              */
             input_tokens?: number | null;
             /**
              * Format: int64
-             * @description Output tokens that the error named.
+             * @description Number of output tokens that the error stated.
              */
             output_tokens?: number | null;
             /**
              * Format: int64
-             * @description Limit that the error named, in tokens.
+             * @description The limit that the error stated, in tokens.
              */
             limit?: number | null;
             step: components["schemas"]["RecoveryStep"];
             /** @description An explanation for a person. */
             detail: string;
             /**
-             * @description Whether to ask for the prompt again and send it. It differs from the refused one unless `step` is `wait` or
+             * @description Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
              *     `shrink_output`, which only changes `max_tokens`.
              */
             retry: boolean;
             /**
              * Format: int64
-             * @description How long to wait before that, in milliseconds.
+             * @description How long to wait before the next call, in milliseconds.
              */
             wait_ms?: number | null;
             /**
@@ -3778,13 +3779,13 @@ export interface components {
             name?: string | null;
             /** @description A description in one line. */
             description?: string | null;
-            /** @description Questions that it answers, in other words than its own: at most 5, of 200 characters each. */
+            /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
             type?: components["schemas"]["MemoryKind"] | null;
             scope?: components["schemas"]["MemoryScope"] | null;
             /**
              * Format: uuid
-             * @description The session in which it was said.
+             * @description The session that this comes from.
              */
             session_id?: string | null;
             /** @description Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several. */
@@ -3830,7 +3831,7 @@ export interface components {
              * @description Number of tokens.
              */
             tokens: number;
-            /** @description The content exceeded its budget: the prompt has only its beginning, or, with 0 tokens, only its name. */
+            /** @description The content exceeded its budget: the prompt contains only its beginning, or only its name if `tokens` is 0. */
             truncated: boolean;
         };
         /**
@@ -3943,7 +3944,7 @@ export interface components {
          * @enum {string}
          */
         SessionLifecycle: "created" | "changed" | "deleted";
-        /** @description The schema with the name of the `kind`; for `hooks`, `Instructions`. */
+        /** @description The schema that is named after the `kind`; for `hooks`, `Instructions`. */
         SessionState: components["schemas"]["Plan"] | components["schemas"]["Skills"] | components["schemas"]["Agents"] | components["schemas"]["Tools"] | components["schemas"]["Files"] | components["schemas"]["Instructions"];
         /** @description Sessions, newest first. */
         SessionsPage: {
@@ -3986,7 +3987,7 @@ export interface components {
             reason: components["schemas"]["SkipKind"];
             /** @description The reason, in words. */
             why: string;
-            /** @description The prompt loses nothing because of it. */
+            /** @description The prompt loses nothing because the file is skipped. */
             harmless?: boolean;
             /** @description `POST /v1/instructions/approve` can allow it. */
             approve?: boolean;
@@ -4013,12 +4014,12 @@ export interface components {
             tokens_before: number;
             /**
              * Format: int64
-             * @description Tokens after it.
+             * @description Tokens after the stage.
              */
             tokens_after: number;
-            /** @description What it changed: `tool_use` IDs, message positions or names. */
+            /** @description What the stage changed: `tool_use` IDs, message positions or names. */
             touched: string[];
-            /** @description Why it changed that. */
+            /** @description Why the stage changed this. */
             why: string;
         };
         /**
@@ -4032,7 +4033,7 @@ export interface components {
          */
         Strategy: "embedded" | "model";
         /**
-         * @description How a summary is written. The cheapest way comes first.
+         * @description How a summary is written; the cheapest level first.
          * @enum {string}
          */
         SummaryLevel: "session_memory" | "full" | "embedded";
@@ -4046,16 +4047,16 @@ export interface components {
             /** @description The text. */
             text: string;
         };
-        /** @description One text of the system prompt. */
+        /** @description One text block of the system prompt. */
         SystemText: {
             type: components["schemas"]["SystemTextType"];
-            /** @description The text of one system part. */
+            /** @description The text of one part of the system prompt. */
             text: string;
-            /** @description Set where the provider should cache the prompt up to here. */
+            /** @description Set if the provider should cache the prompt up to this block. */
             cache_control?: Record<string, unknown>;
         };
         /**
-         * @description The type of a text of the system prompt.
+         * @description The type of a text block of the system prompt.
          * @enum {string}
          */
         SystemTextType: "text";
@@ -4141,7 +4142,7 @@ export interface components {
              * @description Number of files that were pushed to the remote.
              */
             pushed: number;
-            /** @description Topics that both sides changed. */
+            /** @description Topics that were changed both here and at the remote. */
             conflicts: components["schemas"]["TeamConflict"][];
             /** @description Files that were not shared. */
             blocked: components["schemas"]["TeamBlocked"][];
@@ -4149,7 +4150,7 @@ export interface components {
             pulled_files?: string[];
             /** @description Files that were pushed to the remote. */
             pushed_files?: string[];
-            /** @description The commit that both sides are at now. */
+            /** @description The commit of both the directory and the remote after the sync. */
             head?: string | null;
             /** @description What else a person should know. */
             notes?: string[];
@@ -4160,7 +4161,7 @@ export interface components {
             project_dir: string;
             /** @description Accept that the remote's history was rewritten. Local changes are kept. */
             accept_rewrite?: boolean;
-            /** @description Files that were not pulled because of what they contain: remove them for everybody. */
+            /** @description Files to remove for everybody. They were not pulled because of their contents. */
             drop?: string[];
         };
         /** @description Token limits that follow from the size of the context window. */
@@ -4172,22 +4173,22 @@ export interface components {
             window: number;
             /**
              * Format: int64
-             * @description The window without what is reserved for output.
+             * @description The window minus the part that is reserved for output.
              */
             effective: number;
             /**
              * Format: int64
-             * @description From here on the level is `warning`.
+             * @description From this size of the prompt, the level is `warning`.
              */
             warning: number;
             /**
              * Format: int64
-             * @description From here on the session is compacted automatically.
+             * @description From this size, the session is compacted automatically.
              */
             auto: number;
             /**
              * Format: int64
-             * @description From here on no prompt is made without a compaction.
+             * @description From this size, no prompt is returned without a compaction.
              */
             blocking: number;
         };
@@ -4279,7 +4280,7 @@ export interface components {
              *     session.
              */
             rows: components["schemas"]["UsageRow"][];
-            /** @description There are more rows than these. The totals include all rows. */
+            /** @description There are more rows than were returned. The totals include all rows. */
             more: boolean;
             totals: components["schemas"]["UsageSums"];
             today: components["schemas"]["UsageToday"];
@@ -4291,7 +4292,7 @@ export interface components {
              * @description The session.
              */
             session_id?: string | null;
-            /** @description `summary`, `notes`, `recall`, `extraction` or `dream`; perhaps another for calls of another version. */
+            /** @description `summary`, `notes`, `recall`, `extraction` or `dream`. Calls by other versions may have another purpose. */
             purpose: string;
             /** @description Name of the model. */
             model: string;
@@ -4814,7 +4815,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A URL that logs in one browser. */
+            /** @description A URL that logs in one browser, once. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4840,7 +4841,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A login. The answer also sets a cookie; further requests need both. */
+            /** @description A successful login. The response also sets a cookie; further requests need both the cookie and `page`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4937,7 +4938,7 @@ export interface operations {
             query?: {
                 /** @description `claude-code` (the default), `codex`, `gemini` or `cursor` */
                 client?: string;
-                /** @description ID of the event. An event with the same ID counts once */
+                /** @description ID of the event. Events with the same ID are counted once */
                 id?: string;
             };
             header?: never;
@@ -5000,7 +5001,7 @@ export interface operations {
                 project_dir: string;
                 /** @description The working directory; the project directory by default */
                 cwd?: string;
-                /** @description A file that a session would touch; may be repeated */
+                /** @description A file that a session would read or change; may be repeated */
                 touched?: string[];
             };
             header?: never;
@@ -5267,7 +5268,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Which memory directory: by default `private` for the index, and both for findings */
+                /** @description Which memory directory: by default `private` for the index, and all of them for findings */
                 scope?: components["schemas"]["MemoryScope"];
             };
             header?: never;
@@ -5294,7 +5295,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Which memory directory: by default `private` for the index, and both for findings */
+                /** @description Which memory directory: by default `private` for the index, and all of them for findings */
                 scope?: components["schemas"]["MemoryScope"];
             };
             header?: never;
@@ -5355,7 +5356,7 @@ export interface operations {
                 project_dir: string;
                 /** @description The words to look for, in any form */
                 q: string;
-                /** @description Only this memory; by default both */
+                /** @description Only topics of this scope */
                 scope?: components["schemas"]["MemoryScope"];
                 /** @description Maximum number of hits */
                 limit?: number;
@@ -5973,11 +5974,11 @@ export interface operations {
                 role?: components["schemas"]["Role"];
                 /** @description Only calls of this tool and their results */
                 tool?: string;
-                /** @description Only calls about this path or a part of it */
+                /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
                 /**
-                 * @description Only messages from this time on, RFC 3339. Without it, or for more than 100 days, only the best-matching
-                 *     messages are searched
+                 * @description Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied
+                 *     to the best-matching messages
                  */
                 after?: string;
                 /** @description Only messages before this time, RFC 3339 */
@@ -6198,7 +6199,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The messages that a summary replaces, or only those that one line of it is about. */
+            /** @description The messages that a summary replaces, or only those that one line of the summary is about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6288,7 +6289,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The messages that a summary replaces, or only those that one line of it is about. */
+            /** @description The messages that a summary replaces, or only those that one line of the summary is about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6353,7 +6354,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The summary of an exploration that entered its parent. */
+            /** @description The summary of an exploration, which was added to its parent. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6782,11 +6783,11 @@ export interface operations {
                 role?: components["schemas"]["Role"];
                 /** @description Only calls of this tool and their results */
                 tool?: string;
-                /** @description Only calls about this path or a part of it */
+                /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
                 /**
-                 * @description Only messages from this time on, RFC 3339. Without it, or for more than 100 days, only the best-matching
-                 *     messages are searched
+                 * @description Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied
+                 *     to the best-matching messages
                  */
                 after?: string;
                 /** @description Only messages before this time, RFC 3339 */
@@ -6849,7 +6850,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The schema with the name of the `kind`; for `hooks`, `Instructions`. */
+            /** @description The schema that is named after the `kind`; for `hooks`, `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6884,7 +6885,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schema with the name of the `kind`; for `hooks`, `Instructions`. */
+            /** @description The schema that is named after the `kind`; for `hooks`, `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6917,7 +6918,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A part of a message's text: of what was said, of the arguments of tool calls and of tool results. */
+            /** @description A part of a message's text. The text is what was said, the arguments of tool calls, and tool results. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7134,9 +7135,9 @@ export interface operations {
     usage_get: {
         parameters: {
             query?: {
-                /** @description Of this session only */
+                /** @description Only calls for this session */
                 session?: string;
-                /** @description From this time on: RFC 3339 or a date */
+                /** @description Only calls from this time on: RFC 3339 or a date */
                 since?: string;
                 /** @description `session`: one row for each session */
                 by?: "session";

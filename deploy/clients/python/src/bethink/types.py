@@ -26,9 +26,9 @@ class Agent(TypedDict):
     name: NotRequired[str]
     """The name."""
     status: str
-    """`running`, `finished`, `failed`, or another word of the client."""
+    """`running`, `finished`, `failed`, or another word that the client chooses."""
     result: NotRequired[str | None]
-    """Its answer."""
+    """The sub-agent's answer."""
     read: NotRequired[bool]
     """The main conversation has seen the result."""
 
@@ -69,7 +69,7 @@ class Approval(TypedDict):
 
 
 class ApproveImport(TypedDict):
-    """A file, to approve it for a project or to revoke its approval."""
+    """A file to approve for a project, or whose approval to revoke."""
 
     project_dir: str
     """Any directory of the project."""
@@ -112,11 +112,11 @@ class ConcludeRequest(TypedDict):
     """How an exploration ends."""
 
     summary: NotRequired[str | None]
-    """What enters the parent; by default the child's last answer."""
+    """The text to add to the parent; by default, the child's last answer."""
 
 
 class Concluded(TypedDict):
-    """The summary of an exploration that entered its parent."""
+    """The summary of an exploration, which was added to its parent."""
 
     parent: str
     after_seq: int
@@ -142,7 +142,7 @@ class ConflictVersion(TypedDict):
     by: NotRequired[str | None]
     """The author, if git knows it."""
     mine: bool
-    """Whether it is yours: its author is the name in your git configuration."""
+    """Whether this version is yours: its author is the name in your git configuration."""
 
 
 class Covers(TypedDict):
@@ -238,7 +238,7 @@ ErrorClass: TypeAlias = Literal[
     'forbidden',
     'unknown',
 ]
-"""The kind of a failed model call. Every error has exactly one."""
+"""The kind of failure of a model call. Every error has exactly one kind."""
 
 
 class ExtractRequest(TypedDict):
@@ -247,7 +247,7 @@ class ExtractRequest(TypedDict):
     dry_run: NotRequired[bool]
     """Show what would be written, but write nothing."""
     all: NotRequired[bool]
-    """Start at the beginning of the session, including imported messages; by default, at the last extraction."""
+    """Start at the beginning of the session, including imported messages; by default, where the last extraction ended."""
 
 
 class FileRead(TypedDict):
@@ -256,7 +256,7 @@ class FileRead(TypedDict):
     path: str
     """Path of the file."""
     read_at: NotRequired[str | None]
-    """When it was read, as RFC 3339. By default, the files are in order, newest last."""
+    """When the file was read, as RFC 3339. If absent, files later in the list were read later."""
 
 
 class Files(TypedDict):
@@ -290,7 +290,7 @@ class ForkRequest(TypedDict):
     """Where to fork a session."""
 
     at_seq: NotRequired[int | None]
-    """The last message that the fork shares; the newest if absent."""
+    """The last message that the fork shares with this session; if absent, the newest."""
     title: NotRequired[str | None]
     """The title."""
 
@@ -310,8 +310,8 @@ HealthStatus: TypeAlias = Literal['ok', 'degraded']
 
 class Hindsight(TypedDict):
     """
-    How many of the names that were used both before a compaction and in the 40 messages after it were in the prompt
-    right after it.
+    How well a compaction turned out: of the names used both before it and in the 40 messages after it, how many were
+    in the prompt right after it.
     """
 
     score: float
@@ -321,7 +321,7 @@ class Hindsight(TypedDict):
     kept: int
     """Number of these names that the prompt contained."""
     lost: list[str]
-    """The names that it did not contain."""
+    """The names that the prompt did not contain."""
 
 
 class ImportApproval(TypedDict):
@@ -330,7 +330,7 @@ class ImportApproval(TypedDict):
     path: str
     """The path with symlinks resolved."""
     approved: bool
-    """Whether it may be loaded now."""
+    """Whether the file may be loaded now."""
 
 
 class ImportRequest(TypedDict):
@@ -342,11 +342,11 @@ class ImportRequest(TypedDict):
     """Any directory of the project."""
     agent: NotRequired[str | None]
     """
-    The agent that wrote it: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. Without
-    it, the content of the file decides. With it, the result of the job is an `AgentTranscripts`.
+    The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
+    `continue`. If absent, the content of the file decides. If set, the result of the job is an `AgentTranscripts`.
     """
     dry_run: NotRequired[bool]
-    """Only count what is there. Needs `agent`."""
+    """Count the sessions and messages, but import nothing. Requires `agent`."""
 
 
 IndexLimit: TypeAlias = Literal['lines', 'bytes']
@@ -425,18 +425,18 @@ class LastCompaction(TypedDict):
     """The ID."""
     level: CompactionLevel
     fidelity: float
-    """Share, from 0 to 1, of the names still needed that the new prompt contains."""
+    """Of the names that are still needed, the share that the new prompt contains, from 0 to 1."""
     warning: NotRequired[str | None]
-    """Why the fidelity is low or has fallen; absent if neither is so."""
+    """Why the fidelity is low or has fallen; absent if neither is the case."""
     at: str
     """When it happened, as RFC 3339."""
 
 
 class Launch(TypedDict):
-    """A URL that logs in one browser."""
+    """A URL that logs in one browser, once."""
 
     url: str
-    """Open it in a browser within a minute. It works once."""
+    """Open this URL in a browser within a minute. It works once."""
 
 
 class LinkedTopic(TypedDict):
@@ -445,14 +445,14 @@ class LinkedTopic(TypedDict):
     name: str
     """The name."""
     description: str
-    """What it is about, in one line."""
+    """A description in one line."""
 
 
 class LoggedIn(TypedDict):
-    """A login. The answer also sets a cookie; further requests need both."""
+    """A successful login. The response also sets a cookie; further requests need both the cookie and `page`."""
 
     page: str
-    """Send it in the header `X-Bethink-Page`."""
+    """The value to send in the header `X-Bethink-Page`."""
 
 
 class Login(TypedDict):
@@ -485,7 +485,7 @@ MemoryKind: TypeAlias = Literal['user', 'feedback', 'project', 'reference']
 
 
 MemoryLayout: TypeAlias = Literal['bethink', 'claude']
-"""Where memory directories are."""
+"""Where memory directories are stored."""
 
 
 MemoryOutcome: TypeAlias = Literal[
@@ -506,9 +506,9 @@ class MemorySource(TypedDict):
     messages: list[str]
     """Message positions, such as `12` or `12-14`."""
     strategy: str
-    """How it was learned: `embedded`, `model`, `agent` or `person`."""
+    """How the memory was learned: `embedded`, `model`, `agent` or `person`."""
     time: str
-    """When it was learned, as RFC 3339."""
+    """When the memory was learned, as RFC 3339."""
     branch: NotRequired[str]
     """The git branch that was checked out then; empty if there was none."""
     commit: NotRequired[str]
@@ -539,12 +539,12 @@ class MemoryVersion(TypedDict):
     """One version of a topic."""
 
     version: int
-    """Counts the topic's versions, from 1."""
+    """Number of this version; a topic's versions are numbered from 1."""
     at: str
     """When it happened, as RFC 3339."""
     author: MemoryAuthor
     session: NotRequired[str | None]
-    """The session that caused it."""
+    """The session that caused this version."""
     note: NotRequired[str]
     """The reason, if one was given."""
     bytes: NotRequired[int | None]
@@ -576,12 +576,12 @@ class MemoryWritten(TypedDict):
 
 
 class MessageText(TypedDict):
-    """A part of a message's text: of what was said, of the arguments of tool calls and of tool results."""
+    """A part of a message's text. The text is what was said, the arguments of tool calls, and tool results."""
 
     seq: int
     """Position of the message in its session."""
     text: str
-    """The part, at most 40,000 bytes."""
+    """The requested part, at most 40,000 bytes."""
     first_byte: int
     """Position of the part's first byte in the whole text, counted from 0."""
     next_byte: NotRequired[int | None]
@@ -611,7 +611,7 @@ class ModelProblem(TypedDict):
 
 
 ModelProvider: TypeAlias = Literal['none', 'anthropic', 'openai']
-"""Whose API the model is called with."""
+"""Whose API is used to call the model."""
 
 
 ModelReadiness: TypeAlias = Literal[
@@ -680,7 +680,7 @@ class PartTokens(TypedDict):
 
 
 class PatchSession(TypedDict):
-    """Changes to a session. Absent fields stay as they are."""
+    """Changes to a session. Absent fields are not changed."""
 
     title: NotRequired[str | None]
     """The title."""
@@ -743,18 +743,18 @@ The kind of a problem. It never changes.
 - `invalid_utf8` (400): The body is not valid UTF-8.
 - `body_cut_off` (400): The body ended too early.
 - `too_deep` (422): The JSON is nested too deeply.
-- `body_timeout` (408): The body did not arrive.
+- `body_timeout` (408): The body did not arrive in time.
 - `unsupported_media_type` (415): The content type is not supported.
 - `unauthorized` (401): The token is missing or wrong.
 - `too_many_failures` (429): Too many wrong tokens.
 - `forbidden_origin` (403): The origin is not allowed.
 - `misdirected` (421): The Host header does not name this daemon.
-- `method_not_allowed` (405): The route does not have this method.
+- `method_not_allowed` (405): The route does not support this method.
 - `busy` (503): The daemon is busy.
 - `invalid` (422): The request is invalid.
 - `not_found` (404): Not found.
 - `conflict` (409): The request conflicts with the current state.
-- `stale` (412): It has changed since it was read.
+- `stale` (412): The resource has changed since it was read.
 - `key_reused` (422): The Idempotency-Key was used before.
 - `too_large` (413): The request is too large.
 - `context_overflow` (422): The prompt does not fit the context window.
@@ -859,14 +859,14 @@ RecallCertainty: TypeAlias = Literal['sure', 'perhaps']
 
 
 class RecallCheckRequest(TypedDict):
-    """The project whose recall is checked."""
+    """The project whose recall to check."""
 
     project_dir: str
     """Any directory of the project."""
 
 
 RecallManner: TypeAlias = Literal['asked', 'injected']
-"""What a recall is for, which decides what happens in doubt."""
+"""What a recall is for. This decides whether memories that may not fit are returned."""
 
 
 class RecallProblem(TypedDict):
@@ -893,7 +893,7 @@ class RecallRequest(TypedDict):
     query: NotRequired[str]
     """What the user said or wants to do, in any words."""
     queries: NotRequired[list[str]]
-    """Other wordings of the question, up to 8. What fits any of them is found."""
+    """Up to 8 other wordings of the question. Memories that fit any of them are returned."""
     manner: NotRequired[RecallManner]
     """How strict to be. By default, `asked`."""
     session_id: NotRequired[str | None]
@@ -922,16 +922,16 @@ class RecordingStatus(TypedDict):
 
 
 class RecoverRequest(TypedDict):
-    """The provider's answer when it refused the session's last prompt."""
+    """The provider's response when it rejected the session's last prompt."""
 
     status: NotRequired[int | None]
     """HTTP status; absent for an error inside a stream."""
     error: Any
-    """The body of the answer, as JSON or as a string."""
+    """The body of the response, as JSON or as a string."""
     max_tokens: NotRequired[int | None]
-    """The `max_tokens` of the refused call."""
+    """The `max_tokens` of the rejected call."""
     retry_after: NotRequired[float | None]
-    """The `retry-after` header of the answer, in seconds."""
+    """The `retry-after` header of the response, in seconds."""
     attempt: NotRequired[int | None]
     """Number of attempts with this prompt, including this one. By default, the daemon counts the reports."""
     heard: NotRequired[bool]
@@ -969,11 +969,11 @@ class Remember(TypedDict):
     description: NotRequired[str | None]
     """A description in one line."""
     questions: NotRequired[list[str]]
-    """Questions that it answers, in other words than its own: at most 5, of 200 characters each."""
+    """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
     type: NotRequired[MemoryKind | None]
     scope: NotRequired[MemoryScope | None]
     session_id: NotRequired[str | None]
-    """The session in which it was said."""
+    """The session that this comes from."""
     allow_secret: NotRequired[list[str]]
     """Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several."""
 
@@ -1151,7 +1151,7 @@ class SkippedInstruction(TypedDict):
     why: str
     """The reason, in words."""
     harmless: NotRequired[bool]
-    """The prompt loses nothing because of it."""
+    """The prompt loses nothing because the file is skipped."""
     approve: NotRequired[bool]
     """`POST /v1/instructions/approve` can allow it."""
     imported_by: NotRequired[str | None]
@@ -1174,11 +1174,11 @@ class StageReport(TypedDict):
     tokens_before: int
     """Tokens before the stage."""
     tokens_after: int
-    """Tokens after it."""
+    """Tokens after the stage."""
     touched: list[str]
-    """What it changed: `tool_use` IDs, message positions or names."""
+    """What the stage changed: `tool_use` IDs, message positions or names."""
     why: str
-    """Why it changed that."""
+    """Why the stage changed this."""
 
 
 StateKind: TypeAlias = Literal[
@@ -1192,7 +1192,7 @@ Strategy: TypeAlias = Literal['embedded', 'model']
 
 
 SummaryLevel: TypeAlias = Literal['session_memory', 'full', 'embedded']
-"""How a summary is written. The cheapest way comes first."""
+"""How a summary is written; the cheapest level first."""
 
 
 class SystemPart(TypedDict):
@@ -1217,7 +1217,7 @@ class SystemPart(TypedDict):
 
 
 SystemTextType: TypeAlias = Literal['text']
-"""The type of a text of the system prompt."""
+"""The type of a text block of the system prompt."""
 
 
 class TeamBlocked(TypedDict):
@@ -1299,7 +1299,7 @@ class TeamSync(TypedDict):
     pushed: int
     """Number of files that were pushed to the remote."""
     conflicts: list[TeamConflict]
-    """Topics that both sides changed."""
+    """Topics that were changed both here and at the remote."""
     blocked: list[TeamBlocked]
     """Files that were not shared."""
     pulled_files: NotRequired[list[str]]
@@ -1307,7 +1307,7 @@ class TeamSync(TypedDict):
     pushed_files: NotRequired[list[str]]
     """Files that were pushed to the remote."""
     head: NotRequired[str | None]
-    """The commit that both sides are at now."""
+    """The commit of both the directory and the remote after the sync."""
     notes: NotRequired[list[str]]
     """What else a person should know."""
 
@@ -1320,7 +1320,7 @@ class TeamSyncRequest(TypedDict):
     accept_rewrite: NotRequired[bool]
     """Accept that the remote's history was rewritten. Local changes are kept."""
     drop: NotRequired[list[str]]
-    """Files that were not pulled because of what they contain: remove them for everybody."""
+    """Files to remove for everybody. They were not pulled because of their contents."""
 
 
 class Thresholds(TypedDict):
@@ -1329,13 +1329,13 @@ class Thresholds(TypedDict):
     window: int
     """The whole window."""
     effective: int
-    """The window without what is reserved for output."""
+    """The window minus the part that is reserved for output."""
     warning: int
-    """From here on the level is `warning`."""
+    """From this size of the prompt, the level is `warning`."""
     auto: int
-    """From here on the session is compacted automatically."""
+    """From this size, the session is compacted automatically."""
     blocking: int
-    """From here on no prompt is made without a compaction."""
+    """From this size, no prompt is returned without a compaction."""
 
 
 TodoPriority: TypeAlias = Literal['high', 'medium', 'low']
@@ -1438,7 +1438,7 @@ class CacheFall(TypedDict):
     read_before: int
     """Tokens read from the cache or written to it by the previous prompt."""
     read_now: int
-    """Tokens read from it by this prompt."""
+    """Tokens read from the cache by this prompt."""
     at: str
     """When it happened, as RFC 3339."""
     expected: bool
@@ -1449,7 +1449,7 @@ class CacheReport(TypedDict):
     """How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session."""
 
     breaks: int
-    """Number of prompts whose cached prefix was not read again, without those after a compaction."""
+    """Number of prompts whose cached prefix was not read again, not counting those after a compaction."""
     last: NotRequired[CacheFall | None]
 
 
@@ -1463,27 +1463,27 @@ class Candidate(TypedDict):
     sentence: str
     """The user's own words."""
     context: NotRequired[str | None]
-    """The sentence before it, which the assistant or the user wrote."""
+    """The preceding sentence, by the assistant or the user."""
     type: MemoryKind
     """The type of the memory if this candidate is kept."""
     rule: str
-    """The rule that found it."""
+    """The rule that found the statement."""
     score: int
     """Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first."""
     session_id: str
     """The session."""
     seq: int
-    """Position of the message that contains it."""
+    """Position of the message that contains the statement."""
     message_id: NotRequired[str | None]
     """ID of that message."""
     said_at: str
-    """When it was said, as RFC 3339."""
+    """When the user said it, as RFC 3339."""
     state: CandidateState
     decided_at: NotRequired[str | None]
-    """When it was decided, as RFC 3339."""
+    """When the candidate was kept or dropped, as RFC 3339."""
     decided_by: NotRequired[MemoryAuthor | None]
     topic: NotRequired[str | None]
-    """Name of the topic that was written from it."""
+    """Name of the topic that was written from the candidate."""
 
 
 class CandidateEventData(TypedDict):
@@ -1522,7 +1522,7 @@ class Collapse(TypedDict):
     staged_at: str
     """When the text was ready, as RFC 3339."""
     committed_at: NotRequired[str | None]
-    """When prompts began to show it, as RFC 3339."""
+    """When prompts began to show the text, as RFC 3339."""
 
 
 class CollapseEventData(TypedDict):
@@ -1562,7 +1562,7 @@ class CompactionEventData(TypedDict):
     tokens_after: int
     """Size of the prompt after the compaction, in tokens."""
     fidelity: float
-    """Share, from 0 to 1, of the names still needed that the new prompt contains."""
+    """Of the names that are still needed, the share that the new prompt contains, from 0 to 1."""
     warning: NotRequired[str | None]
     """What a person should know."""
     undone: bool
@@ -1609,15 +1609,18 @@ class ContextReport(TypedDict):
     stages: list[StageReport]
     """What shortened the prompt, in order."""
     first_changed: NotRequired[int | None]
-    """Index of the first message that differs from the previous prompt; absent if this prompt begins with that one."""
+    """
+    Index of the first message that differs from the previous prompt; absent if this prompt begins with the whole
+    previous one.
+    """
     first_edited: NotRequired[int | None]
     """
     Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
-    blocks after it were written for another prompt.
+    blocks after that message were written for another prompt.
     """
     changed_by: NotRequired[PromptChange | None]
     predicted_cache_hit: float
-    """Share of the tokens that are in the unchanged beginning of the prompt, from 0 to 1."""
+    """Share of the prompt's tokens that are in its unchanged beginning, from 0 to 1."""
     cache: NotRequired[CacheReport]
     tokens_from: TokenSource
     estimate: NotRequired[TokenEstimate]
@@ -1672,13 +1675,13 @@ class DecidedView(TypedDict):
 
     kind: DecisionKind
     after_seq: int
-    """The message that an attached text follows; otherwise the newest message at the time of the decision."""
+    """The message that the attached text follows; for other kinds, the newest message at the time of the decision."""
     what: NotRequired[str | None]
-    """What an attached text is: `memory`, `todos`, `file`, `plan`, …"""
+    """What the attached text is: `memory`, `todos`, `file`, `plan`, …"""
     name: NotRequired[str | None]
     """The name."""
     tokens: NotRequired[int | None]
-    """Tokens of an attached text."""
+    """Tokens of the attached text."""
     seqs: NotRequired[list[int]]
     """The messages that are shown differently."""
     at: str
@@ -1703,7 +1706,7 @@ class DreamNote(TypedDict):
 
 
 class DreamRequest(TypedDict):
-    """A memory to consolidate. The answer is a job whose result is a `DreamResult`."""
+    """The memory to consolidate. The response is a job whose result is a `DreamResult`."""
 
     project_dir: str
     """Any directory of the project."""
@@ -1711,7 +1714,7 @@ class DreamRequest(TypedDict):
     dry_run: NotRequired[bool]
     """Show what would change, but change nothing."""
     undo: NotRequired[bool]
-    """Undo the changes of the last consolidation, except in topics that were changed since."""
+    """Undo the changes of the last consolidation, except in topics that have been changed since."""
 
 
 class DreamResult(TypedDict):
@@ -1773,8 +1776,8 @@ class ForgottenMemory(TypedDict):
     """The name."""
     outcome: MemoryOutcome
     """
-    `removed` if it contained nothing else, `restored` to its state before the session, or `cut` if only the lines
-    of the session were removed.
+    `removed` if the topic contained nothing else, `restored` to its state before the session, or `cut` if only the
+    lines of the session were removed.
     """
     lines: list[str]
     """The lines that are removed."""
@@ -1834,8 +1837,8 @@ class InstructionFile(TypedDict):
     """The reason, in words."""
     touched: NotRequired[bool]
     """
-    It was loaded because the agent touched a file that it is about. It appears at the end of the prompt until the
-    next compaction.
+    Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
+    prompt until the next compaction.
     """
     imported_by: NotRequired[str | None]
     """The file that imports it."""
@@ -1880,7 +1883,7 @@ class JobEventData(TypedDict):
     id: str
     """The ID."""
     kind: str
-    """What kind it is."""
+    """The kind."""
     state: JobState
 
 
@@ -1900,7 +1903,7 @@ class KeepCandidate(TypedDict):
     description: NotRequired[str | None]
     """A description in one line."""
     questions: NotRequired[list[str]]
-    """Questions that it answers, in other words than its own: at most 5, of 200 characters each."""
+    """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
     type: NotRequired[MemoryKind | None]
     scope: NotRequired[MemoryScope | None]
 
@@ -1932,12 +1935,12 @@ class LearnedMemory(TypedDict):
     outcome: MemoryOutcome
     """`created`, `changed`, or `proposed` for the team."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     statement: NotRequired[str | None]
     """The user's own words, if they were used."""
     seq: NotRequired[int | None]
-    """Position of the message that contains them."""
+    """Position of the message that contains these words."""
     text: NotRequired[str | None]
     """The whole file, in a dry run."""
 
@@ -1949,12 +1952,12 @@ class Memory(TypedDict):
     name: str
     """The file name in the memory directory, without `.md`."""
     title: NotRequired[str | None]
-    """The name in its front matter, if it differs from the file name."""
+    """The name in the file's front matter, if it differs from the file name."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     questions: NotRequired[list[str]]
-    """Questions that it answers, in other words than its own: at most 5, of 200 characters each."""
+    """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
     modified: str
     """When the file was last written, as RFC 3339."""
     bytes: int
@@ -1963,7 +1966,7 @@ class Memory(TypedDict):
     """ETag of the file, for the header `If-Match` of the next write."""
     source: NotRequired[MemorySource | None]
     unmerged: NotRequired[str | None]
-    """The branch on which it was learned, if the checkout of `project_dir` does not contain that branch."""
+    """The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch."""
 
 
 class MemoryEventData(TypedDict):
@@ -2007,7 +2010,7 @@ class MemoryHit(TypedDict):
     name: str
     """The name."""
     description: str
-    """What it is about, in one line."""
+    """A description in one line."""
     snippet: str
     """The part of the text that contains the most of these words."""
     highlights: list[list[int]]
@@ -2261,7 +2264,7 @@ class NotesUpdate(TypedDict):
     bytes: int
     """Size of the notes."""
     strategy: Strategy
-    """How they were written."""
+    """How the notes were written."""
     updated_at: str
     """When it last changed, as RFC 3339."""
 
@@ -2365,7 +2368,7 @@ class RecallWhy(TypedDict):
     score: float
     """Score from matching words only."""
     place: NotRequired[int | None]
-    """Its rank among those that the model chose, from 1."""
+    """The memory's rank among those that the model chose, from 1."""
 
 
 class RecalledMemory(TypedDict):
@@ -2375,30 +2378,30 @@ class RecalledMemory(TypedDict):
     name: str
     """The name."""
     description: NotRequired[str | None]
-    """What it is about, in one line."""
+    """A description in one line."""
     type: NotRequired[MemoryKind | None]
     age: str
-    """Its age, in words."""
+    """The memory's age, in words."""
     modified: str
     """When the file was last written, as RFC 3339."""
     certainty: RecallCertainty
-    """Whether it fits the question. The sure ones are first."""
+    """Whether the memory fits the question. The sure ones are first."""
     score: float
     """Relevance from 0 to 1, comparable across directories."""
     content: str
-    """Its text, at most 200 lines and 4,096 bytes."""
+    """The memory's text, at most 200 lines and 4,096 bytes."""
     truncated: bool
     """The text was cut."""
     versions: NotRequired[list[str]]
-    """Other versions of it, which people have not merged yet."""
+    """Other versions of the topic, which people have not merged yet."""
     links: NotRequired[list[LinkedTopic]]
-    """Topics that it links to."""
+    """Topics that the memory links to."""
     path: str
     """Path of the whole file."""
     unmerged: NotRequired[str | None]
     """
-    The branch on which it was learned, if the checkout of `project_dir` does not contain that branch. Such memories
-    are last.
+    The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. Such
+    memories are last.
     """
     why: RecallWhy
 
@@ -2459,7 +2462,7 @@ class RestoredItem(TypedDict):
     tokens: int
     """Number of tokens."""
     truncated: bool
-    """The content exceeded its budget: the prompt has only its beginning, or, with 0 tokens, only its name."""
+    """The content exceeded its budget: the prompt contains only its beginning, or only its name if `tokens` is 0."""
 
 
 class SessionEventData(TypedDict):
@@ -2469,17 +2472,17 @@ class SessionEventData(TypedDict):
 
 
 SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
-"""The schema with the name of the `kind`; for `hooks`, `Instructions`."""
+"""The schema that is named after the `kind`; for `hooks`, `Instructions`."""
 
 
 class SystemText(TypedDict):
-    """One text of the system prompt."""
+    """One text block of the system prompt."""
 
     type: SystemTextType
     text: str
-    """The text of one system part."""
+    """The text of one part of the system prompt."""
     cache_control: NotRequired[dict[str, Any]]
-    """Set where the provider should cache the prompt up to here."""
+    """Set if the provider should cache the prompt up to this block."""
 
 
 class Todo(TypedDict):
@@ -2513,7 +2516,7 @@ class UsageRow(UsageSums):
     session_id: NotRequired[str | None]
     """The session."""
     purpose: str
-    """`summary`, `notes`, `recall`, `extraction` or `dream`; perhaps another for calls of another version."""
+    """`summary`, `notes`, `recall`, `extraction` or `dream`. Calls by other versions may have another purpose."""
     model: str
     """Name of the model."""
     last_at: str
@@ -2587,16 +2590,16 @@ class Compaction(TypedDict):
     tokens_before: int
     """Tokens of the prompt before the compaction."""
     tokens_after: int
-    """Tokens of the prompt after it."""
+    """Tokens of the prompt after the compaction."""
     summary: str
     """The text that replaces the messages."""
     summary_tokens: int
     """Tokens of the summary."""
     fidelity: float
-    """Share, from 0 to 1, of the names still needed that the new prompt contains."""
+    """Of the names that are still needed, the share that the new prompt contains, from 0 to 1."""
     fidelity_detail: FidelityDetail
     warning: NotRequired[str | None]
-    """Why the fidelity is low or has fallen; absent if neither is so."""
+    """Why the fidelity is low or has fallen; absent if neither is the case."""
     restored: list[RestoredItem]
     """What was added after the summary."""
     attempts: NotRequired[list[str]]
@@ -2604,7 +2607,7 @@ class Compaction(TypedDict):
     created_at: str
     """When it was created, as RFC 3339."""
     undone_at: NotRequired[str | None]
-    """When it was undone, as RFC 3339."""
+    """When the compaction was undone, as RFC 3339."""
 
 
 class CompactionEvent(TypedDict):
@@ -2808,7 +2811,7 @@ class Usage(TypedDict):
     session.
     """
     more: bool
-    """There are more rows than these. The totals include all rows."""
+    """There are more rows than were returned. The totals include all rows."""
     totals: UsageSums
     today: UsageToday
 
@@ -2860,7 +2863,7 @@ class AppendRequest(TypedDict):
     """Messages to append."""
 
     messages: list[Message]
-    """Kept exactly as they are sent."""
+    """Stored exactly as they are sent."""
 
 
 Event: TypeAlias = (
@@ -2908,7 +2911,7 @@ class MessagesPage(TypedDict):
 
 
 class Expanded(TypedDict):
-    """The messages that a summary replaces, or only those that one line of it is about."""
+    """The messages that a summary replaces, or only those that one line of the summary is about."""
 
     messages: list[HistoryMessage]
     next_cursor: NotRequired[str | None]
