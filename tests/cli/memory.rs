@@ -251,7 +251,7 @@ fn memories_are_searched_exported_and_imported() {
     );
     std::fs::write(bob.path().join("cut.tar"), &std::fs::read(&tar).unwrap()[..700]).unwrap();
     let cut = bob.run(&["memory", "import", "cut.tar"]);
-    assert!(cut.code == 1 && cut.err.contains("is truncated; complete files in it: 1"), "{cut:?}");
+    assert!(cut.code == 1 && cut.err.contains("is truncated after 1 complete file"), "{cut:?}");
 }
 
 /// A transcript of a session in which each of these is said.
