@@ -3,6 +3,7 @@
 use bethink_store::StoreError;
 
 // Primary result codes, https://www.sqlite.org/rescode.html.
+const ERROR: u32 = 1;
 const PERM: u32 = 3;
 const BUSY: u32 = 5;
 const READONLY: u32 = 8;
@@ -23,8 +24,17 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
             from_code(code, cause.to_string())
         }
         sqlx::Error::Io(cause) => StoreError::of_file(&cause),
+        // A value that no statement of this store has written.
+        unread @ (sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) => {
+            StoreError::Damaged(unread.to_string())
+        }
         other => StoreError::Failed(other.to_string()),
     }
+}
+
+/// Returns whether a statement did not find what the migrations made: then the schema's text was altered in the file.
+fn lacks_a_part(message: &str) -> bool {
+    ["no such table", "no such column"].iter().any(|sign| message.contains(sign))
 }
 
 /// Returns whether a different row already has this key.
@@ -48,6 +58,7 @@ fn from_code(code: u32, message: String) -> StoreError {
         CORRUPT | NOTADB => StoreError::Damaged(message),
         // For BUSY, another program, such as a backup, has the lock. This is treated like a disk that is too slow.
         IOERR | CANTOPEN | BUSY => StoreError::Disk(message),
+        ERROR if lacks_a_part(&message) => StoreError::Damaged(message),
         _ => StoreError::Failed(message),
     }
 }

@@ -7,8 +7,9 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    IndexStore, JobOutcome, JobState, JobStore, Lease, LedgerStore, ModelCall, NewDecision, NewJob,
-    SeqRange, SessionChange, SessionStore, Store, StoreError, UsageFilter,
+    IndexStore, JobOutcome, JobState, JobStore, Lease, LedgerStore, MemoryAuthor, MemoryStore,
+    MemoryVersionFilter, ModelCall, NewDecision, NewJob, NewMemoryVersion, SeqRange, SessionChange,
+    SessionStore, Store, StoreError, UsageFilter,
 };
 use bethink_store_sqlite::{Damage, SqliteStore};
 use bethink_transcript::{CallId, JobId, Seq, UnixMicros};
@@ -230,6 +231,37 @@ async fn an_altered_row_of_any_kind_is_refused_and_the_file_marked() {
         let title = title.await.unwrap().title.unwrap();
         assert!(["kept title", "recovered"].contains(&title.as_str()), "{title}");
     }
+}
+
+/// The schema is text in the file. Its statements are not run again, so a changed name shows only when it is used.
+#[tokio::test]
+async fn a_column_with_an_altered_name_is_damage_and_its_rows_are_recovered() {
+    let home = Home::filled(20).await;
+    let (store, _) = home.open().await;
+    let version = NewMemoryVersion {
+        directory: "project/private".into(),
+        file: "fog.md".into(),
+        hash: "h".into(),
+        content: Some(b"fog".to_vec().into()),
+        author: MemoryAuthor::Person,
+        session: None,
+        note: "added".into(),
+        at: NOW,
+    };
+    store.add_memory_versions(vec![version]).await.unwrap();
+    store.close().await.unwrap();
+    alter(&home, "author    TEXT", "auth0r    TEXT");
+    let (store, _) = home.open().await;
+    let filter = || MemoryVersionFilter {
+        directory: "project/private".into(),
+        limit: 10,
+        ..MemoryVersionFilter::default()
+    };
+    let read = store.memory_versions(filter()).await;
+    assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
+    store.close().await.unwrap();
+    let (store, _) = recovered(&home).await;
+    assert_eq!(store.memory_versions(filter()).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
