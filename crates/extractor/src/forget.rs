@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use bethink_memdir::header;
+use bethink_memdir::header::{self, HeaderChange};
 
 use crate::embedded::draft::is_frame;
 
@@ -38,10 +38,11 @@ pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
             Some(before) => ForgetOutcome::Cut { text: before.clone(), lines, whole: true },
         };
     }
-    if lines.is_empty() {
+    let questions = questions_of(now, steps);
+    if lines.is_empty() && questions.is_empty() {
         return ForgetOutcome::Nothing;
     }
-    let text = without(now, &lines);
+    let text = without_questions(without(now, &lines), &questions);
     let is_left = !header::read(&text).body.trim().is_empty();
     if is_left {
         ForgetOutcome::Cut { text, lines, whole: false }
@@ -62,6 +63,26 @@ fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
     }
     let left = body_lines(now).into_iter().filter(|line| brought.contains(line));
     left.map(str::to_owned).collect()
+}
+
+/// Returns the questions that the session added to the front matter and that still exist.
+fn questions_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
+    let of = |text: &str| header::read(text).header.questions;
+    let mut brought = HashSet::new();
+    for step in steps {
+        let before = step.before.as_deref().map(of).unwrap_or_default();
+        brought.extend(of(&step.after).into_iter().filter(|one| !before.contains(one)));
+    }
+    of(now).into_iter().filter(|one| brought.contains(one)).collect()
+}
+
+fn without_questions(text: String, gone: &[String]) -> String {
+    if gone.is_empty() {
+        return text;
+    }
+    let mut left = header::read(&text).header.questions;
+    left.retain(|one| !gone.contains(one));
+    header::with(&text, &[HeaderChange::Questions(&left)]).unwrap_or(text)
 }
 
 fn body_lines(text: &str) -> Vec<&str> {
@@ -100,6 +121,23 @@ mod tests {
 
     fn step(before: Option<&str>, after: &str) -> TopicStep {
         TopicStep { before: before.map(topic), after: topic(after) }
+    }
+
+    #[test]
+    fn questions_of_the_session_are_removed_also_without_lines() {
+        let topic = |questions: &str, lines: &str| {
+            format!("---\ndescription: a\n{questions}---\n\n{lines}")
+        };
+        let before = topic("questions:\n  - Who?\n", "one\n");
+        let after = topic("questions:\n  - Who?\n  - Where is the vault?\n", "one\n");
+        let steps = [TopicStep { before: Some(before), after: after.clone() }];
+        let now = format!("{after}two\n");
+        let ForgetOutcome::Cut { text, lines, whole } = forget(&now, &steps) else {
+            unreachable!()
+        };
+        assert_eq!((lines, whole), (Vec::new(), false));
+        assert_eq!(header::read(&text).header.questions, ["Who?"]);
+        assert!(text.ends_with("one\ntwo\n") && !text.contains("vault"), "{text}");
     }
 
     #[test]

@@ -186,6 +186,11 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
         let text = &from.body()[sentence.range];
         bench.dropped(goes.file(), text, "text that bethink had added");
     }
+    let asked = bench.pages().get(kept).map(|page| page.header.questions.clone());
+    let asked = asked.unwrap_or_default();
+    for question in from.header.questions.iter().filter(|one| !asked.contains(one)) {
+        bench.dropped(goes.file(), question, "a question that the topic answered");
+    }
 }
 
 /// Returns the text of the kept topic, with the other topic's additional text and its source.

@@ -71,7 +71,7 @@ pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32
     slots.extend(others);
     let nearness = |slot| fit(catalog, slot, &matches(catalog, &words, slot)).nearness();
     let by_words: Vec<(u32, f32)> = slots.into_iter().map(|slot| (slot, nearness(slot))).collect();
-    let best = by_words.iter().copied().min_by(best_first);
+    let best = by_words.iter().copied().filter(|(_, words)| *words > 0.0).min_by(best_first);
     let mut near: Vec<(u32, f32)> =
         by_words.into_iter().map(|(slot, words)| (slot, alike.joined(words, slot))).collect();
     near.sort_by(best_first);
