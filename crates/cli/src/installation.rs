@@ -1,8 +1,8 @@
 //! How this program was installed, according to its path: how to update it, and whether its file may disappear.
 
-use std::fs::{self, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::failure::CliFailure;
@@ -53,11 +53,7 @@ impl Installation {
             () if has(program, &["_npx"]) => Self::Npx,
             () if has(program, &["node_modules"]) => Self::Npm,
             () if has(program, &["uv", "tools"]) => Self::UvTool,
-            () if has(program, &["uv", "archive-v0"])
-                || has(program, &["uv", "environments-v2"]) =>
-            {
-                Self::Uvx
-            }
+            () if has(program, &["archive-v0"]) || has(program, &["environments-v2"]) => Self::Uvx,
             () if has(program, &["pipx", "venvs"]) => Self::Pipx,
             () if is_venv() => Self::Pip,
             () if has(program, &[".cargo", "bin"]) => Self::Cargo,
@@ -134,7 +130,7 @@ pub(crate) fn keep(program: &Path, home: &Path) -> Result<bool, CliFailure> {
         let path = path.to_owned();
         move |error: io::Error| CliFailure::file("write", &path, &error)
     };
-    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(failed(&dir))?;
     let mut is_new = false;
     for name in PROGRAMS {
         let (from, to) = (program.with_file_name(name), dir.join(name));
@@ -143,9 +139,11 @@ pub(crate) fn keep(program: &Path, home: &Path) -> Result<bool, CliFailure> {
             continue;
         }
         // A rename also replaces a program that is running.
-        let new = tempfile::NamedTempFile::new_in(&dir).map_err(failed(&to))?;
-        fs::write(new.path(), &bytes).map_err(failed(&to))?;
-        fs::set_permissions(new.path(), Permissions::from_mode(0o755)).map_err(failed(&to))?;
+        let mut new = tempfile::NamedTempFile::new_in(&dir).map_err(failed(&to))?;
+        new.write_all(&bytes).map_err(failed(&to))?;
+        new.as_file().set_permissions(Permissions::from_mode(0o755)).map_err(failed(&to))?;
+        // Settings will name this file, so it must be whole after a power cut.
+        new.as_file().sync_all().map_err(failed(&to))?;
         new.persist(&to).map_err(|error| failed(&to)(error.error))?;
         is_new = true;
     }
@@ -176,6 +174,7 @@ mod tests {
             Installation::Npm,
         );
         check("/h/.cache/uv/archive-v0/Zk3/bin/bethink", Installation::Uvx);
+        check("/x/cache/archive-v0/Zk3/bin/bethink", Installation::Uvx);
         check("/h/.local/share/uv/tools/bethink/bin/bethink", Installation::UvTool);
         check("/h/.local/share/pipx/venvs/bethink/bin/bethink", Installation::Pipx);
         check("/h/.cargo/bin/bethink", Installation::Cargo);

@@ -1,5 +1,7 @@
 //! `bethink gateway`: the base URLs to set in clients of providers.
 
+use std::path::Path;
+
 use crate::app::CliApp;
 use crate::failure::Done;
 
@@ -7,11 +9,11 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     let client = app.client().await?;
     let addresses = client.gateway().await?;
     // In the home directory, where a shell's profile runs, no project is meant.
-    let home = std::env::var_os("HOME");
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
     let is_project = app.project_given
-        || app.project.parent().is_some() && Some(app.project.as_os_str()) != home.as_deref();
+        || app.project.parent().is_some() && Some(app.project.as_path()) != home.as_deref();
     let addresses = match is_project {
-        true => addresses.for_project(&app.project.display().to_string()),
+        true => addresses.for_project(&app.project_dir()),
         false => addresses,
     };
     let Some(screen) = app.screen.unless_json(&addresses)? else { return Ok(()) };
