@@ -3,16 +3,16 @@
 import * as vscode from 'vscode';
 
 import type { DaemonAddress } from './client';
-import { settings } from './starter';
+import { program } from './starter';
 
 export function offerTools(find: () => Promise<DaemonAddress>): vscode.Disposable {
   return vscode.lm.registerMcpServerDefinitionProvider('bethink', {
+    onDidChangeMcpServerDefinitions: vscode.workspace.onDidGrantWorkspaceTrust,
     async provideMcpServerDefinitions() {
       // An agent's tools start the daemon, which an untrusted folder must not do.
       if (!vscode.workspace.isTrusted) return [];
-      const program = settings().get<string>('program', '') || 'bethink';
       const { home } = await find();
-      const server = new vscode.McpStdioServerDefinition('bethink', program, ['mcp'], { BETHINK_HOME: home });
+      const server = new vscode.McpStdioServerDefinition('bethink', program(), ['mcp'], { BETHINK_HOME: home });
       const folder = vscode.workspace.workspaceFolders?.[0];
       if (folder?.uri.scheme === 'file') server.cwd = folder.uri;
       return [server];

@@ -41,8 +41,13 @@ export class Starter {
     needTrust();
     const { home, external } = await this.find();
     if (external) throw new Error('BETHINK_URL is set, so this extension does not start a daemon');
-    await run(settings().get<string>('program', '') || 'bethink', home);
+    await run(program(), home);
   }
+}
+
+/** The command line's program. */
+export function program(): string {
+  return settings().get<string>('program', '') || 'bethink';
 }
 
 export function settings(): vscode.WorkspaceConfiguration {
