@@ -7,6 +7,7 @@ mod auth;
 mod bad_input;
 mod cancel;
 mod chat;
+mod gemini;
 mod memory;
 mod own_model;
 mod pass;

@@ -23,11 +23,13 @@ pub(crate) fn home(url: &str, key: bool) -> Home {
     let home = Home::new()
         .with("BETHINK_GATEWAY__ANTHROPIC_URL", url)
         .with("BETHINK_GATEWAY__OPENAI_URL", url)
+        .with("BETHINK_GATEWAY__GEMINI_URL", url)
         .with("BETHINK_LOG", "trace");
     if !key {
         return home;
     }
     home.with("BETHINK_GATEWAY__ANTHROPIC_KEY_ENV", KEY_VARIABLE)
+        .with("BETHINK_GATEWAY__GEMINI_KEY_ENV", KEY_VARIABLE)
         .with("BETHINK_GATEWAY__OPENAI_KEY_ENV", KEY_VARIABLE)
         .with(KEY_VARIABLE, KEY)
 }

@@ -39,7 +39,7 @@ pub(crate) fn always(fault: Fault, wire: Wire, stream: bool) -> Cell {
     let column = match (wire, stream) {
         (Wire::Anthropic, true) => "messages, streamed",
         (Wire::Anthropic, false) => "messages, whole",
-        (Wire::OpenAi | Wire::Responses, _) => "chat, streamed",
+        (Wire::OpenAi | Wire::Responses | Wire::Gemini, _) => "chat, streamed",
     };
     run.cell(column, wrong)
 }
@@ -191,6 +191,7 @@ fn endpoint(url: &str, wire: Wire, streaming: bool) -> Endpoint {
         provider: match wire {
             Wire::Anthropic => Provider::Anthropic,
             Wire::OpenAi | Wire::Responses => Provider::OpenAi,
+            Wire::Gemini => Provider::Gemini,
         },
         base_url: url.to_owned(),
         key: KeySource::Command(format!("printf {KEY}")),

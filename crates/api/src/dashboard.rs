@@ -35,6 +35,8 @@ pub struct GatewayAddresses {
     pub anthropic: String,
     /// For `OPENAI_BASE_URL`.
     pub openai: String,
+    /// For `GOOGLE_GEMINI_BASE_URL`.
+    pub gemini: String,
 }
 
 impl GatewayAddresses {
@@ -44,7 +46,11 @@ impl GatewayAddresses {
         let dir = percent_encode(dir);
         let below = |url: &str| format!("{url}/p/{dir}");
         let openai = self.openai.strip_suffix("/v1").unwrap_or(&self.openai);
-        Self { anthropic: below(&self.anthropic), openai: format!("{}/v1", below(openai)) }
+        Self {
+            anthropic: below(&self.anthropic),
+            openai: format!("{}/v1", below(openai)),
+            gemini: below(&self.gemini),
+        }
     }
 }
 
@@ -70,9 +76,11 @@ mod tests {
         let all = GatewayAddresses {
             anthropic: address("anthropic", ""),
             openai: address("openai", "/v1"),
+            gemini: address("gemini", ""),
         };
         let own = all.for_project("/home/a b");
         assert_eq!(own.anthropic, address("anthropic", "/p/%2Fhome%2Fa%20b"));
         assert_eq!(own.openai, address("openai", "/p/%2Fhome%2Fa%20b/v1"));
+        assert_eq!(own.gemini, address("gemini", "/p/%2Fhome%2Fa%20b"));
     }
 }

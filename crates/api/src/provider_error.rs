@@ -22,3 +22,19 @@ pub fn openai_error(status: u16, message: &str, code: &str) -> Value {
     let kind = if status >= 500 { "server_error" } else { "invalid_request_error" };
     json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
 }
+
+/// Returns an error of Google's APIs.
+pub fn gemini_error(status: u16, message: &str) -> Value {
+    let name = match status {
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        409 => "ABORTED",
+        429 => "RESOURCE_EXHAUSTED",
+        504 => "DEADLINE_EXCEEDED",
+        502 | 503 => "UNAVAILABLE",
+        500.. => "INTERNAL",
+        _ => "INVALID_ARGUMENT",
+    };
+    json!({ "error": { "code": status, "message": message, "status": name } })
+}

@@ -304,6 +304,9 @@ settings! {
         openai_url: Hidden = "",
         openai_key_env: Variable = "",
         openai_key_command: Hidden = "",
+        gemini_url: Hidden = "",
+        gemini_key_env: Variable = "",
+        gemini_key_command: Hidden = "",
         /// Allows keys and conversations to be sent unencrypted to another machine.
         allow_plain_http: Flag = false,
         /// Maximum time without data from a server, before and during an answer: as long as the official clients wait.

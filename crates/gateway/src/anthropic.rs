@@ -25,7 +25,10 @@ type AnthropicEnvelope = WireEnvelope<AnthropicWire>;
 
 impl GatewayWire for AnthropicWire {
     const PROVIDER: Provider = Provider::Anthropic;
-    const FORMAT: WireFormat = WireFormat::Messages;
+
+    fn format(_: &AnthropicEnvelope) -> WireFormat {
+        WireFormat::Messages
+    }
 
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self> {
         let system_at = members.system.map(|raw| position(body, raw.get()));

@@ -15,7 +15,7 @@ const CLAUDE_CODE: &str = "claude-code";
 const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
 /// The text before the session ID in Claude Code's `metadata.user_id`.
 const IN_USER_ID: &str = "_session_";
-/// Headers in which clients of OpenAI's formats send their session's ID.
+/// Headers in which clients of OpenAI and of Gemini send their session's ID.
 const OPENAI_SESSION: [&str; 4] = ["session-id", "session_id", "conversation_id", "x-session-id"];
 /// Prefix of the beta flag for a context window of a million tokens; a date follows.
 const LONG_CONTEXT_BETA: &str = "context-1m-";
@@ -48,7 +48,7 @@ impl ClientIdentity {
         let metadata = parsed::<RequestMetadata>(metadata).unwrap_or_default();
         let client = match provider {
             Provider::Anthropic => of_claude_code(headers, metadata),
-            Provider::OpenAi => of_chat(headers, metadata, cache_key),
+            Provider::OpenAi | Provider::Gemini => of_chat(provider, headers, metadata, cache_key),
         };
         let directory = |name| {
             let absolute = |path: &str| path.starts_with('/') && path.len() <= MAX_PROJECT;
@@ -121,6 +121,7 @@ fn of_claude_code(headers: &HeaderMap, metadata: RequestMetadata) -> Option<Clie
 }
 
 fn of_chat(
+    provider: Provider,
     headers: &HeaderMap,
     metadata: RequestMetadata,
     cache_key: Option<&RawValue>,
@@ -129,7 +130,7 @@ fn of_chat(
         OPENAI_SESSION.iter().find_map(|name| headers.get(*name)?.to_str().ok().map(str::to_owned))
     };
     let found = metadata.session_id.or_else(in_header).or_else(|| parsed(cache_key));
-    key(Provider::OpenAi.as_str(), &found?)
+    key(provider.as_str(), &found?)
 }
 
 fn key(entrance: &str, found: &str) -> Option<ClientKey> {

@@ -28,11 +28,9 @@ mod window;
 mod working_dir;
 
 pub(crate) use frame::RequestFrame;
-#[cfg(test)]
-pub(crate) use request::WrittenBlock;
 pub(crate) use request::{
     AnswerOutcome, BlockSource, ChainedHistory, ClientKey, GatewayRequest, PromptPart,
-    ProviderResponse, UpstreamPrompt, WrittenMessage,
+    ProviderResponse, UpstreamPrompt, WrittenBlock, WrittenMessage,
 };
 pub use service::GatewayService;
 pub(crate) use ticket::{AnswerTicket, PreparedPrompt};

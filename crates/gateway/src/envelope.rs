@@ -22,7 +22,14 @@ use http::HeaderMap;
 /// The parts of request handling that differ between the wire formats.
 pub(crate) trait GatewayWire: Sized + Send + Sync {
     const PROVIDER: Provider;
-    const FORMAT: WireFormat;
+
+    /// Returns the format of the answer.
+    fn format(request: &WireEnvelope<Self>) -> WireFormat;
+
+    /// Returns the name of the model.
+    fn model<'a>(_route: &'a str, members: &'a Members<'_>) -> Option<&'a str> {
+        members.model.as_deref()
+    }
 
     /// Returns the elements of the conversation, and the range of their array in the body.
     fn conversation(body: &Bytes, members: &Members<'_>) -> Option<(Vec<Bytes>, Range<usize>)> {
@@ -47,6 +54,11 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         system_added: Option<&str>,
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>>;
+
+    /// Returns whether the client's program asks for itself, about a conversation that it also sends.
+    fn is_side_request(_: &WireEnvelope<Self>, _: &HeaderMap) -> bool {
+        false
+    }
 
     /// Returns the ID of the answer that the request continues, if it sends that ID instead of the earlier messages.
     fn previous(_: &WireEnvelope<Self>) -> Option<&str> {
@@ -96,6 +108,18 @@ pub(crate) struct Members<'a> {
     pub(crate) conversation: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) store: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) contents: Option<Vec<&'a RawValue>>,
+    #[serde(
+        borrow,
+        default,
+        rename = "systemInstruction",
+        alias = "system_instruction",
+        deserialize_with = "present"
+    )]
+    pub(crate) system_instruction: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "cachedContent", alias = "cached_content")]
+    pub(crate) cached_content: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     pub(crate) system: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -179,7 +203,7 @@ impl<'de> Visitor<'de> for InputVisitor {
 }
 
 impl<W: GatewayWire> WireEnvelope<W> {
-    pub(crate) fn read(body: &Bytes) -> Option<Self> {
+    pub(crate) fn read(route: &str, body: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
         let members: Members<'_> = serde_json::from_str(text).ok()?;
         let limits = [members.max_completion_tokens, members.max_tokens, members.max_output_tokens];
@@ -189,7 +213,7 @@ impl<W: GatewayWire> WireEnvelope<W> {
             raw,
             messages_at,
             wire: W::read(body, &members)?,
-            model: members.model.unwrap_or_default().into_owned(),
+            model: W::model(route, &members).unwrap_or_default().to_owned(),
             max_output: limit.and_then(|raw| raw.get().parse().ok()),
             tools: members.tools.map(RawValue::to_owned),
             metadata: members.metadata.map(RawValue::to_owned),
@@ -263,7 +287,7 @@ pub(crate) fn position(body: &[u8], part: &str) -> Range<usize> {
 }
 
 /// Returns the elements of an array, and the array's range in the body.
-fn elements(body: &Bytes, raw: &[&RawValue]) -> Option<(Vec<Bytes>, Range<usize>)> {
+pub(crate) fn elements(body: &Bytes, raw: &[&RawValue]) -> Option<(Vec<Bytes>, Range<usize>)> {
     let parts = raw.iter().map(|raw| body.slice(position(body, raw.get()))).collect();
     Some((parts, array_position(body, raw)?))
 }

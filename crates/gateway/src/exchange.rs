@@ -36,6 +36,7 @@ pub(crate) struct Gateway<M> {
     planner: M,
     anthropic: Upstream,
     openai: Upstream,
+    gemini: Upstream,
     max_body_bytes: u64,
     /// The clients' own models write the summaries of their sessions.
     client_summaries: bool,
@@ -47,6 +48,7 @@ impl<M: PromptPlanner> Gateway<M> {
             planner,
             anthropic: Upstream::new(Provider::Anthropic, settings),
             openai: Upstream::new(Provider::OpenAi, settings),
+            gemini: Upstream::new(Provider::Gemini, settings),
             max_body_bytes: settings.max_body_bytes,
             client_summaries: settings.compaction == "client",
         })
@@ -56,6 +58,7 @@ impl<M: PromptPlanner> Gateway<M> {
         match provider {
             Provider::Anthropic => &self.anthropic,
             Provider::OpenAi => &self.openai,
+            Provider::Gemini => &self.gemini,
         }
     }
 
@@ -104,7 +107,7 @@ impl<M: PromptPlanner> Gateway<M> {
                 }
                 (None, _) => {
                     pending.accepted();
-                    return Ok(relay::recorded(W::FORMAT, upstream, pending));
+                    return Ok(relay::recorded(W::format(&envelope), upstream, pending));
                 }
             }
             tries += 1;
@@ -118,12 +121,12 @@ impl<M: PromptPlanner> Gateway<M> {
         outgoing: &OutgoingRequest,
     ) -> Option<ClientModel> {
         // bethink's own calls do not use the Responses API.
-        let is_wanted = self.client_summaries && W::FORMAT != WireFormat::Responses;
+        let is_wanted = self.client_summaries && W::format(envelope) != WireFormat::Responses;
         let server = self.upstream(W::PROVIDER).forwarder().ok().filter(|_| is_wanted)?;
         let mut client = OutgoingRequest { body: Bytes::new(), ..outgoing.clone() };
         // The bodies of bethink's own calls are not compressed.
         client.headers.remove(CONTENT_ENCODING);
-        let model = open_for_client(Arc::clone(server), client);
+        let model = open_for_client(Arc::clone(server), client)?;
         Some(ClientModel::new(model, envelope.model.clone()))
     }
 
@@ -162,7 +165,7 @@ impl<M: PromptPlanner> Gateway<M> {
         let (outgoing, headers, mut room) = self.receive(W::PROVIDER, request, route).await?;
         let decoded = encoding.decoded(&outgoing.body, self.max_body_bytes, &mut room).await?;
         let body = decoded.as_ref().unwrap_or(&outgoing.body);
-        let parsed = match WireEnvelope::<W>::read(body) {
+        let parsed = match WireEnvelope::<W>::read(route, body) {
             Some(envelope) => {
                 let taken = outgoing.body.len() + decoded.as_ref().map_or(0, Bytes::len);
                 self.with_history(envelope, taken, &mut room).await?
@@ -172,7 +175,8 @@ impl<M: PromptPlanner> Gateway<M> {
         let parsed = match parsed {
             Some(envelope) => {
                 let request = envelope.request(&headers)?;
-                let is_recorded = !request.messages.is_empty() && !request.asks_for_title();
+                let is_aside = request.asks_for_title() || W::is_side_request(&envelope, &headers);
+                let is_recorded = !request.messages.is_empty() && !is_aside;
                 is_recorded.then_some((envelope, request))
             }
             None => None,
@@ -236,9 +240,12 @@ impl<M: PromptPlanner> Gateway<M> {
     }
 }
 
-/// Returns how the client was authenticated. Only routes with a capability contain `/k/`.
+/// Returns how the client was authenticated. A capability follows `/PROVIDER/k/`.
 fn client_auth(parts: &Parts) -> ClientAuth {
-    if parts.uri.path().contains("/k/") { ClientAuth::Capability } else { ClientAuth::Token }
+    match parts.uri.path().split('/').nth(2) {
+        Some("k") => ClientAuth::Capability,
+        _ => ClientAuth::Token,
+    }
 }
 
 /// A client's request; `parsed` is `None` if it has no readable messages.

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use bethink_api::{anthropic_error, openai_error};
+use bethink_api::{anthropic_error, gemini_error, openai_error};
 use bethink_model::{ErrorClass, ModelError};
 use bethink_model_http::Provider;
 use bethink_service::{ErrorKind, ServiceError};
@@ -87,19 +87,33 @@ impl GatewayFault {
         Some(Self::new(status, code, message).no_retry())
     }
 
+    /// Returns the status to send. Clients of Gemini do not read `x-should-retry`, and repeat a request after every status
+    /// of 500 and above.
+    fn status_for(&self, provider: Provider) -> StatusCode {
+        match provider {
+            Provider::Gemini if self.no_retry && self.status.is_server_error() => {
+                StatusCode::BAD_REQUEST
+            }
+            _ => self.status,
+        }
+    }
+
     pub(crate) fn answer(&self, provider: Provider) -> Response {
         let id = format!("req_bethink_{}", Uuid::new_v4().simple());
-        let status = self.status.as_u16();
+        let status = self.status_for(provider);
         let (header, body) = match provider {
             Provider::Anthropic => {
-                let mut body = anthropic_error(status, &self.message);
+                let mut body = anthropic_error(status.as_u16(), &self.message);
                 body["request_id"] = id.clone().into();
                 ("request-id", body)
             }
-            Provider::OpenAi => ("x-request-id", openai_error(status, &self.message, self.code)),
+            Provider::OpenAi => {
+                ("x-request-id", openai_error(status.as_u16(), &self.message, self.code))
+            }
+            Provider::Gemini => ("x-request-id", gemini_error(status.as_u16(), &self.message)),
         };
         let mut response = Response::new(Body::from(body.to_string()));
-        *response.status_mut() = self.status;
+        *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::from_str(&id) {
@@ -121,6 +135,7 @@ impl GatewayFault {
 mod tests {
     use http::HeaderMap;
     use http_body_util::BodyExt;
+    use serde_json::json;
 
     use super::*;
 
@@ -142,6 +157,16 @@ mod tests {
         assert_eq!(body["error"]["code"], "too_large");
         assert_eq!(body["error"]["type"], "invalid_request_error");
         assert!(headers.contains_key("x-request-id"));
+        let settings =
+            GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "upstream_settings", "m");
+        let (_, body) = read(&settings, Provider::Gemini).await;
+        assert_eq!(body["error"], json!({"code": 500, "message": "m", "status": "INTERNAL"}));
+        let (headers, body) = read(&settings.no_retry(), Provider::Gemini).await;
+        assert_eq!(
+            (body["error"]["code"].as_u64(), &body["error"]["status"]),
+            (Some(400), &json!("INVALID_ARGUMENT"))
+        );
+        assert_eq!(headers["x-should-retry"], "false");
         let should_retry = async |status| {
             let fault = GatewayFault::new(status, "x", "m");
             !read(&fault, Provider::OpenAi).await.0.contains_key("x-should-retry")

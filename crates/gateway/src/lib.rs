@@ -1,5 +1,5 @@
-//! The gateway: a proxy for clients that do not know bethink, for Anthropic's Messages API and OpenAI's chat
-//! completions and Responses API.
+//! The gateway: a proxy for clients that do not know bethink, for Anthropic's Messages API, OpenAI's chat completions and
+//! Responses API, and Gemini's `generateContent`.
 //!
 //! Finds the session that a request continues and the prompt to send for it ([`GatewayService`]). Also changes parts of
 //! a request and leaves every other byte as it is, chooses the credential and the headers to forward, streams the answer
@@ -14,6 +14,7 @@ mod conversation;
 mod envelope;
 mod exchange;
 mod fault;
+mod gemini;
 mod headers;
 mod openai;
 mod planner;

@@ -28,7 +28,10 @@ type OpenAiEnvelope = WireEnvelope<OpenAiWire>;
 
 impl GatewayWire for OpenAiWire {
     const PROVIDER: Provider = Provider::OpenAi;
-    const FORMAT: WireFormat = WireFormat::ChatCompletions;
+
+    fn format(_: &OpenAiEnvelope) -> WireFormat {
+        WireFormat::ChatCompletions
+    }
 
     fn read(_: &Bytes, members: &Members<'_>) -> Option<Self> {
         let messages = members.messages.as_ref()?.iter();

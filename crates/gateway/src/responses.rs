@@ -40,7 +40,10 @@ pub(super) type ResponsesEnvelope = WireEnvelope<ResponsesWire>;
 
 impl GatewayWire for ResponsesWire {
     const PROVIDER: Provider = Provider::OpenAi;
-    const FORMAT: WireFormat = WireFormat::Responses;
+
+    fn format(_: &ResponsesEnvelope) -> WireFormat {
+        WireFormat::Responses
+    }
 
     fn conversation(body: &Bytes, members: &Members<'_>) -> Option<(Vec<Bytes>, Range<usize>)> {
         input_items(body, members)

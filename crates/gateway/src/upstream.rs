@@ -71,9 +71,11 @@ impl Upstream {
             return Err(self.no_credential());
         }
         let mut headers = headers::up(&parts.headers, if with_key { names } else { &[] });
-        if self.provider == Provider::OpenAi {
-            // OpenAI does not use this header, and a client of both providers may send its Anthropic key in it.
-            headers.remove("x-api-key");
+        // A client of several providers may send their keys, too.
+        for name in ["x-api-key", "x-goog-api-key"] {
+            if !names.contains(&name) {
+                headers.remove(name);
+            }
         }
         let query = parts.uri.query().map(str::to_owned);
         let method = parts.method.clone();
@@ -95,6 +97,7 @@ fn credentials(provider: Provider) -> &'static [&'static str] {
     match provider {
         Provider::Anthropic => &["x-api-key", "authorization"],
         Provider::OpenAi => &["authorization"],
+        Provider::Gemini => &["x-goog-api-key", "authorization"],
     }
 }
 
@@ -122,6 +125,9 @@ fn endpoint(provider: Provider, settings: &GatewaySettings) -> Endpoint {
         }
         Provider::OpenAi => {
             (&settings.openai_url, &settings.openai_key_env, &settings.openai_key_command)
+        }
+        Provider::Gemini => {
+            (&settings.gemini_url, &settings.gemini_key_env, &settings.gemini_key_command)
         }
     };
     // Without a configured key, the provider's usual environment variable is not read: its key must not replace the
@@ -152,7 +158,12 @@ mod tests {
         let env = key.to_owned();
         Upstream::new(
             provider,
-            &GatewaySettings { anthropic_key_env: env.clone(), openai_key_env: env, ..settings },
+            &GatewaySettings {
+                anthropic_key_env: env.clone(),
+                openai_key_env: env.clone(),
+                gemini_key_env: env,
+                ..settings
+            },
         )
     }
 
@@ -193,6 +204,7 @@ mod tests {
         matrix(Provider::Anthropic, ("x-api-key", "own"));
         matrix(Provider::Anthropic, ("authorization", "Bearer own"));
         matrix(Provider::OpenAi, ("authorization", "Bearer own"));
+        matrix(Provider::Gemini, ("x-goog-api-key", "own"));
         let stray = outgoing(
             &upstream(Provider::OpenAi, ""),
             ClientAuth::Capability,

@@ -27,7 +27,8 @@ impl Base {
     /// Parses `scheme://host[:port][/prefix]`; an empty text means the provider's own server.
     ///
     /// Anthropic's routes are below `prefix/v1`, or below `prefix` if it already ends with `/v1`. Chat completions are
-    /// directly below `prefix`, which defaults to `/v1`.
+    /// directly below `prefix`, which defaults to `/v1`. Gemini's routes begin with their version, which `prefix` may end
+    /// with, too.
     pub fn parse(
         provider: Provider,
         text: &str,
@@ -53,6 +54,9 @@ impl Base {
             }
             (Provider::OpenAi, "") => "/v1".to_owned(),
             (Provider::OpenAi, prefix) => prefix.to_owned(),
+            (Provider::Gemini, prefix) => {
+                prefix.strip_suffix("/v1beta").unwrap_or(prefix).to_owned()
+            }
         };
         url.set_path(&prefix);
         let loopback = check_host(&url, allow_plain_http)?;

@@ -23,6 +23,13 @@ pub(crate) struct WireRequest {
 /// The format of the answers of a wire format.
 pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
     type Stream: Stream;
+    /// Whether a stream has an event that ends it, so that one without it was cut off.
+    const HAS_END_EVENT: bool = true;
+
+    /// Starts reading a streamed answer.
+    fn begin(&self) -> Self::Stream {
+        Self::Stream::default()
+    }
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
     /// Returns whether the event is the last one that matters.

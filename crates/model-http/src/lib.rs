@@ -4,7 +4,7 @@
 //! time and size for an answer. Each call is sent once; retries, budgets and records belong to the caller.
 //!
 //! It also forwards the calls of other clients ([`Forwarder`]) with the same rules for addresses, and reads their
-//! answers ([`Tee`]), also those of OpenAI's Responses API ([`responses`]).
+//! answers ([`Tee`]), also those of OpenAI's Responses API ([`responses`]) and of Gemini ([`gemini`]).
 
 mod answer;
 mod anthropic;
@@ -16,6 +16,7 @@ mod connect;
 mod dialect;
 pub mod endpoint;
 mod forward;
+pub mod gemini;
 mod head;
 mod incoming;
 pub mod key;

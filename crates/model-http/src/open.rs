@@ -21,14 +21,21 @@ pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Model>, EndpointError> {
             let dialect = OpenAiDialect::new(server.base.is_openai());
             Arc::new(HttpModel::new(dialect, server, streaming))
         }
+        provider @ Provider::Gemini => {
+            return Err(EndpointError::Provider(provider.as_str().to_owned()));
+        }
     })
 }
 
 /// Opens the model that a client calls through `server`, with the headers, the query and the credential of its request.
-pub fn open_for_client(server: Arc<Forwarder>, mut client: OutgoingRequest) -> Arc<dyn Model> {
+/// Returns `None` for a provider that bethink's own calls do not use.
+pub fn open_for_client(
+    server: Arc<Forwarder>,
+    mut client: OutgoingRequest,
+) -> Option<Arc<dyn Model>> {
     // Nothing prints a sensitive value, and one of them is the client's key.
     client.headers.values_mut().for_each(|value| value.set_sensitive(true));
-    match server.provider {
+    Some(match server.provider {
         Provider::Anthropic => {
             Arc::new(HttpModel::new(AnthropicDialect, server, true).on_behalf_of(client))
         }
@@ -36,5 +43,6 @@ pub fn open_for_client(server: Arc<Forwarder>, mut client: OutgoingRequest) -> A
             let dialect = OpenAiDialect::new(server.base.is_openai());
             Arc::new(HttpModel::new(dialect, server, true).on_behalf_of(client))
         }
-    }
+        Provider::Gemini => return None,
+    })
 }

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-/// A provider, which determines the wire format.
+/// A provider, which determines the wire format. bethink's own calls do not use Gemini.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     Anthropic,
     OpenAi,
+    Gemini,
 }
 
 impl Provider {
+    /// Returns the provider of bethink's own calls with this name.
     pub fn parse(name: &str) -> Result<Self, EndpointError> {
         match name {
             "anthropic" => Ok(Self::Anthropic),
@@ -22,6 +24,7 @@ impl Provider {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
         }
     }
 
@@ -30,6 +33,7 @@ impl Provider {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY",
             Self::OpenAi => "OPENAI_API_KEY",
+            Self::Gemini => "GEMINI_API_KEY",
         }
     }
 
@@ -38,6 +42,7 @@ impl Provider {
         match self {
             Self::Anthropic => ("x-api-key", ""),
             Self::OpenAi => ("authorization", "Bearer "),
+            Self::Gemini => ("x-goog-api-key", ""),
         }
     }
 
@@ -46,6 +51,7 @@ impl Provider {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
             Self::OpenAi => "https://api.openai.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com",
         }
     }
 }
@@ -56,6 +62,10 @@ pub enum WireFormat {
     Messages,
     ChatCompletions,
     Responses,
+    GenerateContent {
+        /// Index of the answer's message in its conversation. The IDs of the answer's calls are made from it.
+        message: usize,
+    },
 }
 
 impl fmt::Display for Provider {

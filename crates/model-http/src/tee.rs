@@ -7,6 +7,7 @@ use reqwest::header::HeaderMap;
 
 use crate::anthropic::AnthropicDialect;
 use crate::dialect::{AnswerFormat, DeltaTaken, PartialReply, Stream};
+use crate::gemini::GeminiFormat;
 use crate::head::{BodyKind, encoding, kind};
 use crate::limits::{MAX_ANSWER, MAX_EVENT, MAX_UNREAD};
 use crate::openai::OpenAiDialect;
@@ -43,6 +44,7 @@ impl Tee {
             WireFormat::Messages => reader(AnthropicDialect, headers),
             WireFormat::ChatCompletions => reader(OpenAiDialect::new(false), headers),
             WireFormat::Responses => reader(ResponsesFormat, headers),
+            WireFormat::GenerateContent { message } => reader(GeminiFormat { message }, headers),
         };
         Self { reader, unread: Vec::new(), unread_bytes: 0, taken: 0, given_up: false }
     }
@@ -102,7 +104,7 @@ fn reader<D: AnswerFormat + 'static>(
     match kind(headers) {
         _ if encoding(headers).is_some() => None,
         BodyKind::Events => Some(Box::new(Streamed {
-            stream: D::Stream::default(),
+            stream: dialect.begin(),
             dialect,
             decoder: Decoder::new(MAX_EVENT),
             end: End::Missing,
@@ -174,7 +176,7 @@ impl<D: AnswerFormat> AnswerReader for Streamed<D> {
         let partial = self.stream.partial();
         let may_be = self.readable && self.end != End::Refused;
         let reply = if may_be { self.stream.end().ok() } else { None };
-        let lacks_end = self.end == End::Missing && reply.is_none();
+        let lacks_end = D::HAS_END_EVENT && self.end == End::Missing && reply.is_none();
         ReadAnswer { reply, partial, lacks_end }
     }
 }

@@ -42,6 +42,16 @@ struct ResponsesUsage {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiUsage {
+    prompt_token_count: Option<Box<RawValue>>,
+    cached_content_token_count: Option<Box<RawValue>>,
+    tool_use_prompt_token_count: Option<Box<RawValue>>,
+    candidates_token_count: Option<Box<RawValue>>,
+    thoughts_token_count: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
 struct Details {
     cached_tokens: Option<Box<RawValue>>,
 }
@@ -70,6 +80,23 @@ impl UsageTally {
         self.take_with_cached(input_tokens, output_tokens, input_tokens_details.as_deref());
     }
 
+    /// Adds a `usageMetadata` of Gemini, where the prompt's figure includes cached tokens, and figures of 0 are left out.
+    pub(crate) fn take_gemini(&mut self, usage: Option<&RawValue>) {
+        let Some(usage) = self.read::<GeminiUsage>(usage) else { return };
+        let mut sum = |figures: [Option<Box<RawValue>>; 2]| {
+            let mut all = [None, None];
+            for (into, figure) in all.iter_mut().zip(figures) {
+                take(into, &mut self.doubtful, figure);
+            }
+            all.into_iter().flatten().reduce(|a, b| a + b)
+        };
+        let prompt = sum([usage.prompt_token_count, usage.tool_use_prompt_token_count]);
+        let output = sum([usage.candidates_token_count, usage.thoughts_token_count]).unwrap_or(0);
+        self.output = Some(self.output.unwrap_or(0).max(output));
+        take(&mut self.read, &mut self.doubtful, usage.cached_content_token_count);
+        self.take_prompt(prompt);
+    }
+
     /// Adds figures of OpenAI, where the prompt's figure includes cached tokens.
     fn take_with_cached(
         &mut self,
@@ -82,6 +109,11 @@ impl UsageTally {
         take(&mut prompt, &mut self.doubtful, prompt_tokens);
         take(&mut self.read, &mut self.doubtful, details.and_then(|all| all.cached_tokens));
         take(&mut self.output, &mut self.doubtful, output);
+        self.take_prompt(prompt);
+    }
+
+    /// Adds the figure of a prompt, which includes the cached tokens.
+    fn take_prompt(&mut self, prompt: Option<u64>) {
         if let Some(prompt) = prompt {
             let read = self.read.unwrap_or(0);
             self.doubtful |= read > prompt;

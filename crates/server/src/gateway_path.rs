@@ -1,4 +1,4 @@
-//! The gateway's addresses: `/anthropic/…` and `/openai/…`, which may begin with a capability and a project.
+//! The gateway's addresses: `/anthropic/…`, `/openai/…` and `/gemini/…`, which may begin with a capability and a project.
 
 use axum::extract::Request;
 use bethink_api::percent_decode;
@@ -13,14 +13,17 @@ use crate::problem::HttpFailure;
 pub(crate) enum GatewayClient {
     Anthropic,
     OpenAi,
+    Gemini,
 }
 
 /// Paths below which the next segment is a capability.
-const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
+const CAPABILITY_BELOW: [&str; 3] = ["/anthropic/k/", "/openai/k/", "/gemini/k/"];
 /// The segment that may follow a capability. The segment after it is the project, percent-encoded.
 const PROJECT: &str = "/p/";
 /// The header with the project of an address, for the gateway.
 const DEFAULT_PROJECT: HeaderName = HeaderName::from_static("x-bethink-default-project");
+/// The header in which clients of Gemini send their API key.
+pub(crate) const GEMINI_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 /// Maximum length of a project's path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4_096;
 
@@ -30,6 +33,7 @@ impl GatewayClient {
         match path {
             _ if path.starts_with("/anthropic/") => Some(Self::Anthropic),
             _ if path.starts_with("/openai/") => Some(Self::OpenAi),
+            _ if path.starts_with("/gemini/") => Some(Self::Gemini),
             _ => None,
         }
     }
@@ -53,6 +57,37 @@ pub(crate) fn printable(path: &str) -> String {
     match split(path) {
         Some((before, _, rest)) => format!("{before}…{rest}"),
         None => path.to_owned(),
+    }
+}
+
+/// Moves the API key of a Gemini client from the query into its header, so that no later step can log or repeat it.
+pub(crate) fn take_key(request: &mut Request) {
+    let uri = request.uri();
+    let is_gemini = GatewayClient::of(uri.path()) == Some(GatewayClient::Gemini);
+    let Some(query) = uri.query().filter(|_| is_gemini) else { return };
+    let is_key = |pair: &&str| pair.split_once('=').is_some_and(|(name, _)| name == "key");
+    let (keys, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_key);
+    if keys.is_empty() {
+        return;
+    }
+    let path = uri.path();
+    let rewritten = match others.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{}", others.join("&")),
+    };
+    let values = keys.iter().filter_map(|pair| {
+        let key = percent_decode(pair.split_once('=')?.1)?;
+        let mut value = HeaderValue::from_bytes(key.as_bytes()).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    });
+    let values: Vec<HeaderValue> = values.collect();
+    // A part of a valid path and query is one, too.
+    if let Ok(rewritten) = rewritten.parse::<Uri>() {
+        *request.uri_mut() = rewritten;
+    }
+    for value in values {
+        request.headers_mut().append(GEMINI_KEY, value);
     }
 }
 
@@ -116,6 +151,25 @@ mod tests {
                 "{project}"
             );
         }
+    }
+
+    #[test]
+    fn a_key_moves_from_the_query_into_a_header() {
+        let check = |uri: &str, expect: &str, keys: &[&str]| {
+            let mut request = Request::builder().uri(uri).body(Body::empty()).unwrap();
+            take_key(&mut request);
+            let found: Vec<_> = request.headers().get_all(GEMINI_KEY).iter().collect();
+            assert_eq!(
+                (request.uri().to_string().as_str(), found),
+                (expect, keys.iter().collect())
+            );
+        };
+        let path = "/gemini/k/secret/v1beta/models/m:streamGenerateContent";
+        check(&format!("{path}?key=a%2Bb&alt=sse"), &format!("{path}?alt=sse"), &["a+b"]);
+        check(&format!("{path}?key=a"), path, &["a"]);
+        check(&format!("{path}?key=a&key=b"), path, &["a", "b"]);
+        check(&format!("{path}?alt=sse"), &format!("{path}?alt=sse"), &[]);
+        check("/openai/v1/models?key=a", "/openai/v1/models?key=a", &[]);
     }
 
     #[test]

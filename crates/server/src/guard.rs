@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use crate::current_token::CurrentToken;
 use crate::failures::Failures;
-use crate::gateway_path::{capability, printable, take_project};
+use crate::gateway_path::{GEMINI_KEY, capability, printable, take_key, take_project};
 use crate::pages::Pages;
 use crate::places::ConnectionPlace;
 use crate::problem::{HttpFailure, ProblemSort};
@@ -36,10 +36,10 @@ const PAGE_FILES: &str = "/assets/";
 /// The login route. The body of a login contains a launch token, so no other token is required.
 const LOGIN: &str = "/v1/dashboard/login";
 
-/// The header in which a provider's clients may send the token instead of in `Authorization`, and the path below which
+/// The headers in which a provider's clients may send the token instead of in `Authorization`, and the path below which
 /// they may do so.
-const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
-const KEY_HEADER_BELOW: &str = "/anthropic/";
+const KEY_HEADERS: [(HeaderName, &str); 2] =
+    [(HeaderName::from_static("x-api-key"), "/anthropic/"), (GEMINI_KEY, "/gemini/")];
 
 /// The path below which the next segment is an event that a hook reports.
 const FOR_HOOKS: &str = "/v1/hooks/";
@@ -163,7 +163,8 @@ impl Guard {
 
     /// Removes the token from a request. Returns what the token gives access to.
     fn take_token(&self, request: &mut Request) -> Option<TokenScope> {
-        let below = request.uri().path().starts_with(KEY_HEADER_BELOW);
+        let path = request.uri().path();
+        let key_header = KEY_HEADERS.into_iter().find(|(_, below)| path.starts_with(below));
         let token = self.token.get();
         let headers = request.headers_mut();
         let mut scope = None;
@@ -172,8 +173,10 @@ impl Guard {
             headers.remove(AUTHORIZATION);
             scope = Some(found);
         }
-        if below && only_bytes(headers, &KEY_HEADER).is_some_and(|given| token.is(given)) {
-            headers.remove(KEY_HEADER);
+        if let Some((name, _)) = key_header
+            && only_bytes(headers, &name).is_some_and(|given| token.is(given))
+        {
+            headers.remove(name);
             scope = Some(TokenScope::Everything);
         }
         scope
@@ -205,6 +208,7 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
+    take_key(&mut request);
     let admitted = guard.admit(&mut request, Instant::now());
     let admitted = admitted.and_then(|()| take_known_place(&request));
     match admitted.and_then(|()| take_project(&mut request)) {

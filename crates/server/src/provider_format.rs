@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use bethink_api::{Problem, anthropic_error, openai_error};
+use bethink_api::{Problem, anthropic_error, gemini_error, openai_error};
 use http::StatusCode;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 
@@ -32,6 +32,7 @@ fn translated(client: GatewayClient, problem: &Problem, response: &Response) -> 
     let body = match client {
         GatewayClient::Anthropic => anthropic_error(problem.status, &message),
         GatewayClient::OpenAi => openai_error(problem.status, &message, &problem.kind),
+        GatewayClient::Gemini => gemini_error(problem.status, &message),
     };
     let status = response.status();
     let mut headers = response.headers().clone();

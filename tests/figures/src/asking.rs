@@ -18,6 +18,7 @@ pub fn home(server: &Server, wire: Wire) -> Home {
     let provider = match wire {
         Wire::Anthropic => "anthropic",
         Wire::OpenAi | Wire::Responses => "openai",
+        Wire::Gemini => unreachable!("bethink's own calls do not use Gemini"),
     };
     Home::new()
         .with("BETHINK_MODEL__PROVIDER", provider)

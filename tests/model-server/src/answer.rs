@@ -216,7 +216,7 @@ fn usage(asked: &Ask, answer: &Answer, cached: usize) -> Usage {
     // OpenAI caches by itself; the Messages API up to the last breakpoint.
     let reach = match asked.wire {
         ask::Wire::Anthropic => asked.pieces.marked,
-        ask::Wire::OpenAi | ask::Wire::Responses => asked.pieces.text.len(),
+        ask::Wire::OpenAi | ask::Wire::Responses | ask::Wire::Gemini => asked.pieces.text.len(),
     };
     let enough = |tokens: u64| if tokens < LEAST_CACHED { 0 } else { tokens };
     let read = enough(ask::tokens(cached.min(reach)));

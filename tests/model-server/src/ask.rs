@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::responses;
+use crate::{gemini, responses};
 
 /// Number of bytes that this server counts as one token.
 const BYTES_PER_TOKEN: f64 = 3.6;
@@ -17,6 +17,8 @@ pub enum Wire {
     OpenAi,
     /// `/v1/responses`.
     Responses,
+    /// `/v1beta/models/MODEL:generateContent`.
+    Gemini,
 }
 
 /// The purpose of a request, recognized by its last instruction.
@@ -35,6 +37,8 @@ pub struct Ask {
     pub wire: Wire,
     pub model: String,
     pub stream: bool,
+    /// A stream of Gemini is sent as one list instead of as events.
+    pub as_list: bool,
     /// The stream ends with usage figures, which is optional in chat completions.
     pub usage_wanted: bool,
     /// The server keeps the answer, and later requests may name it.
@@ -74,22 +78,32 @@ impl Ask {
             Wire::Anthropic => list(&body["messages"]),
             Wire::OpenAi => from_chat(&list(&body["messages"])),
             Wire::Responses => responses::messages(&responses::items(&body["input"])),
+            Wire::Gemini => gemini::messages(&body["contents"]),
         };
         let forbidden = matches!(&body["tool_choice"], Value::String(s) if s == "none")
             || body["tool_choice"]["type"] == "none";
-        let tools = list(&body["tools"]);
+        let tools = match wire {
+            Wire::Gemini => gemini::tools(&body["tools"]),
+            _ => list(&body["tools"]),
+        };
         let offered = if forbidden { Vec::new() } else { tools.iter().map(tool).collect() };
         let instruction = instruction(&messages);
         let limit = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
         let limit = limit.map(|key| body[key].as_u64());
-        let system = if wire == Wire::Responses { &body["instructions"] } else { &body["system"] };
+        let limit = limit.into_iter().chain([body["generationConfig"]["maxOutputTokens"].as_u64()]);
+        let system = match wire {
+            Wire::Responses => &body["instructions"],
+            Wire::Gemini => &body["systemInstruction"]["parts"],
+            Wire::Anthropic | Wire::OpenAi => &body["system"],
+        };
         Ask {
             wire,
             model: body["model"].as_str().unwrap_or("").to_owned(),
             stream: body["stream"] == true,
+            as_list: body["stream"] == "list",
             is_stored: wire == Wire::Responses && body["store"] != false,
             usage_wanted: wire != Wire::OpenAi || body["stream_options"]["include_usage"] == true,
-            max_tokens: limit.into_iter().flatten().next().unwrap_or(4096),
+            max_tokens: limit.flatten().next().unwrap_or(4096),
             purpose: purpose(&instruction),
             pieces: pieces(&tools, system, &messages),
             messages,
@@ -161,6 +175,9 @@ fn tool(definition: &Value) -> Tool {
         function => function,
     };
     let schema = match &function["input_schema"] {
+        Value::Null if function["parametersJsonSchema"].is_object() => {
+            &function["parametersJsonSchema"]
+        }
         Value::Null => &function["parameters"],
         schema => schema,
     };

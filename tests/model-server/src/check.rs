@@ -6,7 +6,7 @@ use bethink_harness::prompt;
 use serde_json::Value;
 
 use crate::ask::{self, Wire};
-use crate::responses;
+use crate::{gemini, responses};
 
 /// Maximum number of cache breakpoints in a request.
 const MOST_MARKS: usize = 4;
@@ -39,6 +39,7 @@ pub fn faults(wire: Wire, headers: &[(String, String)], body: &Value) -> Faults 
             out.prompt = chat(&messages);
             chat_tools(body, &mut out.envelope);
         }
+        Wire::Gemini => out.prompt = gemini::faults(&body["contents"]),
         Wire::Responses => {
             out.prompt = responses::faults(&responses::items(&body["input"]));
             if body["tools"].as_array().is_some_and(Vec::is_empty)

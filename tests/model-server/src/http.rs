@@ -13,6 +13,8 @@ const MOST_HEAD: usize = 256 << 10;
 pub(crate) struct Incoming {
     pub(crate) method: String,
     pub(crate) path: String,
+    /// Without the question mark.
+    pub(crate) query: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -66,6 +68,7 @@ fn parse(head: &str) -> io::Result<Incoming> {
     Ok(Incoming {
         method: method.to_owned(),
         path: path.split('?').next().unwrap_or("").to_owned(),
+        query: path.split_once('?').map_or("", |(_, query)| query).to_owned(),
         headers: lines.filter_map(header).collect(),
         body: Vec::new(),
     })

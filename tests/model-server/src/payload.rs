@@ -7,7 +7,7 @@ use crate::ask::{Ask, Wire};
 use crate::fault::Fault;
 use crate::refusal::{self, Body, PAGE, Refusal};
 use crate::script::Recording;
-use crate::{anthropic, openai, responses};
+use crate::{anthropic, gemini, openai, responses};
 
 /// Number of characters in a delta.
 const DELTA: usize = 48;
@@ -101,6 +101,7 @@ pub(crate) fn more(wire: Wire, text: &str) -> String {
         Wire::Anthropic => anthropic::more(text),
         Wire::OpenAi => openai::more(text),
         Wire::Responses => responses::more(text),
+        Wire::Gemini => gemini::more(text),
     }
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn cut(text: &str) -> impl Iterator<Item = String> {
 fn request_id(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic => "request-id",
-        Wire::OpenAi | Wire::Responses => "x-request-id",
+        Wire::OpenAi | Wire::Responses | Wire::Gemini => "x-request-id",
     }
 }
 
@@ -129,9 +130,12 @@ fn whole(
         Wire::Anthropic => anthropic::whole(asked, answer, request),
         Wire::OpenAi => openai::whole(asked, answer, request),
         Wire::Responses => responses::whole(asked, answer, request),
+        Wire::Gemini => gemini::whole(asked, answer, request),
     };
     match fault {
-        Some(Fault::UnknownEvents) => body["vendor_news"] = json!({"mood": [1, null]}),
+        Some(Fault::UnknownEvents) if body.is_object() => {
+            body["vendor_news"] = json!({"mood": [1, null]})
+        }
         Some(Fault::TruncatedJson | Fault::EofWithoutStop) => {
             let text = body.to_string();
             let half =
@@ -159,6 +163,7 @@ fn streamed(
         Wire::Anthropic => anthropic::events(asked, answer, request),
         Wire::OpenAi => openai::events(asked, answer, request),
         Wire::Responses => responses::events(asked, answer, request),
+        Wire::Gemini => gemini::events(asked, answer, request),
     };
     let told = error.map(|error| error_event(asked.wire, error, request));
     match fault {
@@ -201,6 +206,7 @@ fn error_event(wire: Wire, error: &Refusal, request: &str) -> String {
     match wire {
         Wire::Anthropic => anthropic::event(&envelope),
         Wire::OpenAi => openai::event(&envelope),
+        Wire::Gemini => gemini::event(&envelope),
         Wire::Responses => {
             let mut error = envelope["error"].clone();
             error["type"] = json!("error");
@@ -214,6 +220,7 @@ fn unknown(wire: Wire) -> String {
     match wire {
         Wire::Anthropic => anthropic::event(&news),
         Wire::Responses => responses::event(&news),
+        Wire::Gemini => gemini::event(&json!({"candidates": [], "vendor": news})),
         Wire::OpenAi => {
             let choices =
                 json!([{"index": 0, "delta": {"vendor_mood": "fine"}, "finish_reason": null}]);

@@ -79,6 +79,9 @@ pub(crate) fn refusal(
                 .to_owned(),
         ),
         Fault::Invalid => invalid("temperature: range: 0..1".to_owned()),
+        Fault::Overflow | Fault::OverflowAfterOk if asked.wire == Wire::Gemini => {
+            return refusal(Fault::OverflowGemini, asked, window, key);
+        }
         Fault::Overflow | Fault::OverflowAfterOk if asked.wire == Wire::Responses => {
             too_long_input()
         }
@@ -150,7 +153,9 @@ pub(crate) fn over_window(asked: &Ask, window: u64) -> Option<Refusal> {
     if asked.tokens() > window {
         return refusal(Fault::Overflow, asked, Some(window), "");
     }
-    (asked.tokens() + asked.max_tokens > window).then(|| output_overflow(asked, Some(window)))
+    // Gemini's limits of input and output are separate.
+    let is_over = asked.wire != Wire::Gemini && asked.tokens() + asked.max_tokens > window;
+    is_over.then(|| output_overflow(asked, Some(window)))
 }
 
 pub(crate) fn bound(place: &str) -> Refusal {
@@ -179,7 +184,7 @@ fn output_overflow(asked: &Ask, window: Option<u64>) -> Refusal {
                  decrease input length or `max_tokens` and try again"
             ),
         ),
-        Wire::OpenAi | Wire::Responses => {
+        Wire::OpenAi | Wire::Responses | Wire::Gemini => {
             let sum = input + output;
             let text = format!(
                 "This model's maximum context length is {limit} tokens. However, you requested {sum} \
@@ -259,6 +264,18 @@ pub(crate) fn envelope(wire: Wire, refusal: &Refusal, request: &str) -> Value {
         }
         Wire::OpenAi | Wire::Responses => {
             json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+        }
+        Wire::Gemini => {
+            let status = match refusal.status {
+                401 => "UNAUTHENTICATED",
+                403 => "PERMISSION_DENIED",
+                404 => "NOT_FOUND",
+                429 => "RESOURCE_EXHAUSTED",
+                503 => "UNAVAILABLE",
+                500.. => "INTERNAL",
+                _ => "INVALID_ARGUMENT",
+            };
+            json!({"error": {"code": refusal.status, "message": message, "status": status}})
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::ask::{Ask, Wire};
 use crate::check::bound_elsewhere;
 use crate::deliver::{After, Manner, deliver, reset};
 use crate::fault::Fault;
+use crate::gemini::{self, ModelCall};
 use crate::http::{self, Incoming};
 use crate::payload::Payload;
 use crate::refusal::{self, Refusal};
@@ -203,6 +204,9 @@ async fn peek(stream: &TcpStream, rest: &[u8]) -> io::Result<Option<Vec<u8>>> {
 async fn respond(stream: &mut TcpStream, state: &State, incoming: &Incoming) -> io::Result<After> {
     let plain =
         |payload: Payload| (payload, manner(None, Wire::Anthropic, &Script::default(), state));
+    if ModelCall::of(incoming).is_some_and(|call| call.generates()) {
+        return ask(stream, state, incoming, Wire::Gemini).await;
+    }
     let (payload, manner) = match (incoming.method.as_str(), incoming.path.as_str()) {
         (_, path) if path.starts_with(admin::PREFIX) => plain(admin::answer(state, incoming)),
         ("POST", "/v1/messages") => return ask(stream, state, incoming, Wire::Anthropic).await,
@@ -232,6 +236,10 @@ async fn respond(stream: &mut TcpStream, state: &State, incoming: &Incoming) -> 
         (_, path) if path.starts_with(RESPONSES) => {
             plain(kept_response(state, incoming.method.as_str(), &path[RESPONSES.len()..]))
         }
+        (_, path) if path.starts_with("/v1beta/") => {
+            let tokens = Ask::read(Wire::Gemini, &body(incoming)).tokens();
+            plain(gemini::other(incoming, tokens).unwrap_or_else(not_found))
+        }
         ("GET", path) if path.starts_with("/v1/models/") => {
             let name = &path["/v1/models/".len()..];
             plain(Payload::json(200, &json!({"id": name, "object": "model", "type": "model"})))
@@ -242,12 +250,14 @@ async fn respond(stream: &mut TcpStream, state: &State, incoming: &Incoming) -> 
                 json!({"id": MODEL, "object": "model", "type": "model", "owned_by": "script"});
             plain(Payload::json(200, &json!({"object": "list", "data": [model]})))
         }
-        _ => {
-            let error = json!({"type": "not_found_error", "message": "Not Found"});
-            plain(Payload::json(404, &json!({"type": "error", "error": error})))
-        }
+        _ => plain(not_found()),
     };
     deliver(stream, &payload, &manner).await
+}
+
+fn not_found() -> Payload {
+    let error = json!({"type": "not_found_error", "message": "Not Found"});
+    Payload::json(404, &json!({"type": "error", "error": error}))
 }
 
 async fn ask(
@@ -257,6 +267,9 @@ async fn ask(
     wire: Wire,
 ) -> io::Result<After> {
     let mut body = body(incoming);
+    if let Some(call) = ModelCall::of(incoming).filter(|_| body.is_object()) {
+        call.describe(&mut body);
+    }
     let unknown = if wire == Wire::Responses { continue_answer(state, &mut body) } else { None };
     let asked = Ask::read(wire, &body);
     let decided = state.decide(incoming, &body, &asked);
@@ -395,5 +408,6 @@ fn body(incoming: &Incoming) -> Value {
 /// Returns the key in a request.
 fn key(incoming: &Incoming) -> &str {
     let bearer = incoming.header("authorization").map(|value| value.trim_start_matches("Bearer "));
-    incoming.header("x-api-key").or(bearer).unwrap_or("")
+    let own = ["x-api-key", "x-goog-api-key"].into_iter().find_map(|name| incoming.header(name));
+    own.or(bearer).unwrap_or("")
 }

@@ -58,6 +58,7 @@ fn request(wire: Wire, stream: bool) -> Value {
         Wire::Responses => {
             json!([{"type": "function", "name": "Read", "parameters": {"properties": {"path": {}}}}])
         }
+        Wire::Gemini => json!([{"functionDeclarations": [{"name": "Read"}]}]),
         Wire::OpenAi => {
             json!([{"type": "function", "function": {"name": "Read", "parameters": {"properties": {"path": {}}}}}])
         }
@@ -65,6 +66,9 @@ fn request(wire: Wire, stream: bool) -> Value {
     const TEXT: &str = "Sum up in <summary>: Primary Request and Intent.";
     if wire == Wire::Responses {
         return json!({"model": "m", "max_output_tokens": 4000, "stream": stream, "tools": tools, "input": TEXT});
+    }
+    if wire == Wire::Gemini {
+        return json!({"stream": stream, "tools": tools, "contents": [{"parts": [{"text": TEXT}]}]});
     }
     json!({"model": "m", "max_tokens": 4000, "stream": stream, "tools": tools,
         "stream_options": {"include_usage": true},
@@ -87,6 +91,8 @@ fn ask(server: &Server, wire: Wire, body: &Value) -> Got {
         Wire::Anthropic => "/v1/messages",
         Wire::OpenAi => "/v1/chat/completions",
         Wire::Responses => "/v1/responses",
+        Wire::Gemini if body["stream"] == true => "/v1beta/models/m:streamGenerateContent?alt=sse",
+        Wire::Gemini => "/v1beta/models/m:generateContent",
     };
     read(post(server, path, &body.to_string()))
 }

@@ -20,6 +20,7 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     // Lines for a shell, so that `eval "$(bethink gateway --quiet)"` sets them.
     screen.line(format!("export ANTHROPIC_BASE_URL={}", addresses.anthropic))?;
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
+    screen.line(format!("export GOOGLE_GEMINI_BASE_URL={}", addresses.gemini))?;
     if is_project {
         screen.hint("Agents that use these URLs and do not report a working directory belong to this directory's project.")?;
     }

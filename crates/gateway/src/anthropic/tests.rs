@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn read(body: &str) -> AnthropicEnvelope {
-    AnthropicEnvelope::read(&Bytes::copy_from_slice(body.as_bytes())).unwrap()
+    AnthropicEnvelope::read("", &Bytes::copy_from_slice(body.as_bytes())).unwrap()
 }
 
 fn written(text: &str) -> PromptPart {
@@ -120,9 +120,11 @@ fn what_has_no_messages_is_not_understood() {
         "\u{1}",
     ] {
         assert!(
-            AnthropicEnvelope::read(&Bytes::copy_from_slice(body.as_bytes())).is_none(),
+            AnthropicEnvelope::read("", &Bytes::copy_from_slice(body.as_bytes())).is_none(),
             "{body}"
         );
     }
-    assert!(AnthropicEnvelope::read(&Bytes::from_static(b"{\"messages\":[\"\xff\"]}")).is_none());
+    assert!(
+        AnthropicEnvelope::read("", &Bytes::from_static(b"{\"messages\":[\"\xff\"]}")).is_none()
+    );
 }

@@ -23,7 +23,7 @@ pub(crate) struct ClientKey {
 /// A parsed request, with messages in the format of the Messages API.
 #[derive(Clone, Debug)]
 pub(crate) struct GatewayRequest {
-    /// `anthropic` or `openai`.
+    /// `anthropic`, `openai` or `gemini`.
     pub(crate) entrance: &'static str,
     pub(crate) model: String,
     pub(crate) max_output: Option<u64>,

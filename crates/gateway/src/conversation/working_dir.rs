@@ -7,14 +7,15 @@ use bytes::Bytes;
 use memchr::memmem;
 
 /// The text that known clients put before the directory, and the characters that end it: Claude Code and opencode;
-/// Codex; Cline and Roo Code; Gemini CLI and Qwen Code.
-const PATTERNS: [(&str, &[char]); 6] = [
+/// Codex; Cline and Roo Code; Qwen Code; Gemini CLI, which may list several.
+const PATTERNS: [(&str, &[char]); 7] = [
     ("orking directory: ", &['\n', '<']),
     ("<cwd>", &['\n', '<']),
     ("Current Working Directory (", &['\n', ')']),
     ("Current Workspace Directory (", &['\n', ')']),
     ("orking Directory: ", &['\n', '<']),
     ("working in the directory: ", &['\n', '<']),
+    ("- **Workspace Directories:**\n  - ", &['\n', '<']),
 ];
 
 /// Number of messages that are searched: Claude Code states its environment in the second.
@@ -69,6 +70,7 @@ mod tests {
             ("# Current Workspace Directory (/home/p/x y) Files", Some("/home/p/x y")),
             ("3. Home Directory: /root\n4. Working Directory: /home/p/x\n", Some("/home/p/x")),
             ("I'm currently working in the directory: /home/p/x\n", Some("/home/p/x")),
+            ("- **Workspace Directories:**\n  - /home/p/x\n  - /home/p/y\n", Some("/home/p/x")),
             ("Working directory: unknown\nWorking directory: /b", Some("/b")),
             ("Working directory: relative/path", None),
             ("You are helpful.", None),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn read(body: &Value) -> OpenAiEnvelope {
-    OpenAiEnvelope::read(&Bytes::from(body.to_string())).unwrap()
+    OpenAiEnvelope::read("", &Bytes::from(body.to_string())).unwrap()
 }
 
 fn told(messages: &Value) -> Vec<Value> {
@@ -59,7 +59,7 @@ fn what_stays_goes_up_in_its_own_bytes() {
     let body = r#"{"n":1, "messages":[{"role":"system","content":"s"}, {"content":"a\u0041" ,"role":"user","name":"x"},
       {"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"c","type":"function","function":{"name":"R","arguments":"{ }"}}]},
       {"role":"tool","tool_call_id":"c","content":"r" }], "seed" : 7}"#;
-    let asked = OpenAiEnvelope::read(&Bytes::from(body)).unwrap();
+    let asked = OpenAiEnvelope::read("", &Bytes::from(body)).unwrap();
     let written = Bytes::from(r#"{"role":"user","content":[{"type":"text","text":"so far"}]}"#);
     let pieces = [PromptPart::written(written), PromptPart::Client(1), PromptPart::Client(2)];
     let changed = asked.changed(Some("mind"), &pieces).unwrap();
@@ -105,6 +105,6 @@ fn strange_messages_are_not_understood() {
         json!("x"),
     ] {
         let body = Bytes::from(json!({"messages": messages}).to_string());
-        assert!(OpenAiEnvelope::read(&body).is_none(), "{messages}");
+        assert!(OpenAiEnvelope::read("", &body).is_none(), "{messages}");
     }
 }

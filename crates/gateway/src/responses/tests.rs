@@ -5,7 +5,7 @@ use super::*;
 use crate::conversation::{BlockSource, WrittenBlock, WrittenMessage};
 
 fn read(body: &Value) -> ResponsesEnvelope {
-    ResponsesEnvelope::read(&Bytes::from(body.to_string())).unwrap()
+    ResponsesEnvelope::read("", &Bytes::from(body.to_string())).unwrap()
 }
 
 fn messages_of(input: &Value) -> Vec<Value> {
@@ -85,7 +85,7 @@ fn unchanged_items_keep_their_bytes() {
     let body = r#"{"n":1, "input":[{"role":"developer","content":"s"}, {"content":"\u0041" ,"role":"user"},
       {"type":"reasoning","id":"rs","encrypted_content":"x" ,"summary":[]},{"id":"fc","type":"function_call","call_id":"c","name":"R","arguments":"{ }"},
       {"type":"function_call_output","call_id":"c","output":"long" }], "store" : false}"#;
-    let request = ResponsesEnvelope::read(&Bytes::from(body)).unwrap();
+    let request = ResponsesEnvelope::read("", &Bytes::from(body)).unwrap();
     let result = json!({"type": "tool_result", "tool_use_id": "c", "content": "short"});
     let pieces = [
         PromptPart::written(
@@ -208,7 +208,7 @@ fn what_is_not_all_there_is_not_read() {
         json!({"input": [user("a"), {"type": "compaction_trigger"}]}),
         json!({"messages": [{"role": "user", "content": "hi"}]}),
     ] {
-        assert!(ResponsesEnvelope::read(&Bytes::from(body.to_string())).is_none(), "{body}");
+        assert!(ResponsesEnvelope::read("", &Bytes::from(body.to_string())).is_none(), "{body}");
     }
     let unknown = json!({"input": [user("a"), {"type": "never_heard_of", "x": [1]}, user("b")]});
     assert_eq!(

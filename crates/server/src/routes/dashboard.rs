@@ -66,5 +66,6 @@ pub(crate) async fn gateway(State(app): State<ServerState>) -> Reply {
     HttpAnswer::ok(&api::GatewayAddresses {
         anthropic: at("anthropic"),
         openai: format!("{}/v1", at("openai")),
+        gemini: at("gemini"),
     })
 }

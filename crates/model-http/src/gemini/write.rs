@@ -1,0 +1,96 @@
+//! Writes parts from blocks of the Messages API.
+
+use std::borrow::Cow;
+
+use bethink_transcript::json::{encode_string, members, with_member, without_key};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::content::{ContentPart, FunctionResponse, given};
+
+/// The members of a block that are read.
+#[derive(Deserialize)]
+struct ContentBlock<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    source: Option<MediaSource<'a>>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    part: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct MediaSource<'a> {
+    #[serde(borrow, default)]
+    media_type: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    url: Option<&'a RawValue>,
+}
+
+/// Returns the parts for blocks that bethink wrote; `None` for a call or a result, which only a client writes. Thinking
+/// is left out.
+pub fn parts_of_blocks<'a>(blocks: impl IntoIterator<Item = &'a str>) -> Option<Vec<String>> {
+    let mut parts = Vec::new();
+    for raw in blocks {
+        let block: ContentBlock<'_> = serde_json::from_str(raw).ok()?;
+        match &*block.kind {
+            "text" => parts.push(format!(r#"{{"text":{}}}"#, block.text?.get())),
+            "image" | "document" => parts.push(media(block.source.as_ref()?)?),
+            "part" => parts.push(block.part?.get().to_owned()),
+            "thinking" | "redacted_thinking" => {}
+            _ => return None,
+        }
+    }
+    Some(parts)
+}
+
+fn media(source: &MediaSource<'_>) -> Option<String> {
+    let mime = source.media_type.map_or("\"\"", RawValue::get);
+    Some(match (source.data, source.url) {
+        (Some(data), _) => {
+            format!(r#"{{"inlineData":{{"mimeType":{mime},"data":{}}}}}"#, data.get())
+        }
+        (None, Some(url)) => {
+            format!(r#"{{"fileData":{{"mimeType":{mime},"fileUri":{}}}}}"#, url.get())
+        }
+        (None, None) => return None,
+    })
+}
+
+/// Returns the part of a response with the text of a block in place of its own output; `None` if either is invalid. Its
+/// other members stay; media stay if the block has any.
+pub fn with_response(part: &str, block: &str) -> Option<String> {
+    let read: ContentPart<'_> = serde_json::from_str(part).ok()?;
+    let own = given(read.function_response)?.get();
+    let response: FunctionResponse<'_> = serde_json::from_str(own).ok()?;
+    let block: ContentBlock<'_> = serde_json::from_str(block).ok()?;
+    let (text, has_media) = output(block.content)?;
+    let name = response.output_member().map_or("output", |(name, _)| name);
+    let shorter = with_member(own, "response", &format!(r#"{{"{name}":{text}}}"#))?;
+    let shorter = match has_media {
+        true => shorter,
+        false => without_key(std::str::from_utf8(&shorter).ok()?, "parts")?,
+    };
+    let all = members(part)?;
+    let is_own = |name: &str| matches!(name, "functionResponse" | "function_response");
+    let (name, _) = all.iter().find(|(name, _)| is_own(name))?;
+    String::from_utf8(with_member(part, name, std::str::from_utf8(&shorter).ok()?)?.to_vec()).ok()
+}
+
+/// Returns the JSON of a result's text, and whether it has images or documents.
+fn output(content: Option<&RawValue>) -> Option<(String, bool)> {
+    let content = content.map_or("\"\"", RawValue::get);
+    if content.starts_with('"') {
+        return Some((content.to_owned(), false));
+    }
+    let blocks: Vec<ContentBlock<'_>> = serde_json::from_str(content).ok()?;
+    let has_media = blocks.iter().any(|block| block.source.is_some());
+    let texts = blocks.iter().filter_map(|block| serde_json::from_str(block.text?.get()).ok());
+    Some((encode_string(&texts.collect::<Vec<String>>().join("\n")), has_media))
+}
