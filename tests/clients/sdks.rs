@@ -18,6 +18,7 @@ impl House {
         let home = Home::new()
             .with("BETHINK_GATEWAY__ANTHROPIC_URL", &server.url())
             .with("BETHINK_GATEWAY__OPENAI_URL", &format!("{}/v1", server.url()))
+            .with("BETHINK_GATEWAY__GEMINI_URL", &server.url())
             // The server's window, which the gateway would otherwise learn from a refusal.
             .with("BETHINK_CONTEXT__WINDOW", "200000");
         Self { daemon: home.start(), server }
@@ -94,5 +95,14 @@ fn anthropic_for_typescript() {
     let house = House::new();
     let script = node.script("node").arg(file("node/anthropic-sdk.mjs")).env("KIT", node.place());
     house.run(script, "anthropic");
+    assert!(house.kept() > 10, "{}", house.kept());
+}
+
+#[test]
+fn gemini_for_typescript() {
+    let Some(node) = kit(Kit::Node) else { return };
+    let house = House::new();
+    let script = node.script("node").arg(file("node/google-genai.mjs")).env("KIT", node.place());
+    house.run(script, "gemini");
     assert!(house.kept() > 10, "{}", house.kept());
 }

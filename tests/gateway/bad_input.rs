@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bethink_harness::Request;
 use bethink_harness::http::connect;
 use bethink_model_server::{Fault, Script};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{World, body, read_until, streamed};
 
@@ -165,4 +165,75 @@ fn a_provider_s_errors_come_down_as_they_are() {
     world.server.set_script(Script::always(Fault::ErrorMidStream));
     let answer = world.ask(&streamed("hi"));
     assert!(answer.text().contains("event: error"), "{}", answer.brief());
+}
+
+/// A request with one turn of the user, on each wire: name, path, and body.
+fn on_every_wire(text: &str) -> [(&'static str, &'static str, Value); 4] {
+    let said = json!([{"role": "user", "content": text}]);
+    [
+        ("messages", "/anthropic/v1/messages", streamed(text)),
+        ("chat", "/openai/v1/chat/completions", streamed(text)),
+        ("responses", "/openai/v1/responses", json!({"model": "m", "stream": true, "input": said})),
+        (
+            "gemini",
+            "/gemini/v1beta/models/m:streamGenerateContent?alt=sse",
+            json!({"contents": [{"role": "user", "parts": [{"text": text}]}]}),
+        ),
+    ]
+}
+
+#[test]
+fn unknown_events_pass_on_every_wire_and_the_rest_is_kept() {
+    let world = World::new(Script::always(Fault::UnknownEvents));
+    for (nth, (wire, path, body)) in (1..).zip(on_every_wire("Why is the build red?")) {
+        let answer = world.send(&Request::new("POST", path).json(&body));
+        assert_eq!(answer.status, 200, "{wire}: {}", answer.brief());
+        assert!(answer.text().contains("vendor"), "{wire}: {}", answer.text());
+        let histories = world.histories(2 * nth);
+        let kept = histories.iter().filter(|history| history.len() == 2).count();
+        assert_eq!(kept, nth, "{wire}: {histories:#?}");
+    }
+}
+
+/// An agent that sends its conversation in all formats names one session, which goes on.
+#[test]
+fn one_session_goes_on_over_every_wire() {
+    const ASKED: [&str; 4] = ["Why is it red?", "Mend it.", "Test it.", "Ship it."];
+    let world = World::new(Script::good());
+    let said = |n: usize| format!("I have read {} messages \u{2192} and go on.", 2 * n + 1);
+    let turns = |n: usize| {
+        let both = (0..n).flat_map(move |n| [(true, ASKED[n].to_owned()), (false, said(n))]);
+        both.chain([(true, ASKED[n].to_owned())])
+    };
+    let role = |is_user: bool, answer: &'static str| if is_user { "user" } else { answer };
+    let messages = |n: usize| -> Vec<Value> {
+        turns(n)
+            .map(|(user, text)| json!({"role": role(user, "assistant"), "content": text}))
+            .collect()
+    };
+    let contents = |n: usize| -> Vec<Value> {
+        let content =
+            |(user, text)| json!({"role": role(user, "model"), "parts": [{"text": text}]});
+        turns(n).map(content).collect()
+    };
+    let mut session = String::new();
+    for n in 0..ASKED.len() {
+        let (path, body) = match n {
+            0 => (
+                "/anthropic/v1/messages",
+                json!({"model": "m", "max_tokens": 900, "messages": messages(n)}),
+            ),
+            1 => ("/openai/v1/chat/completions", json!({"model": "m", "messages": messages(n)})),
+            2 => ("/openai/v1/responses", json!({"model": "m", "input": messages(n)})),
+            _ => ("/gemini/v1beta/models/m:generateContent", json!({"contents": contents(n)})),
+        };
+        let request = Request::new("POST", path).json(&body);
+        let request = if n == 0 { request } else { request.header("x-bethink-session", &session) };
+        world.send(&request).ok();
+        let histories = world.histories(2 * n + 2);
+        assert_eq!(histories.len(), 1, "{path}: {histories:#?}");
+        let listed = world.daemon.client().get("/v1/sessions").ok();
+        session = listed["sessions"][0]["id"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(world.server.counts().invalid_prompts, 0);
 }

@@ -158,11 +158,9 @@ mod tests {
         let check = |uri: &str, expect: &str, keys: &[&str]| {
             let mut request = Request::builder().uri(uri).body(Body::empty()).unwrap();
             take_key(&mut request);
-            let found: Vec<_> = request.headers().get_all(GEMINI_KEY).iter().collect();
-            assert_eq!(
-                (request.uri().to_string().as_str(), found),
-                (expect, keys.iter().collect())
-            );
+            let found = request.headers().get_all(GEMINI_KEY).iter();
+            let found: Vec<&str> = found.map(|key| key.to_str().unwrap()).collect();
+            assert_eq!((request.uri().to_string().as_str(), found.as_slice()), (expect, keys));
         };
         let path = "/gemini/k/secret/v1beta/models/m:streamGenerateContent";
         check(&format!("{path}?key=a%2Bb&alt=sse"), &format!("{path}?alt=sse"), &["a+b"]);

@@ -13,6 +13,8 @@ const COUNTED = new Set([
   "call_id",
   "previous_response_id",
   "encrypted_content",
+  "responseId",
+  "thoughtSignature",
 ]);
 // The errors for an answer that ends too early. Which one occurs depends on where the connection ended.
 const BROKE_OFF = new Set(["APIConnectionError", "AnthropicError", "OpenAIError", "TypeError", "SyntaxError"]);

@@ -42,7 +42,13 @@ impl Installed {
         {
             command.env_remove(name);
         }
-        for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"] {
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "OPENAI_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+        ] {
             command.env_remove(name);
         }
         Script { command, patience: PATIENCE }

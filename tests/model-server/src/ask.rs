@@ -17,7 +17,7 @@ pub enum Wire {
     OpenAi,
     /// `/v1/responses`.
     Responses,
-    /// `/v1beta/models/MODEL:generateContent`.
+    /// `/v1beta/models/MODEL:generateContent`, and other versions.
     Gemini,
 }
 

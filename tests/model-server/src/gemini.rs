@@ -7,8 +7,8 @@ use crate::ask::Ask;
 use crate::http::Incoming;
 use crate::payload::{Events, Payload, cut};
 
-/// Path of the models, up to their names.
-const MODELS: &str = "/v1beta/models";
+/// Versions with which a path may begin.
+const VERSIONS: [&str; 3] = ["/v1beta", "/v1alpha", "/v1"];
 
 /// A call of a model's method.
 pub(crate) struct ModelCall<'a> {
@@ -18,10 +18,10 @@ pub(crate) struct ModelCall<'a> {
 }
 
 impl<'a> ModelCall<'a> {
-    /// Reads `/v1beta/models/MODEL:METHOD`.
+    /// Reads `/VERSION/models/MODEL:METHOD`.
     pub(crate) fn of(incoming: &'a Incoming) -> Option<Self> {
-        let rest = incoming.path.strip_prefix(MODELS)?.strip_prefix('/')?;
-        let (model, method) = rest.split_once(':')?;
+        let (version, rest) = incoming.path.split_once("/models/")?;
+        let (model, method) = rest.split_once(':').filter(|_| VERSIONS.contains(&version))?;
         Some(Self { model, method, query: &incoming.query })
     }
 
@@ -50,7 +50,7 @@ pub(crate) fn other(incoming: &Incoming, tokens: u64) -> Option<Payload> {
         Some("embedContent") => json!({"embedding": vector}),
         Some("batchEmbedContents") => json!({"embeddings": [vector]}),
         Some(_) => return None,
-        None => match incoming.path.strip_prefix(MODELS)? {
+        None => match incoming.path.strip_prefix("/v1beta/models")? {
             "" => json!({"models": [model("scripted-1")]}),
             path => model(path.strip_prefix('/')?),
         },

@@ -236,7 +236,7 @@ async fn respond(stream: &mut TcpStream, state: &State, incoming: &Incoming) -> 
         (_, path) if path.starts_with(RESPONSES) => {
             plain(kept_response(state, incoming.method.as_str(), &path[RESPONSES.len()..]))
         }
-        (_, path) if path.starts_with("/v1beta/") => {
+        (_, path) if path.starts_with("/v1beta/") || ModelCall::of(incoming).is_some() => {
             let tokens = Ask::read(Wire::Gemini, &body(incoming)).tokens();
             plain(gemini::other(incoming, tokens).unwrap_or_else(not_found))
         }

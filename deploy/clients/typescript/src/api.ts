@@ -2192,6 +2192,8 @@ export interface components {
             anthropic: string;
             /** @description For `OPENAI_BASE_URL`. */
             openai: string;
+            /** @description For `GOOGLE_GEMINI_BASE_URL`. */
+            gemini: string;
         };
         /** @description Whether the daemon is healthy. */
         Health: {

@@ -302,6 +302,8 @@ class GatewayAddresses(TypedDict):
     """For `ANTHROPIC_BASE_URL`."""
     openai: str
     """For `OPENAI_BASE_URL`."""
+    gemini: str
+    """For `GOOGLE_GEMINI_BASE_URL`."""
 
 
 HealthStatus: TypeAlias = Literal['ok', 'degraded']
