@@ -323,7 +323,7 @@ fn side_requests_are_not_recorded() {
     };
     let context = "<session_context>\n- **Workspace Directories:**\n  - /\n</session_context>";
     let begin = json!({"role": "user", "parts": [{"text": context}, {"text": "Fix the door"}]});
-    let said = send(&body(&[begin.clone()]));
+    let said = send(&body(std::slice::from_ref(&begin)));
     let said = said["candidates"][0]["content"].clone();
     let mut check = body(&[begin.clone(), said.clone(), user("Who speaks next?")]);
     check.as_object_mut().unwrap().remove("tools");

@@ -134,7 +134,7 @@ fn whole(
     };
     match fault {
         Some(Fault::UnknownEvents) if body.is_object() => {
-            body["vendor_news"] = json!({"mood": [1, null]})
+            body["vendor_news"] = json!({"mood": [1, null]});
         }
         Some(Fault::TruncatedJson | Fault::EofWithoutStop) => {
             let text = body.to_string();

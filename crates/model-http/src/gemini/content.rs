@@ -326,6 +326,6 @@ fn with_rest(block: String, raw: &str, known: &[&str]) -> Option<String> {
 }
 
 /// Returns a member that is not `null`.
-pub(super) fn given<'a>(raw: Option<&'a RawValue>) -> Option<&'a RawValue> {
+pub(super) fn given(raw: Option<&RawValue>) -> Option<&RawValue> {
     raw.filter(|raw| raw.get() != "null")
 }
