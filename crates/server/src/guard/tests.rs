@@ -225,6 +225,10 @@ async fn a_token_goes_no_further() {
         assert_eq!(response.status(), 200, "{name}");
         assert!(!response.headers().contains_key(name), "{name} was passed on");
     }
+    let gemini = sent("/gemini/v1beta/models", "x-goog-api-key", token).await;
+    assert_eq!(gemini.status(), 200);
+    assert!(!gemini.headers().contains_key("x-goog-api-key"));
+    assert_eq!(sent("/gemini/v1beta/models", "x-api-key", token).await.status(), 401);
     assert_eq!(sent("/v1/sessions", "x-api-key", token).await.status(), 401);
     assert_eq!(sent("/openai/v1/models", "x-api-key", token).await.status(), 401);
     let both = Request::builder()
