@@ -83,7 +83,7 @@ fn check(client: &mut Client, request: &Request, statuses: &[u16]) -> Answer {
     let what = format!("{} {} {:?}", request.method, request.path, request.headers);
     assert!(statuses.contains(&answer.status), "{what}: {} {}", answer.status, answer.brief());
     // Clients of the gateway only read their provider's format.
-    if ["/anthropic/", "/openai/"].iter().any(|below| request.path.starts_with(below)) {
+    if ["/anthropic/", "/openai/", "/gemini/"].iter().any(|below| request.path.starts_with(below)) {
         assert!(answer.json()["error"]["message"].is_string(), "{what}: {}", answer.brief());
     } else {
         answer.problem();
