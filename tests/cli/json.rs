@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 70] = [
+const RUNS: [&str; 71] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -73,6 +73,7 @@ const RUNS: [&str; 70] = [
     "config get memory.layout",
     "config path",
     "install codex",
+    "install --dry-run",
     "uninstall codex",
     "gateway",
     "dashboard",

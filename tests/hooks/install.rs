@@ -7,7 +7,23 @@ use bethink_harness::Home;
 use bethink_harness::daemon::binary;
 use serde_json::Value;
 
-const AGENTS: [&str; 7] = ["claude-code", "codex", "cursor", "vscode", "zed", "gemini", "opencode"];
+/// The agents with a settings file of the user.
+const AGENTS: [&str; 14] = [
+    "claude-code",
+    "codex",
+    "cursor",
+    "vscode",
+    "zed",
+    "gemini",
+    "opencode",
+    "claude-desktop",
+    "copilot",
+    "windsurf",
+    "cline",
+    "qwen",
+    "kiro",
+    "amp",
+];
 
 fn bethink(home: &Home, words: &[&str]) -> Output {
     Command::new(binary("bethink"))
@@ -57,6 +73,12 @@ fn what_was_installed_goes_without_a_trace() {
     put(&home, ".codex/config.toml", "model = \"x\"");
     put(&home, ".config/opencode/opencode.jsonc", "{ /* nothing */ }\n");
     put(&home, ".gemini/settings.json", "");
+    put(&home, ".config/amp/settings.json", "{\n  \"amp.mcpServers\": {}, // none\n}");
+    put(
+        &home,
+        ".copilot/mcp-config.json",
+        "\u{feff}{\"mcpServers\": {\"a\": {\"command\": \"b\"}}}",
+    );
     let before = files(&home.scratch().join("person"));
     for agent in AGENTS {
         let shown = done(&home, &["install", agent, "--dry-run"]);
@@ -76,6 +98,69 @@ fn what_was_installed_goes_without_a_trace() {
         assert_eq!(files(&home.scratch().join("person")), before, "{agent}");
     }
     assert!(files(&home.path().join("installs")).is_empty());
+}
+
+#[test]
+fn a_project_of_an_agent_without_a_users_file() {
+    let home = Home::new();
+    let output = bethink(&home, &["install", "roo"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("bethink install roo --project DIR"), "{said}");
+    let project = home.scratch().join("tides");
+    std::fs::create_dir_all(&project).unwrap();
+    let words = ["roo", "--project", project.to_str().unwrap()];
+    done(&home, &[&["install"], &words[..]].concat());
+    assert!(std::fs::read_to_string(project.join(".roo/mcp.json")).unwrap().contains("bethink"));
+    done(&home, &[&["uninstall"], &words[..]].concat());
+    assert!(files(&project).is_empty());
+    let output = bethink(&home, &["install", "windsurf", words[1], words[2]]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("no settings file for a project"), "{said}");
+}
+
+#[test]
+fn without_a_name_the_agents_of_this_machine_are_listed_and_installed() {
+    let home = Home::new();
+    let none = bethink(&home, &["install", "--yes"]);
+    let said = String::from_utf8(none.stderr).unwrap();
+    assert_eq!(none.status.code(), Some(1), "{said}");
+    assert!(said.contains("could not find a coding agent") && said.contains("qwen"), "{said}");
+    put(&home, ".qwen/settings.json", "{}");
+    put(&home, ".kiro/settings/mcp.json", "{}");
+    done(&home, &["install", "kiro"]);
+    let before = files(&home.scratch().join("person"));
+    // There is no terminal to ask.
+    let asked = bethink(&home, &["install"]);
+    let (shown, said) =
+        (String::from_utf8(asked.stdout).unwrap(), String::from_utf8(asked.stderr).unwrap());
+    assert_eq!(asked.status.code(), Some(2), "{said}");
+    assert!(shown.contains("Qwen Code") && shown.contains("not installed"), "{shown}");
+    assert!(said.contains("--yes") && said.contains("bethink install qwen"), "{said}");
+    assert!(!shown.contains("Windsurf"), "{shown}");
+    let look = done(&home, &["install", "--dry-run"]);
+    assert!(look.contains("+++ b/") && look.contains("hook --client qwen SessionStart"), "{look}");
+    assert_eq!(files(&home.scratch().join("person")), before);
+    let listed = bethink(&home, &["install", "--json"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let states: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let states: Vec<_> = states.iter().map(|one| (&one["agent"], &one["state"])).collect();
+    assert_eq!(
+        states,
+        [(&"qwen".into(), &"not-installed".into()), (&"kiro".into(), &"installed".into())]
+    );
+    let written = done(&home, &["install", "--yes"]);
+    assert!(written.contains("written") && written.contains(".qwen/settings.json"), "{written}");
+    assert!(String::from_utf8(bethink(&home, &["install"]).stderr).unwrap().contains("already"));
+    for agent in ["qwen", "kiro"] {
+        done(&home, &["uninstall", agent]);
+    }
+    put(&home, ".kiro/settings/mcp.json", "{");
+    // A file that is not valid does not keep the others from being written.
+    let output = bethink(&home, &["install", "--yes"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout).unwrap().contains(".qwen/settings.json"));
 }
 
 #[test]

@@ -280,8 +280,12 @@ pub(crate) enum CliCommand {
     /// instead of your own. In files that you share with others, `bethink` is written without its path.
     #[command(after_help = "Example: bethink install claude-code --dry-run")]
     Install {
-        /// claude-code, codex, cursor, vscode, zed, gemini or opencode
-        agent: String,
+        /// claude-code, codex, cursor, vscode, zed, gemini, opencode, claude-desktop, copilot, windsurf, cline, roo, qwen,
+        /// kiro or amp [default: lists the agents on this machine, and asks]
+        agent: Option<String>,
+        /// Install for all agents on this machine without asking
+        #[arg(long, short)]
+        yes: bool,
         /// Show what would change without changing it
         #[arg(long)]
         dry_run: bool,

@@ -1,4 +1,4 @@
-//! Lets a person choose a session from a list, for `--session pick`.
+//! Asks the user: to choose a session from a list, for `--session pick`, or to confirm.
 
 use std::io::{self, IsTerminal};
 
@@ -8,7 +8,7 @@ use bethink_terminal::words::ago;
 use bethink_terminal::{StyledText, Tone};
 
 use crate::app::CliApp;
-use crate::failure::CliFailure;
+use crate::failure::{CliFailure, Done};
 
 /// Number of sessions in the list: as many as fit an old terminal, with the question.
 const CHOICES: usize = 20;
@@ -41,4 +41,27 @@ pub(crate) async fn pick(app: &mut CliApp, client: &Client) -> Result<Session, C
         }
         _ => Err(CliFailure::Use(format!("{:?} is not the number of a session", answer.trim()))),
     }
+}
+
+/// Fails if the user cannot be asked. `hint` says that nothing was done, and how to do it without asking.
+pub(crate) fn check_can_ask(app: &CliApp, hint: impl Into<String>) -> Done {
+    if io::stdin().is_terminal() && app.screen.look.progress && !app.screen.json {
+        return Ok(());
+    }
+    Err(CliFailure::HintedUse {
+        what: "could not ask for confirmation: this is not a terminal".into(),
+        hint: hint.into(),
+    })
+}
+
+/// Asks a yes-or-no question. `refused` is shown after any other answer than yes.
+pub(crate) fn confirm(app: &mut CliApp, question: &str, refused: &str) -> Done {
+    app.screen.ask(&format!("{question} [y/N]"))?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    app.screen.complain(refused)?;
+    Err(CliFailure::Printed)
 }

@@ -16,10 +16,13 @@ pub enum HookClient {
     Gemini,
     /// <https://cursor.com/docs/hooks>: different members and answers.
     Cursor,
+    /// <https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks>: the same members as Claude Code's.
+    Qwen,
 }
 
 impl HookClient {
-    pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::Cursor];
+    pub const ALL: [Self; 5] =
+        [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::Cursor, Self::Qwen];
 
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|client| client.as_str() == name)
@@ -32,6 +35,7 @@ impl HookClient {
             Self::Codex => "codex",
             Self::Gemini => "gemini",
             Self::Cursor => "cursor",
+            Self::Qwen => "qwen",
         }
     }
 

@@ -2,23 +2,18 @@
 //!
 //! Paths and formats are from the agents' documentation, which is linked.
 
+mod agent;
+mod servers;
+
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+pub use agent::InstallAgent;
+use servers::ServerList;
+
 use crate::edit::{HOME, Ours, SettingsEdit, quoted};
 use crate::file::SettingsFile;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstallAgent {
-    ClaudeCode,
-    Codex,
-    Cursor,
-    Vscode,
-    Zed,
-    Gemini,
-    Opencode,
-}
 
 /// Where the user's files are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +25,12 @@ pub struct ClientPlaces {
     pub claude: Option<PathBuf>,
     /// `$CODEX_HOME`.
     pub codex: Option<PathBuf>,
+    /// `$COPILOT_HOME`.
+    pub copilot: Option<PathBuf>,
+    /// `$CLINE_DIR`.
+    pub cline: Option<PathBuf>,
+    /// `$QWEN_HOME`.
+    pub qwen: Option<PathBuf>,
     /// Whether this is macOS, where applications keep their settings in `~/Library`.
     pub is_mac: bool,
     /// The project to install for; `None` to install for the user.
@@ -51,7 +52,7 @@ pub struct InstallRequest {
 
 /// The name of our entries, and of the program.
 const NAME: &str = "bethink";
-/// Timeout of a hook in Claude Code and Codex, in seconds. A hook takes less than a third of a second.
+/// Timeout of a hook in Claude Code, Codex and Qwen Code, in seconds. A hook takes less than a third of a second.
 const SECONDS: u64 = 5;
 /// The same for Gemini CLI, in milliseconds.
 const MILLISECONDS: u64 = 5_000;
@@ -68,90 +69,8 @@ const CLAUDE_EVENTS: [(&str, bool); 7] = [
     ("SessionEnd", false),
 ];
 
-impl InstallAgent {
-    pub const ALL: [Self; 7] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::Cursor,
-        Self::Vscode,
-        Self::Zed,
-        Self::Gemini,
-        Self::Opencode,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Cursor => "cursor",
-            Self::Vscode => "vscode",
-            Self::Zed => "zed",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-        }
-    }
-
-    /// The agent's product name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Cursor => "Cursor",
-            Self::Vscode => "VS Code",
-            Self::Zed => "Zed",
-            Self::Gemini => "Gemini CLI",
-            Self::Opencode => "opencode",
-        }
-    }
-
-    /// The program that starts it.
-    pub fn command(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude",
-            Self::Vscode => "code",
-            Self::Codex | Self::Cursor | Self::Zed | Self::Gemini | Self::Opencode => self.as_str(),
-        }
-    }
-
-    /// The user's directory that exists once the agent has run.
-    pub fn dir(self, places: &ClientPlaces) -> PathBuf {
-        let ClientPlaces { person, config, claude, codex, .. } = places;
-        match self {
-            Self::ClaudeCode => claude.clone().unwrap_or_else(|| person.join(".claude")),
-            Self::Codex => codex.clone().unwrap_or_else(|| person.join(".codex")),
-            Self::Cursor => person.join(".cursor"),
-            Self::Vscode if places.is_mac => person.join("Library/Application Support/Code"),
-            Self::Vscode => config.join("Code"),
-            Self::Zed => config.join("zed"),
-            Self::Gemini => person.join(".gemini"),
-            Self::Opencode => config.join("opencode"),
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|agent| agent.as_str() == name)
-    }
-
-    /// Whether it can use the gateway.
-    pub fn takes_gateway(self) -> bool {
-        // Codex only speaks the Responses API, which the gateway does not support; the others have no such setting.
-        matches!(self, Self::ClaudeCode | Self::Zed | Self::Opencode)
-    }
-
-    /// A note to show after the installation.
-    pub fn note(self) -> Option<&'static str> {
-        match self {
-            Self::Codex => Some(
-                "start `codex` once and choose to trust the hooks: `codex exec` skips hooks that are not trusted, and a \
-                 project's own configuration counts only in a project that Codex trusts",
-            ),
-            _ => None,
-        }
-    }
-}
-
 /// Returns an agent's files with our entries. In a file that a project shares, the program has no path, because the path
-/// differs between machines.
+/// differs between machines. Some agents have no file for a project, or only that.
 pub fn files(
     agent: InstallAgent,
     places: &ClientPlaces,
@@ -160,11 +79,14 @@ pub fn files(
     match agent {
         InstallAgent::ClaudeCode => claude_code(places, wanted),
         InstallAgent::Codex => vec![codex(places, wanted)],
-        InstallAgent::Cursor => vec![cursor(places, wanted)],
-        InstallAgent::Vscode => vec![vscode(places, wanted)],
         InstallAgent::Zed => vec![zed(places, wanted)],
         InstallAgent::Gemini => vec![gemini(places, wanted)],
+        InstallAgent::Qwen => vec![qwen(places, wanted)],
         InstallAgent::Opencode => vec![opencode(places, wanted)],
+        others => ServerList::of(others, places)
+            .into_iter()
+            .map(|list| list.file(places, wanted))
+            .collect(),
     }
 }
 
@@ -219,29 +141,6 @@ fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     SettingsFile { path: dir.join("config.toml"), edits, what: "MCP server and hooks" }
 }
 
-/// <https://cursor.com/docs/mcp>. No hooks: some versions reject the one for the start of a session and then run none,
-/// and no other one accepts text for the model.
-fn cursor(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
-    let dir = places.project.as_ref().unwrap_or(&places.person).join(".cursor");
-    let server = json!({ "command": shared(places, wanted), "args": ["mcp"] });
-    let server = with_home(server, "env", places, wanted);
-    let edits = vec![member(&["mcpServers", NAME], server)];
-    SettingsFile { path: dir.join("mcp.json"), edits, what: "MCP server" }
-}
-
-/// <https://code.visualstudio.com/docs/agents/reference/mcp-configuration>
-fn vscode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
-    let dir = match (&places.project, places.is_mac) {
-        (Some(project), _) => project.join(".vscode"),
-        (None, true) => places.person.join("Library/Application Support/Code/User"),
-        (None, false) => places.config.join("Code/User"),
-    };
-    let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
-    let server = with_home(server, "env", places, wanted);
-    let edits = vec![member(&["servers", NAME], server)];
-    SettingsFile { path: dir.join("mcp.json"), edits, what: "MCP server" }
-}
-
 /// <https://zed.dev/docs/ai/mcp> and <https://zed.dev/docs/ai/llm-providers>
 fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let path = match &places.project {
@@ -260,15 +159,35 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 /// answers are installed, as for Codex.
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
+    server_and_hooks(dir, "gemini", &["SessionStart", "BeforeAgent"], MILLISECONDS, places, wanted)
+}
+
+/// <https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp> and
+/// <https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks>. Its hooks have the events of Claude Code.
+fn qwen(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
+    let own = places.qwen.clone().unwrap_or_else(|| places.person.join(".qwen"));
+    let dir = places.project.as_ref().map_or(own, |project| project.join(".qwen"));
+    let events = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"];
+    server_and_hooks(dir, "qwen", &events, SECONDS, places, wanted)
+}
+
+/// Returns the settings of Gemini CLI, or of an agent that is derived from it.
+fn server_and_hooks(
+    dir: PathBuf,
+    client: &str,
+    events: &[&str],
+    timeout: u64,
+    places: &ClientPlaces,
+    wanted: &InstallRequest,
+) -> SettingsFile {
     let program = shared(places, wanted);
     let server = json!({ "command": program, "args": ["mcp"] });
     let server = with_home(server, "env", places, wanted);
     let mut edits = vec![member(&["mcpServers", NAME], server)];
-    for event in ["SessionStart", "BeforeAgent"] {
-        let command =
-            line(home_of(places, wanted), &program, &["hook", "--client", "gemini", event]);
+    for event in events {
+        let command = line(home_of(places, wanted), &program, &["hook", "--client", client, event]);
         let hook =
-            json!({ "name": NAME, "type": "command", "command": command, "timeout": MILLISECONDS });
+            json!({ "name": NAME, "type": "command", "command": command, "timeout": timeout });
         edits.push(SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] })));
     }
     SettingsFile { path: dir.join("settings.json"), edits, what: "MCP server and hooks" }
@@ -287,6 +206,16 @@ fn opencode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let base = wanted.anthropic.as_ref().map(|url| format!("{url}/v1"));
     edits.extend(address(&["provider", "anthropic", "options", "baseURL"], base.as_ref()));
     SettingsFile { path, edits, what: "MCP server" }
+}
+
+impl ClientPlaces {
+    /// The directory in which a desktop application keeps its settings.
+    fn application(&self, name: &str) -> PathBuf {
+        match self.is_mac {
+            true => self.person.join("Library/Application Support").join(name),
+            false => self.config.join(name),
+        }
+    }
 }
 
 fn member(path: &[&str], value: Value) -> SettingsEdit {

@@ -48,13 +48,13 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     let state =
         ContinuedSession { session: &session, todos: &todos, notes: &notes, recent: &recent };
     let prompt = state.prompt(app.now);
-    let Some(arguments) = arguments(agent, &prompt) else {
+    let Some((program, arguments)) = agent.command().zip(arguments(agent, &prompt)) else {
         return Err(CliFailure::hinted(
             format!("{} cannot be started with a prompt", agent.title()),
-            "use claude-code, codex, gemini or opencode, or print the prompt with --print",
+            "use claude-code, codex, gemini, qwen or opencode, or print the prompt with --print",
         ));
     };
-    let told = json!({ "session": session, "program": agent.command(), "arguments": arguments });
+    let told = json!({ "session": session, "program": program, "arguments": arguments });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     if prints {
         return Ok(screen.block(prompt.as_str())?);
@@ -64,25 +64,25 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
         agent.title(),
         bethink_render::short_id(session.id)
     ))?;
-    let mut command = Command::new(agent.command());
+    let mut command = Command::new(program);
     command.args(arguments);
     if Path::new(&session.project_dir).is_dir() {
         command.current_dir(&session.project_dir);
     }
     let error = command.exec();
     Err(CliFailure::hinted(
-        format!("could not start {}: {error}", agent.command()),
+        format!("could not start {program}: {error}"),
         format!("install {}, or print the prompt with --print", agent.title()),
     ))
 }
 
-/// Returns the arguments with which an agent begins a session with this prompt; `None` for an editor.
+/// Returns the arguments with which an agent begins a session with this prompt; `None` if it cannot.
 fn arguments(agent: InstallAgent, prompt: &str) -> Option<Vec<String>> {
     let option = match agent {
         InstallAgent::ClaudeCode | InstallAgent::Codex => None,
-        InstallAgent::Gemini => Some("--prompt-interactive"),
+        InstallAgent::Gemini | InstallAgent::Qwen => Some("--prompt-interactive"),
         InstallAgent::Opencode => Some("--prompt"),
-        InstallAgent::Cursor | InstallAgent::Vscode | InstallAgent::Zed => return None,
+        _ => return None,
     };
     Some(option.into_iter().chain([prompt]).map(str::to_owned).collect())
 }

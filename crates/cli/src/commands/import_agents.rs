@@ -1,6 +1,6 @@
 //! `bethink import` without a path: finds the sessions of the agents on this machine, and imports them.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bethink_agent_transcript::TranscriptAgent;
@@ -12,6 +12,7 @@ use bethink_terminal::{StyledText, TextTable, Tone};
 use super::import::{finished, result};
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
+use crate::picker;
 
 /// Maximum number of files that could not be read, and of skipped lines, that are shown for each agent.
 const SHOWN: usize = 3;
@@ -159,21 +160,10 @@ fn show_unread(app: &mut CliApp, found: &AgentTranscripts) -> io::Result<()> {
 
 /// Asks before importing. Without a terminal, `--yes` is required.
 fn confirm(app: &mut CliApp, found: &[(TranscriptAgent, PathBuf, AgentTranscripts)]) -> Done {
-    if app.screen.json || !io::stdin().is_terminal() || !app.screen.look.progress {
-        return Err(CliFailure::HintedUse {
-            what: "could not ask for confirmation: this is not a terminal".into(),
-            hint: "nothing was imported; add --yes to import without asking".into(),
-        });
-    }
+    picker::check_can_ask(app, "nothing was imported; add --yes to import without asking")?;
     let sessions = found.iter().map(|(_, _, found)| found.sessions).sum();
-    app.screen.ask(&format!("Import {}? [y/N]", plural(sessions, "session", "sessions")))?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    app.screen.complain("nothing was imported")?;
-    Err(CliFailure::Printed)
+    let question = format!("Import {}?", plural(sessions, "session", "sessions"));
+    picker::confirm(app, &question, "nothing was imported")
 }
 
 fn show_imported(

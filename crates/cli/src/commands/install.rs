@@ -17,6 +17,15 @@ use crate::failure::{CliFailure, Done};
 use crate::installation::{keep, lasting};
 use bethink_render::diff;
 
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InstallOptions {
+    pub(crate) dry_run: bool,
+    /// Also writes the gateway's address.
+    pub(crate) gateway: bool,
+    /// Installs for all agents that were found without asking.
+    pub(crate) yes: bool,
+}
+
 #[derive(Debug, Serialize)]
 struct InstallOutcome {
     path: String,
@@ -42,13 +51,32 @@ struct Planned {
     left_alone: Vec<String>,
 }
 
-pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gateway: bool) -> Done {
+pub(crate) async fn install(app: &mut CliApp, agent: &str, how: InstallOptions) -> Done {
     let agent = named_agent(agent)?;
+    if add(app, agent, how).await? && !app.screen.json {
+        let (title, name) = (agent.title(), agent.as_str());
+        app.screen.note(format!("start a new {title} session to use bethink"))?;
+        app.screen.hint(format!("`bethink uninstall {name}` undoes this"))?;
+    }
+    Ok(())
+}
+
+/// Adds our entries to an agent's files, and shows what was done. Returns whether a file was changed.
+pub(super) async fn add(
+    app: &mut CliApp,
+    agent: InstallAgent,
+    how: InstallOptions,
+) -> Result<bool, CliFailure> {
+    let InstallOptions { dry_run, gateway, .. } = how;
     let wanted = wanted(app, agent, gateway).await?;
     let places = places(app, app.project_given)?;
+    let found = files(agent, &places, &wanted);
+    if found.is_empty() {
+        return Err(without_files(agent, &places));
+    }
     let backup = SettingsBackup::of(app.places.home.path());
     let mut planned = Vec::new();
-    for mut file in files(agent, &places, &wanted) {
+    for mut file in found {
         file.path = existing(file.path);
         let now = Configured::read(&file.path)?;
         let put = file.put_in(now.text()).map_err(|fault| not_edited(&file.path, &fault))?;
@@ -82,14 +110,24 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
     if let Some(note) = agent.note().filter(|_| is_new && !app.screen.json) {
         app.screen.note(StyledText::from(note))?;
     }
-    if is_new && !app.screen.json {
-        let (title, name) = (agent.title(), agent.as_str());
-        app.screen.note(format!("start a new {title} session to use bethink"))?;
-        app.screen.hint(format!("`bethink uninstall {name}` undoes this"))?;
-    }
     match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
         true => Err(CliFailure::Printed),
-        false => Ok(()),
+        false => Ok(is_new),
+    }
+}
+
+/// The reason why an agent has no settings file to write.
+fn without_files(agent: InstallAgent, places: &ClientPlaces) -> CliFailure {
+    let (title, name) = (agent.title(), agent.as_str());
+    match places.project {
+        Some(_) => CliFailure::hinted(
+            format!("{title} has no settings file for a project"),
+            format!("run `bethink install {name}` without --project"),
+        ),
+        None => CliFailure::hinted(
+            format!("{title} documents no settings file for all projects"),
+            format!("run `bethink install {name} --project DIR` for each project"),
+        ),
     }
 }
 
@@ -142,8 +180,9 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
 /// An agent, one of its files, and the state of our entries in it.
 pub(super) type FileState = (InstallAgent, PathBuf, Result<InstallState, String>);
 
-pub(super) fn states(app: &CliApp) -> Vec<FileState> {
-    states_of(app, &request(app), |_| true)
+/// Returns the states of all agents' files: the user's own, or those of a project.
+pub(super) fn states(app: &CliApp, project: bool) -> Vec<FileState> {
+    states_of(app, &request(app), project, |_| true)
 }
 
 /// Returns only the states of the gateway's addresses.
@@ -153,7 +192,7 @@ pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<F
         openai: Some(addresses.openai),
         ..request(app)
     };
-    states_of(app, &wanted, is_address)
+    states_of(app, &wanted, false, is_address)
 }
 
 fn is_address(edit: &SettingsEdit) -> bool {
@@ -163,9 +202,10 @@ fn is_address(edit: &SettingsEdit) -> bool {
 fn states_of(
     app: &CliApp,
     wanted: &InstallRequest,
+    project: bool,
     counts: impl Fn(&SettingsEdit) -> bool,
 ) -> Vec<FileState> {
-    let Ok(places) = places(app, false) else { return Vec::new() };
+    let Ok(places) = places(app, project) else { return Vec::new() };
     let mut states = Vec::new();
     for agent in InstallAgent::ALL {
         for mut file in files(agent, &places, wanted) {
@@ -182,13 +222,14 @@ fn states_of(
 /// Returns whether an agent is on this machine: its program is in `PATH`, or its settings directory exists.
 pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = || std::env::split_paths(&path).any(|dir| dir.join(agent.command()).is_file());
-    places(app, false).is_ok_and(|places| agent.dir(&places).is_dir()) || in_path()
+    let is_in_path = |program| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
+    let dir = places(app, false).ok().and_then(|places| agent.dir(&places));
+    dir.is_some_and(|dir| dir.is_dir()) || agent.command().is_some_and(is_in_path)
 }
 
 /// Returns the next step for the user, once the daemon is running.
 pub(super) fn next_step(app: &CliApp) -> String {
-    let states = states(app);
+    let states = states(app, false);
     let is_ours = |agent| {
         states.iter().any(|(of, _, state)| {
             *of == agent && matches!(state, Ok(InstallState::Current | InstallState::Stale))
@@ -311,6 +352,9 @@ fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
         config: dir("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
         claude: dir("CLAUDE_CONFIG_DIR"),
         codex: dir("CODEX_HOME"),
+        copilot: dir("COPILOT_HOME"),
+        cline: dir("CLINE_DIR"),
+        qwen: dir("QWEN_HOME"),
         is_mac: cfg!(target_os = "macos"),
         project: project.then(|| app.project.clone()),
         person,

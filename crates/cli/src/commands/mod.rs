@@ -18,6 +18,7 @@ mod history;
 mod import;
 mod import_agents;
 mod install;
+mod install_all;
 mod instructions;
 mod mcp;
 mod memory;
@@ -120,8 +121,12 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             export::export(app, which.as_deref(), output.as_deref()).await
         }
         CliCommand::Replay(how) => Box::pin(replay::replay(app, &how)).await,
-        CliCommand::Install { agent, dry_run, gateway } => {
-            Box::pin(install::install(app, &agent, dry_run, gateway)).await
+        CliCommand::Install { agent, yes, dry_run, gateway } => {
+            let how = install::InstallOptions { dry_run, gateway, yes };
+            match agent {
+                Some(agent) => Box::pin(install::install(app, &agent, how)).await,
+                None => Box::pin(install_all::install_all(app, how)).await,
+            }
         }
         CliCommand::Uninstall { agent, dry_run } => install::uninstall(app, &agent, dry_run),
         // `main` handles `bethink hook` itself, unless global options come first, as in `bethink --quiet hook stop`.

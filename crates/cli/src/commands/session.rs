@@ -1,6 +1,6 @@
 //! `bethink session …`.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::Path;
 
 use bethink_api::{
@@ -16,6 +16,7 @@ use crate::app::CliApp;
 use crate::args::{ListSessions, NewSessionArgs, SessionCommand};
 use crate::commands::notes::without_descriptions;
 use crate::failure::{CliFailure, Done};
+use crate::picker;
 use bethink_render::facts;
 use bethink_render::message::{self, MessageExtent};
 use bethink_render::{short_id, short_ids};
@@ -266,25 +267,13 @@ async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> D
 
 /// Asks before deleting. Without a terminal, `--yes` is required.
 fn confirm(app: &mut CliApp, sessions: &[Session]) -> Done {
-    let asks = io::stdin().is_terminal() && app.screen.look.progress && !app.screen.json;
-    if !asks {
-        return Err(CliFailure::HintedUse {
-            what: "could not ask for confirmation: this is not a terminal".into(),
-            hint: "nothing was deleted; add --yes to delete without asking".into(),
-        });
-    }
+    picker::check_can_ask(app, "nothing was deleted; add --yes to delete without asking")?;
     for session in sessions {
         let title = session.title.as_deref().unwrap_or("untitled");
         let messages = plural(session.messages, "message", "messages");
         app.screen.complain(format!("  {}: {title}, {messages}", short_id(session.id)))?;
     }
     let sessions = plural(sessions.len() as u64, "session", "sessions");
-    app.screen.ask(&format!("Delete {sessions}? This cannot be undone. [y/N]"))?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    app.screen.complain("nothing was deleted")?;
-    Err(CliFailure::Printed)
+    let question = format!("Delete {sessions}? This cannot be undone.");
+    picker::confirm(app, &question, "nothing was deleted")
 }

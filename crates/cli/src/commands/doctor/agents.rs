@@ -16,7 +16,7 @@ pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
         InstallAgent::ALL.into_iter().filter_map(|agent| one(app, agent)).collect();
     if findings.is_empty() {
         let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
-        let todo = format!("install one, then run `bethink install AGENT`: {}", names.join(", "));
+        let todo = format!("install one, then run `bethink install`: {}", names.join(", "));
         findings.push(tip("agents", "no coding agent was found on this machine", todo));
     }
     findings.extend(waiting(app));
@@ -27,7 +27,7 @@ pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
 /// Checks one agent. Returns `None` if it is not on this machine.
 fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let name = agent.as_str();
-    let states: Vec<_> = states(app).into_iter().filter(|(of, ..)| *of == agent).collect();
+    let states: Vec<_> = states(app, false).into_iter().filter(|(of, ..)| *of == agent).collect();
     let is = |wanted: InstallState| states.iter().any(|(_, _, state)| *state == Ok(wanted));
     if !is(InstallState::Current) && !is(InstallState::Stale) {
         return is_present(app, agent).then(|| {

@@ -1,0 +1,152 @@
+//! The agents that `bethink install` knows.
+
+use std::path::PathBuf;
+
+use super::ClientPlaces;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallAgent {
+    ClaudeCode,
+    Codex,
+    Cursor,
+    Vscode,
+    Zed,
+    Gemini,
+    Opencode,
+    ClaudeDesktop,
+    Copilot,
+    Windsurf,
+    Cline,
+    Roo,
+    Qwen,
+    Kiro,
+    Amp,
+}
+
+impl InstallAgent {
+    pub const ALL: [Self; 15] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Cursor,
+        Self::Vscode,
+        Self::Zed,
+        Self::Gemini,
+        Self::Opencode,
+        Self::ClaudeDesktop,
+        Self::Copilot,
+        Self::Windsurf,
+        Self::Cline,
+        Self::Roo,
+        Self::Qwen,
+        Self::Kiro,
+        Self::Amp,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Cursor => "cursor",
+            Self::Vscode => "vscode",
+            Self::Zed => "zed",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Copilot => "copilot",
+            Self::Windsurf => "windsurf",
+            Self::Cline => "cline",
+            Self::Roo => "roo",
+            Self::Qwen => "qwen",
+            Self::Kiro => "kiro",
+            Self::Amp => "amp",
+        }
+    }
+
+    /// The agent's product name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Cursor => "Cursor",
+            Self::Vscode => "VS Code",
+            Self::Zed => "Zed",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::Copilot => "Copilot CLI",
+            Self::Windsurf => "Windsurf",
+            Self::Cline => "Cline",
+            Self::Roo => "Roo Code",
+            Self::Qwen => "Qwen Code",
+            Self::Kiro => "Kiro",
+            Self::Amp => "Amp",
+        }
+    }
+
+    /// The program that starts it; `None` for an extension of an editor, or if another program often has its name.
+    pub fn command(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeCode => Some("claude"),
+            Self::Vscode => Some("code"),
+            Self::ClaudeDesktop | Self::Roo | Self::Amp => None,
+            Self::Codex
+            | Self::Cursor
+            | Self::Zed
+            | Self::Gemini
+            | Self::Opencode
+            | Self::Copilot
+            | Self::Windsurf
+            | Self::Cline
+            | Self::Qwen
+            | Self::Kiro => Some(self.as_str()),
+        }
+    }
+
+    /// The user's directory that exists once the agent has run; `None` if its place is not documented.
+    pub fn dir(self, places: &ClientPlaces) -> Option<PathBuf> {
+        let person = |name: &str| places.person.join(name);
+        let moved = |moved: &Option<PathBuf>, name| moved.clone().unwrap_or_else(|| person(name));
+        Some(match self {
+            Self::ClaudeCode => moved(&places.claude, ".claude"),
+            Self::Codex => moved(&places.codex, ".codex"),
+            Self::Cursor => person(".cursor"),
+            Self::Vscode => places.application("Code"),
+            Self::Zed => places.config.join("zed"),
+            Self::Gemini => person(".gemini"),
+            Self::Opencode => places.config.join("opencode"),
+            Self::ClaudeDesktop => places.application("Claude"),
+            Self::Copilot => moved(&places.copilot, ".copilot"),
+            Self::Windsurf => person(".codeium/windsurf"),
+            Self::Cline => moved(&places.cline, ".cline"),
+            Self::Roo => return None,
+            Self::Qwen => moved(&places.qwen, ".qwen"),
+            Self::Kiro => person(".kiro"),
+            // Amp uses this directory on all systems.
+            Self::Amp => person(".config/amp"),
+        })
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.as_str() == name)
+    }
+
+    /// Whether it can use the gateway.
+    pub fn takes_gateway(self) -> bool {
+        // Codex only speaks the Responses API, which the gateway does not support; the others have no such setting.
+        matches!(self, Self::ClaudeCode | Self::Zed | Self::Opencode)
+    }
+
+    /// A note to show after the installation.
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some(
+                "start `codex` once and choose to trust the hooks: `codex exec` skips hooks that are not trusted, and a \
+                 project's own configuration counts only in a project that Codex trusts",
+            ),
+            Self::Cline => Some(
+                "this is for Cline's command line; in its extension, add the same entry under \"MCP Servers\"",
+            ),
+            _ => None,
+        }
+    }
+}
