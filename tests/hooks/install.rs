@@ -164,6 +164,30 @@ fn without_a_name_the_agents_of_this_machine_are_listed_and_installed() {
 }
 
 #[test]
+fn an_agent_with_the_plugin_gets_no_second_set_of_hooks() {
+    let home = Home::new();
+    done(&home, &["install", "claude-code"]);
+    let path = home.scratch().join("person/.claude/settings.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let plugin = "{\n  \"enabledPlugins\": { \"bethink@bethink\": true },";
+    std::fs::write(&path, text.replacen('{', plugin, 1)).unwrap();
+    let doctor = bethink(&home, &["doctor", "--json"]);
+    let doctor = String::from_utf8(doctor.stdout).unwrap();
+    assert!(doctor.contains("bethink uninstall claude-code"), "{doctor}");
+    done(&home, &["uninstall", "claude-code"]);
+    let before = files(&home.scratch().join("person"));
+    let refused = bethink(&home, &["install", "claude-code"]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("claude plugin uninstall bethink"), "{said}");
+    assert_eq!(files(&home.scratch().join("person")), before);
+    let doctor = bethink(&home, &["doctor", "--json"]);
+    assert!(String::from_utf8(doctor.stdout).unwrap().contains("installed as a plugin"));
+    let listed = String::from_utf8(bethink(&home, &["install", "--json"]).stdout).unwrap();
+    assert!(listed.contains("\"state\":\"plugin\""), "{listed}");
+}
+
+#[test]
 fn what_a_person_changed_meanwhile_stays() {
     let home = Home::new();
     put(&home, ".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
@@ -232,7 +256,10 @@ fn a_project_gets_its_own_files_which_name_no_path_of_this_machine() {
     let project = home.scratch().join("project");
     std::fs::create_dir_all(&project).unwrap();
     let dir = project.display().to_string();
-    for agent in AGENTS {
+    let without = ["claude-desktop", "windsurf", "cline"];
+    let agents: Vec<_> =
+        AGENTS.into_iter().chain(["roo"]).filter(|agent| !without.contains(agent)).collect();
+    for agent in &agents {
         done(&home, &["install", agent, "--project", &dir]);
     }
     let own = binary("bethink").display().to_string();
@@ -241,7 +268,7 @@ fn a_project_gets_its_own_files_which_name_no_path_of_this_machine() {
         assert_eq!(String::from_utf8(bytes).unwrap().contains(&own), is_own, "{path}");
     }
     assert!(files(&home.scratch().join("person")).is_empty());
-    for agent in AGENTS {
+    for agent in &agents {
         done(&home, &["uninstall", agent, "--project", &dir]);
     }
     assert!(files(&project).is_empty(), "{:?}", files(&project));

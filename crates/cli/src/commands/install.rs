@@ -11,6 +11,7 @@ use bethink_install::{
 use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
 
+use super::plugin;
 use crate::app::CliApp;
 use crate::disk::{Configured, SettingsBackup};
 use crate::failure::{CliFailure, Done};
@@ -73,6 +74,12 @@ pub(super) async fn add(
     let found = files(agent, &places, &wanted);
     if found.is_empty() {
         return Err(without_files(agent, &places));
+    }
+    if let Some(removal) = plugin::removal(app, agent) {
+        return Err(CliFailure::hinted(
+            format!("{} already has bethink as a plugin; its hooks would run twice", agent.title()),
+            format!("run `{removal}` first, or keep the plugin"),
+        ));
     }
     let backup = SettingsBackup::of(app.places.home.path());
     let mut planned = Vec::new();
@@ -223,8 +230,12 @@ fn states_of(
 pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_in_path = |program| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
-    let dir = places(app, false).ok().and_then(|places| agent.dir(&places));
-    dir.is_some_and(|dir| dir.is_dir()) || agent.command().is_some_and(is_in_path)
+    dir_of(app, agent).is_some_and(|dir| dir.is_dir()) || agent.command().is_some_and(is_in_path)
+}
+
+/// Returns the agent's directory of the user.
+pub(super) fn dir_of(app: &CliApp, agent: InstallAgent) -> Option<PathBuf> {
+    agent.dir(&places(app, false).ok()?)
 }
 
 /// Returns the next step for the user, once the daemon is running.

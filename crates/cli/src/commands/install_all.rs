@@ -8,6 +8,7 @@ use bethink_terminal::{StyledText, TextTable, Tone};
 use serde::Serialize;
 
 use super::install::{FileState, InstallOptions, add, is_present, states};
+use super::plugin;
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
 use crate::picker;
@@ -26,6 +27,8 @@ struct FoundAgent {
 #[serde(rename_all = "kebab-case")]
 enum FoundState {
     Installed,
+    /// The agent has bethink as a plugin.
+    Plugin,
     /// An entry is missing, or another version wrote it.
     Outdated,
     NotInstalled,
@@ -36,7 +39,7 @@ enum FoundState {
 pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
     let states = states(app, app.project_given);
     let found = InstallAgent::ALL.into_iter().filter(|&agent| is_present(app, agent));
-    let found: Vec<_> = found.filter_map(|agent| FoundAgent::of(agent, &states)).collect();
+    let found: Vec<_> = found.filter_map(|agent| FoundAgent::of(app, agent, &states)).collect();
     if found.is_empty() {
         let names = InstallAgent::ALL.map(InstallAgent::as_str).join(", ");
         return Err(CliFailure::hinted(
@@ -45,7 +48,11 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
         ));
     }
     // With the gateway, an agent may be installed and still lack the address.
-    let is_wanted = |one: &&FoundAgent| how.gateway || one.state != FoundState::Installed;
+    let is_wanted = |one: &&FoundAgent| match one.state {
+        FoundState::Installed => how.gateway,
+        FoundState::Plugin => false,
+        _ => true,
+    };
     let wanted: Vec<_> = found.iter().filter(is_wanted).collect();
     let asks = !how.yes && !how.dry_run;
     if asks || wanted.is_empty() || !app.screen.json {
@@ -88,10 +95,11 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
 
 impl FoundAgent {
     /// Returns `None` if the agent has no settings file here.
-    fn of(agent: InstallAgent, states: &[FileState]) -> Option<Self> {
+    fn of(app: &CliApp, agent: InstallAgent, states: &[FileState]) -> Option<Self> {
         let own: Vec<_> = states.iter().filter(|(of, ..)| *of == agent).collect();
         let all = |wanted: InstallState| own.iter().all(|(.., state)| *state == Ok(wanted));
         let state = match () {
+            () if plugin::removal(app, agent).is_some() => FoundState::Plugin,
             () if own.iter().any(|(.., state)| state.is_err()) => FoundState::Unreadable,
             () if all(InstallState::Current) => FoundState::Installed,
             () if all(InstallState::Absent) => FoundState::NotInstalled,
@@ -106,6 +114,7 @@ impl FoundState {
     fn styled(self) -> StyledText {
         match self {
             Self::Installed => StyledText::new().put(Tone::Good, "installed"),
+            Self::Plugin => StyledText::new().put(Tone::Good, "plugin"),
             Self::Outdated => StyledText::new().put(Tone::Warn, "outdated"),
             Self::NotInstalled => StyledText::from("not installed"),
             Self::Unreadable => StyledText::new().put(Tone::Warn, "unreadable"),

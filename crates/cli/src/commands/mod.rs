@@ -24,6 +24,7 @@ mod mcp;
 mod memory;
 mod notes;
 mod played;
+mod plugin;
 mod recall;
 mod recording;
 mod replay;

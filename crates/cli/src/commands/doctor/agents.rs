@@ -10,6 +10,7 @@ use bethink_terminal::words::plural;
 use crate::app::CliApp;
 use crate::commands::finding::{DoctorFinding, ok, tip, warn};
 use crate::commands::install::{address_states, is_present, states};
+use crate::commands::plugin;
 
 pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
     let mut findings: Vec<DoctorFinding> =
@@ -29,7 +30,17 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let name = agent.as_str();
     let states: Vec<_> = states(app, false).into_iter().filter(|(of, ..)| *of == agent).collect();
     let is = |wanted: InstallState| states.iter().any(|(_, _, state)| *state == Ok(wanted));
-    if !is(InstallState::Current) && !is(InstallState::Stale) {
+    let is_installed = is(InstallState::Current) || is(InstallState::Stale);
+    match plugin::removal(app, agent) {
+        Some(removal) if is_installed => {
+            let found = format!("{name}: installed, and also a plugin; its hooks run twice");
+            let todo = format!("run `bethink uninstall {name}` or `{removal}`");
+            return Some(warn("agents", found, todo));
+        }
+        Some(_) => return Some(ok("agents", format!("{name}: installed as a plugin"))),
+        None => {}
+    }
+    if !is_installed {
         return is_present(app, agent).then(|| {
             let found = format!("{}: found, but bethink is not installed for it", agent.title());
             tip("agents", found, format!("run `bethink install {name}`"))
