@@ -159,7 +159,8 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 /// answers are installed, as for Codex.
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
-    server_and_hooks(dir, "gemini", &["SessionStart", "BeforeAgent"], MILLISECONDS, places, wanted)
+    let path = dir.join("settings.json");
+    server_and_hooks(path, "gemini", &["SessionStart", "BeforeAgent"], MILLISECONDS, places, wanted)
 }
 
 /// <https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp> and
@@ -168,12 +169,13 @@ fn qwen(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let own = places.qwen.clone().unwrap_or_else(|| places.person.join(".qwen"));
     let dir = places.project.as_ref().map_or(own, |project| project.join(".qwen"));
     let events = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"];
-    server_and_hooks(dir, "qwen", &events, SECONDS, places, wanted)
+    let path = dir.join("settings.json");
+    server_and_hooks(path, "qwen", &events, SECONDS, places, wanted)
 }
 
 /// Returns the settings of Gemini CLI, or of an agent that is derived from it.
 fn server_and_hooks(
-    dir: PathBuf,
+    path: PathBuf,
     client: &str,
     events: &[&str],
     timeout: u64,
@@ -190,7 +192,7 @@ fn server_and_hooks(
             json!({ "name": NAME, "type": "command", "command": command, "timeout": timeout });
         edits.push(SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] })));
     }
-    SettingsFile { path: dir.join("settings.json"), edits, what: "MCP server and hooks" }
+    SettingsFile { path, edits, what: "MCP server and hooks" }
 }
 
 /// <https://opencode.ai/docs/mcp-servers> and <https://opencode.ai/docs/providers>
