@@ -36,6 +36,8 @@ pub enum BootError {
     Work(#[from] StoreError),
     #[error("could not read when recording is paused: {0}")]
     Recording(ServiceError),
+    #[error("could not read where agents keep their transcripts: {0}")]
+    Transcripts(ServiceError),
     #[error("could not enqueue unfinished indexing: {0}")]
     Index(ServiceError),
 }
@@ -121,6 +123,7 @@ impl Daemon {
     pub(crate) async fn resume(&self) -> Result<(), BootError> {
         self.runner.release().await?;
         self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
+        self.transfer.follow_places().await.map_err(BootError::Transcripts)?;
         self.cx.spawn(self.runner.clone().work());
         Ok(())
     }
@@ -130,7 +133,9 @@ impl BootError {
     fn is_of_the_disk(&self) -> bool {
         match self {
             Self::Work(error) => error.is_of_the_disk(),
-            Self::Index(error) | Self::Recording(error) => error.kind.is_of_the_disk(),
+            Self::Index(error) | Self::Recording(error) | Self::Transcripts(error) => {
+                error.kind.is_of_the_disk()
+            }
             Self::Home { .. } | Self::Owned { .. } | Self::Store { .. } => false,
         }
     }

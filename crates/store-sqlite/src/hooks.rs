@@ -1,6 +1,8 @@
 //! How far client transcripts have been read, and which memories conversations have received.
 
-use bethink_store::{DeliveredMemories, HookStore, StoreFuture, TranscriptPosition};
+use bethink_store::{
+    DeliveredMemories, HookStore, StoreFuture, TranscriptPlace, TranscriptPosition,
+};
 use bethink_transcript::SessionId;
 use serde_json::json;
 
@@ -25,6 +27,18 @@ const PUT_POSITION: &str = "
 
 const HAS_TRANSCRIPT: &str = "
     SELECT EXISTS (SELECT 1 FROM transcript_positions WHERE session = ?)";
+
+const PLACES: &str = "
+    SELECT *
+    FROM transcript_places
+    ORDER BY number";
+
+const PUT_PLACE: &str = "
+    INSERT INTO transcript_places (agent, path, read_at)
+    VALUES (?, ?, ?)
+    ON CONFLICT (agent, path) DO UPDATE
+    SET read_at = excluded.read_at
+    RETURNING *";
 
 const DELIVERED: &str = "
     SELECT *
@@ -77,6 +91,21 @@ impl HookStore for SqliteStore {
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool> {
         let find = sql(HAS_TRANSCRIPT).bind(session);
         self.read(async move { find.value(&*self.readers.get().await).await })
+    }
+
+    fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>> {
+        self.all(sql(PLACES), |row| {
+            Ok(TranscriptPlace {
+                agent: row.get("agent")?,
+                path: row.get("path")?,
+                read_at: row.get("read_at")?,
+            })
+        })
+    }
+
+    fn put_transcript_place(&self, place: TranscriptPlace) -> StoreFuture<'_, ()> {
+        let put = sql(PUT_PLACE).bind(place.agent).bind(place.path).bind(place.read_at);
+        self.seal("transcript_places", put)
     }
 
     fn delivered_memories(

@@ -16,7 +16,7 @@ use crate::sql::sql;
 use crate::wal_scan::{self, WalVerdict};
 
 /// All tables whose rows are recovered.
-pub(crate) const TABLES: [&str; 34] = [
+pub(crate) const TABLES: [&str; 35] = [
     "sessions",
     "messages",
     "records",
@@ -47,6 +47,7 @@ pub(crate) const TABLES: [&str; 34] = [
     "topic_vectors",
     "lock_names",
     "transcript_positions",
+    "transcript_places",
     "delivered_memories",
     "unreadable_kept",
     "jobs",

@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
-use bethink_transcript::{Seq, SessionId};
+use bethink_transcript::{Seq, SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// The state of clients' hooks: transcripts read, and memories delivered.
+/// The state of clients' hooks and transcripts: what was read, and memories delivered.
 pub trait HookStore {
     fn transcript_position(
         &self,
@@ -19,6 +19,10 @@ pub trait HookStore {
     ) -> StoreFuture<'_, ()>;
     /// Returns whether any transcript of this session has been read.
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool>;
+    /// Returns the places of transcripts that are read on, in the order in which they were added.
+    fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>>;
+    /// Adds a place, or changes the time of one.
+    fn put_transcript_place(&self, place: TranscriptPlace) -> StoreFuture<'_, ()>;
     /// Returns the memories given to a client's conversation. `key` is the client's own id for it.
     fn delivered_memories(
         &self,
@@ -45,6 +49,16 @@ pub struct TranscriptPosition {
     pub through: Seq,
     /// Another writer, such as the gateway, adds the session's messages.
     pub elsewhere: bool,
+}
+
+/// A directory or a database in which an agent keeps its transcripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TranscriptPlace {
+    /// The agent's name.
+    pub agent: String,
+    pub path: String,
+    /// When everything in it had been read.
+    pub read_at: UnixMicros,
 }
 
 /// Memories that a conversation has received, so that none is sent twice.

@@ -37,7 +37,7 @@ pub use candidate::{
 };
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use gateway::{ClientSession, GatewayStore, Lineage, Relative};
-pub use hook::{DeliveredMemories, HookStore, TranscriptPosition};
+pub use hook::{DeliveredMemories, HookStore, TranscriptPlace, TranscriptPosition};
 pub use job::{JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress};
 pub use memory::{
     ExtractionPlan, LastDream, MemoryAuthor, MemoryStore, MemoryVersionFilter, NewMemoryVersion,

@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use bethink_agent_transcript::TranscriptAgent;
+use bethink_agent_transcript::{StorageForm, TranscriptAgent};
 use bethink_service::{ErrorKind, Result, ServiceError, next_batch};
 use bethink_session_file::RecordedCompaction;
 use bethink_sessions::model_of;
 use bethink_store::{NewSession, SessionChange, TranscriptPosition};
-use bethink_transcript::{Message, Seq, SessionId};
+use bethink_transcript::{Message, Seq, SessionId, UnixMicros};
 
 use crate::TransferService;
 use crate::agents::session_id;
@@ -25,15 +25,30 @@ const BATCH: usize = 500;
 impl TransferService {
     /// Reads an agent's transcript on. Its new messages are appended to the session, which is created if necessary.
     pub async fn follow(&self, agent: TranscriptAgent, path: PathBuf) -> Result<()> {
+        self.follow_since(agent, path, UnixMicros(0)).await
+    }
+
+    /// Reads on what has changed since a time. Only a database knows when a session in it has changed.
+    pub(crate) async fn follow_since(
+        &self,
+        agent: TranscriptAgent,
+        path: PathBuf,
+        since: UnixMicros,
+    ) -> Result<()> {
         if !tokio::fs::try_exists(&path).await.unwrap_or(true) {
             // A session without messages has no transcript.
             return Ok(());
         }
-        let source = TranscriptSource::file(agent, path);
-        let mut ready = self.reading.lock().await;
-        let tail = ready.take(&source);
-        if let Some((tail, ..)) = self.read_tail(&source, tail, true).await? {
-            ready.put(tail);
+        let sources = match agent.storage() {
+            StorageForm::Database => TranscriptSource::changed_in(agent, path, since).await?,
+            _ => vec![TranscriptSource::file(agent, path)],
+        };
+        for source in sources {
+            let mut ready = self.reading.lock().await;
+            let tail = ready.take(&source);
+            if let Some((tail, ..)) = self.read_tail(&source, tail, true).await? {
+                ready.put(tail);
+            }
         }
         Ok(())
     }

@@ -175,7 +175,11 @@ impl TransferService {
         payload: ImportPayload,
     ) -> Result<Value> {
         let ImportPayload { path, project_dir, all, dry_run, .. } = payload;
+        let place = path.clone();
         let report = self.import_agent(job, runner, agent, path, project_dir, dry_run).await?;
+        if all && !dry_run {
+            self.add_place(agent, &place).await?;
+        }
         if all {
             return serde_json::to_value(report).map_err(ServiceError::internal);
         }

@@ -1,10 +1,14 @@
 //! Import and export of session files.
 //!
 //! Turns files into sessions, and sessions back into files, line by line. The format of a line is in `session-file`; the
-//! formats of other agents are in `agent-transcript`. What an agent still writes is followed.
+//! formats of other agents are in `agent-transcript`. What an agent still writes is followed: hooks name its transcript, or its
+//! directory is watched after an import.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
+use bethink_agent_transcript::TranscriptAgent;
 use bethink_search::SearchService;
 use bethink_service::ServiceContext;
 use bethink_sessions::SessionService;
@@ -17,6 +21,7 @@ mod export;
 mod follow;
 mod import;
 mod paused;
+mod places;
 mod reading;
 mod source;
 mod tail;
@@ -32,11 +37,13 @@ pub struct TransferService {
     sessions: SessionService,
     /// Held while transcripts of agents are read, so that no session is created twice.
     reading: Arc<AsyncMutex<ReadyTails>>,
+    /// The places that are followed.
+    places: Arc<Mutex<BTreeSet<(TranscriptAgent, PathBuf)>>>,
 }
 
 impl TransferService {
     pub fn new(cx: ServiceContext, search: SearchService, sessions: SessionService) -> Self {
-        Self { cx, search, sessions, reading: Arc::default() }
+        Self { cx, search, sessions, reading: Arc::default(), places: Arc::default() }
     }
 }
 

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use bethink_agent_transcript::{
     MAX_DOCUMENT_BYTES, StorageForm, TranscriptAgent, TranscriptContext, TranscriptReader,
 };
-use bethink_opencode_db::OpencodeDb;
+use bethink_opencode_db::{OpencodeDb, OpencodeListing};
 use bethink_service::{Result, ServiceError, blocking};
+use bethink_transcript::UnixMicros;
 use serde_json::Value;
 
 use crate::reading::unreadable;
@@ -20,6 +21,9 @@ const DEPTH: usize = 8;
 const HEAD: u64 = 1 << 20;
 /// Maximum size, in bytes, of the files that an agent stores next to a transcript.
 const BESIDE: u64 = 16 << 20;
+/// How much earlier than the last reading a session of a database may have changed and still be read again, in
+/// milliseconds. A session's time is not changed with each part of an answer.
+const DATABASE_MARGIN: i64 = 10 * 60 * 1_000;
 
 /// One session of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,12 +57,7 @@ impl TranscriptSource {
     /// Returns all sessions at a path, which is a file, a directory or a database. Parents come before their children.
     pub(crate) async fn all(agent: TranscriptAgent, path: PathBuf) -> Result<Vec<Self>> {
         if agent.storage() == StorageForm::Database {
-            let mut db = OpencodeDb::open(&path).await.map_err(of_database)?;
-            let sessions = db.sessions().await.map_err(of_database);
-            db.close().await;
-            let sessions = sessions?.into_iter().filter(|session| session.messages > 0);
-            let source = |session| Self { agent, path: path.clone(), session: Some(session) };
-            return Ok(sessions.map(|session| source(session.id)).collect());
+            return Self::changed_in(agent, path, UnixMicros(0)).await;
         }
         blocking(move || {
             let cannot = |error: io::Error| unreadable(&path, &error);
@@ -72,6 +71,22 @@ impl TranscriptSource {
             Ok(found.into_iter().map(|path| Self::file(agent, path)).collect())
         })
         .await
+    }
+
+    /// Returns the sessions of a database that have changed since a time.
+    pub(crate) async fn changed_in(
+        agent: TranscriptAgent,
+        path: PathBuf,
+        since: UnixMicros,
+    ) -> Result<Vec<Self>> {
+        let mut db = OpencodeDb::open(&path).await.map_err(of_database)?;
+        let sessions = db.sessions().await.map_err(of_database);
+        db.close().await;
+        let is_new = |session: &OpencodeListing| {
+            session.messages > 0 && session.updated_at >= since.0 / 1_000 - DATABASE_MARGIN
+        };
+        let source = |session| Self { agent, path: path.clone(), session: Some(session) };
+        Ok(sessions?.into_iter().filter(is_new).map(|session| source(session.id)).collect())
     }
 
     /// Opens the transcript. Its size is limited to `most` bytes.

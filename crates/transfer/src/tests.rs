@@ -459,6 +459,46 @@ async fn transcripts_of_excluded_projects_are_not_followed_and_not_read_on() {
     transfer.cx.stop().await;
 }
 
+/// Waits until a session has this many messages.
+async fn grown(transfer: &TransferService, id: &str, messages: u64) {
+    let grown = async {
+        loop {
+            let known = transfer.cx.store().client_session("codex".to_owned(), id.to_owned());
+            if let Some(session) = known.await.unwrap()
+                && transfer.cx.store().session(session).await.unwrap().last_seq.0 == messages
+            {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), grown).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_imported_is_read_on_without_a_hook() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _runner) = open(&home).await;
+    let dir = CodexDir::new();
+    dir.begin("1-a", &json!({ "id": "a", "cwd": "/work" }));
+    dir.add("1-a", &(codex_said(1, "user", "mend the gate") + &codex_said(2, "assistant", "done")));
+    dir.import(&transfer).await;
+    dir.add("1-a", &codex_said(3, "user", "and the fence"));
+    grown(&transfer, "a", 3).await;
+    // A session that begins later is found, too.
+    dir.begin("2-b", &json!({ "id": "b", "cwd": "/work" }));
+    dir.add("2-b", &(codex_said(1, "user", "paint it") + &codex_said(2, "assistant", "painted")));
+    grown(&transfer, "b", 2).await;
+    transfer.cx.stop().await;
+    // So is what is written while no daemon runs.
+    dir.add("2-b", &codex_said(3, "user", "red"));
+    let (transfer, _runner) = open(&home).await;
+    transfer.follow_places().await.unwrap();
+    grown(&transfer, "b", 3).await;
+    assert_eq!(codex_session(&transfer, "a").await.last_seq.0, 3);
+    transfer.cx.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_the_gateway_records_is_left_to_it() {
     let home = tempfile::tempdir().unwrap();

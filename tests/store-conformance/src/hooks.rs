@@ -1,9 +1,9 @@
 //! Tests of what hooks have sent and received.
 
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, UnixMicros};
 
 use super::{assert_not_found, make_session, session_id};
-use bethink_store::{DeliveredMemories, Store, TranscriptPosition};
+use bethink_store::{DeliveredMemories, Store, TranscriptPlace, TranscriptPosition};
 
 fn position(bytes: u64, elsewhere: bool) -> TranscriptPosition {
     TranscriptPosition { bytes, hash: format!("hash of {bytes}"), through: Seq(bytes), elsewhere }
@@ -34,6 +34,22 @@ pub async fn transcript_positions_go_with_their_session(store: &impl Store) {
     make_session(store, 1).await;
     assert!(!store.has_transcript(session).await.unwrap());
     assert_not_found(put(session_id(9)).await);
+}
+
+pub async fn transcript_places_are_added_once(store: &impl Store) {
+    let place = |agent: &str, path: &str, at| TranscriptPlace {
+        agent: agent.to_owned(),
+        path: path.to_owned(),
+        read_at: UnixMicros(at),
+    };
+    assert!(store.transcript_places().await.unwrap().is_empty());
+    for (agent, path, at) in
+        [("pi", "/a", 1), ("qwen", "/a", 2), ("pi", "/ä b", 3), ("pi", "/a", 4)]
+    {
+        store.put_transcript_place(place(agent, path, at)).await.unwrap();
+    }
+    let expect = [place("pi", "/a", 4), place("qwen", "/a", 2), place("pi", "/ä b", 3)];
+    assert_eq!(store.transcript_places().await.unwrap(), expect);
 }
 
 pub async fn delivered_memories_are_replaced_and_deleted(store: &impl Store) {

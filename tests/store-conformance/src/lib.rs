@@ -124,6 +124,7 @@ macro_rules! store_conformance {
             team: a_team_place_is_replaced,
             hooks: transcript_positions_are_replaced,
             hooks: transcript_positions_go_with_their_session,
+            hooks: transcript_places_are_added_once,
             hooks: delivered_memories_are_replaced_and_deleted,
             recording: pauses_are_ended_in_place,
             recording: unrecorded_marks_are_kept_once,
