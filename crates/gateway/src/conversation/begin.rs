@@ -19,7 +19,7 @@ use super::service::GatewayService;
 use super::working_dir::existing;
 
 /// Tag of a session that belongs to another one.
-const EXPLORATION: &str = "exploration";
+pub(super) const EXPLORATION: &str = "exploration";
 
 /// Which session a new conversation gets.
 enum SessionOrigin {
@@ -70,6 +70,7 @@ impl GatewayService {
                 model,
                 queue,
                 frame: None,
+                agent: Some(request.agent),
                 last_used: 0,
             };
             // Another request may have taken an empty session in the meantime.

@@ -14,6 +14,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::answer_links::{AnswerLink, AnswerLinks};
 use super::queue::{StorageQueue, StorageTask};
+use super::read_request::RequestingAgent;
 use super::request::ClientKey;
 
 /// Maximum number of cached marks, about 100 bytes each: enough for a hundred sessions of two thousand messages.
@@ -35,6 +36,8 @@ pub(super) struct CachedConversation {
     pub(super) queue: Arc<StorageQueue>,
     /// Hash of its system prompt and tools.
     pub(super) frame: Option<u64>,
+    /// The agent that sent its last request; `None` if the daemon has received none.
+    pub(super) agent: Option<RequestingAgent>,
     pub(super) last_used: u64,
 }
 
@@ -170,6 +173,19 @@ impl ConversationCache {
     pub(super) fn marks_of(&self, session: SessionId, through: usize) -> Vec<u128> {
         let marks = self.of(session, |known| known.marks.get(..through).map(<[u128]>::to_vec));
         marks.flatten().unwrap_or_default()
+    }
+
+    /// Records which agent continues a conversation.
+    pub(super) fn set_agent(&self, session: SessionId, agent: RequestingAgent) {
+        if let Some(conversation) = self.state().conversations.get_mut(&session) {
+            conversation.agent = Some(agent);
+        }
+    }
+
+    /// Whether a conversation is one of another agent.
+    pub(super) fn is_of_other(&self, session: SessionId, agent: RequestingAgent) -> bool {
+        let known = self.of(session, |conversation| conversation.agent).flatten();
+        known.is_some_and(|known| known.is_other(agent))
     }
 
     /// Records the hash of a conversation's system prompt and tools. Returns whether it changed.

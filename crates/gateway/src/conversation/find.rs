@@ -9,9 +9,10 @@ use std::sync::Arc;
 use bethink_prefix_match::{Chain, ChainScope, LikenessReader};
 use bethink_service::{ErrorKind, Result, ServiceError, next_batch};
 use bethink_sessions::model_of;
-use bethink_store::Lineage;
+use bethink_store::{Lineage, SessionChange};
 use bethink_transcript::{Seq, SessionId};
 
+use super::begin::EXPLORATION;
 use super::cache::{CachedConversation, ConversationPlace, SharedPrefix};
 use super::queue::{StorageQueue, StorageTask};
 use super::read_request::ReadRequest;
@@ -26,12 +27,47 @@ impl GatewayService {
         if let Some(named) = request.session {
             return self.recognize_named(request, named).await;
         }
-        if let Some(place) = self.in_cache(request, request.scope, false)? {
+        if let Some(place) = self.recognize_side_agent(request).await? {
             return Ok(place);
         }
-        let mark = request.marks.first().copied().unwrap_or_default();
-        let _one = self.cache.stripe(mark).lock().await;
-        self.find_stored(request, request.scope, None).await
+        let place = match self.in_cache(request, request.scope, false)? {
+            Some(place) => place,
+            None => {
+                let mark = request.marks.first().copied().unwrap_or_default();
+                let _one = self.cache.stripe(mark).lock().await;
+                self.find_stored(request, request.scope, None).await?
+            }
+        };
+        self.cache.set_agent(place.session, request.agent);
+        Ok(place)
+    }
+
+    /// Returns a fork for a request in which another agent continues the conversation, so that the main agent does not find
+    /// the other one's messages in its session. `None` for any other request.
+    async fn recognize_side_agent(
+        &self,
+        request: &ReadRequest,
+    ) -> Result<Option<ConversationPlace>> {
+        let Some(shared) = self.cache.longest(request.scope, &request.marks) else {
+            return Ok(None);
+        };
+        if !self.cache.is_of_other(shared.session, request.agent) {
+            return Ok(None);
+        }
+        let scope = request.agent.scope_in(request.scope);
+        if let Some(place) = self.in_cache(request, scope, true)? {
+            return Ok(Some(place));
+        }
+        let _one = self.cache.stripe(u128::from(scope.0)).lock().await;
+        if let Some(fork) = self.fork_at(shared, scope).await? {
+            let change = SessionChange {
+                tags: Some(vec![EXPLORATION.to_owned()]),
+                updated_at: self.cx.now(),
+                ..SessionChange::default()
+            };
+            self.cx.store().update_session(fork.session, change).await?;
+        }
+        self.in_cache(request, scope, true)
     }
 
     /// Returns the session that a client names, or a fork of it.
@@ -283,6 +319,7 @@ impl GatewayService {
             model,
             queue,
             frame: None,
+            agent: None,
             last_used: 0,
         };
         self.cache.insert(id, conversation);

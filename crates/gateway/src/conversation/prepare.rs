@@ -8,7 +8,7 @@ use bethink_sessions::{ClientParts, Inject};
 
 use super::cache::ConversationPlace;
 use super::queue::StorageTask;
-use super::read_request::{ReadRequest, read_all};
+use super::read_request::{ReadRequest, RequestingAgent, read_all};
 use super::request::{ClientKey, GatewayRequest, UpstreamPrompt};
 use super::service::GatewayService;
 use super::ticket::PreparedPrompt;
@@ -123,6 +123,7 @@ impl GatewayService {
         let most = given.body_bytes as u64 + media * MEDIA_TOKENS;
         let surely_fits = inject == Inject::Off && most < self.sessions.thresholds(&model)?.auto;
         let ChainScope(frame) = ChainScope::of(&[&system, tools]);
+        let agent = RequestingAgent::of(&system, tools);
         let parts = vec![bethink_api::SystemPart { part: SYSTEM.to_owned(), text: system }];
         let parts = ClientParts::new(Some(parts), Some(tools), None)?;
         Ok(ReadRequest {
@@ -142,6 +143,7 @@ impl GatewayService {
             scope,
             chain_heads: given.chain_heads,
             frame,
+            agent,
             surely_fits,
         })
     }

@@ -41,8 +41,42 @@ pub(super) struct ReadRequest {
     pub(super) chain_heads: Option<Arc<[String]>>,
     /// Hash of system prompt and tools.
     pub(super) frame: u64,
+    pub(super) agent: RequestingAgent,
     /// The request is so small that it is below every threshold, and nothing is added to it.
     pub(super) surely_fits: bool,
+}
+
+/// Distinguishes a client's agents: its main one, and those that it starts with a copy of the conversation, for example to
+/// extract memories from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestingAgent {
+    /// Hash of the first line of the system prompt.
+    role: u64,
+    /// Hash of the tools.
+    tools: u64,
+}
+
+/// Beginning of a line that Claude Code puts before its system prompt, and that differs between requests.
+const BILLING: &str = "x-anthropic-";
+
+impl RequestingAgent {
+    pub(super) fn of(system: &str, tools: &str) -> Self {
+        let mut lines = system.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.find(|line| !line.starts_with(BILLING)).unwrap_or_default();
+        let [ChainScope(role), ChainScope(tools)] =
+            [first, tools].map(|part| ChainScope::of(&[part]));
+        Self { role, tools }
+    }
+
+    /// Whether this is another agent. One agent may change its tools, or words of its system prompt.
+    pub(super) fn is_other(self, agent: Self) -> bool {
+        self.role != agent.role && self.tools != agent.tools
+    }
+
+    /// Returns a scope in which only this agent continues conversations.
+    pub(super) fn scope_in(self, ChainScope(scope): ChainScope) -> ChainScope {
+        ChainScope::of(&["agent", &scope.to_string(), &self.role.to_string()])
+    }
 }
 
 pub(super) fn read_all(messages: &[Bytes]) -> Result<Vec<MessageReading>> {

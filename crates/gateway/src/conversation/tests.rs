@@ -122,6 +122,7 @@ pub(super) struct Client {
     pub(super) model: String,
     pub(super) session: Option<SessionId>,
     pub(super) tools: &'static str,
+    pub(super) system: &'static str,
     pub(super) inject: Option<Inject>,
     pub(super) said: Vec<Value>,
 }
@@ -133,6 +134,7 @@ impl Client {
             model: "claude-x".to_owned(),
             session: None,
             tools: "[]",
+            system: "You are helpful.",
             inject: None,
             said: Vec::new(),
         }
@@ -156,7 +158,7 @@ impl Client {
                 .map(|key| ClientKey { entrance: "claude-code".to_owned(), key }),
             project_dir: None,
             default_project: None,
-            system: Some("You are helpful.".to_owned()),
+            system: Some(self.system.to_owned()),
             tools: Some(serde_json::from_str(self.tools).unwrap()),
             body_bytes: messages.iter().map(Bytes::len).sum::<usize>() + 200,
             messages,
@@ -320,6 +322,40 @@ async fn a_clients_other_requests_are_explorations() {
     let known = daemon.cx.store().client_session("claude-code".to_owned(), "k".to_owned());
     assert_eq!(known.await.unwrap(), Some(main.session));
     assert!(daemon.cx.store().lineage(main.session).await.unwrap().is_some());
+    daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_agent_of_the_client_gets_a_fork() {
+    let home = Home::new();
+    let daemon = home.boot().await;
+    let mut agent = Client::new(None);
+    agent.tools = r#"[{"name":"Read","input_schema":{"type":"object"}}]"#;
+    agent.says("mend the gate");
+    let main = agent.sends(&daemon).await;
+    agent.hears(&daemon, &main, "mended");
+    // It reads the conversation to extract memories from it.
+    let mut side = Client {
+        system: "You extract memories.\n\nBe brief.",
+        tools: r#"[{"name":"Write","input_schema":{"type":"object"}}]"#,
+        ..agent.clone()
+    };
+    side.says("extract memories");
+    let extracted = side.sends(&daemon).await;
+    assert_ne!(extracted.session, main.session);
+    side.hears(&daemon, &extracted, "nothing");
+    agent.says("and the fence");
+    assert_eq!(agent.sends(&daemon).await.session, main.session);
+    side.says("are you sure?");
+    assert_eq!(side.sends(&daemon).await.session, extracted.session);
+    let session = daemon.sessions.session(extracted.session).await.unwrap();
+    assert_eq!((session.parent, session.tags), (Some(main.session.0), vec!["exploration".into()]));
+    let main = history(&daemon, main.session).await;
+    assert_eq!(main, ["u:mend the gate", "a:mended", "u:and the fence"]);
+    // A client may change its tools.
+    agent.tools = "[]";
+    agent.says("and the roof");
+    assert_eq!(agent.sends(&daemon).await.session.0, session.parent.unwrap());
     daemon.shutdown().await;
 }
 
