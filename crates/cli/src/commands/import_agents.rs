@@ -58,6 +58,9 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
         failed |= !imported.unread.is_empty();
         show_imported(app, agent, &imported)?;
     }
+    if !app.screen.json {
+        app.screen.note("from now on, bethink reads what these agents write")?;
+    }
     if failed { Err(CliFailure::Printed) } else { Ok(()) }
 }
 
