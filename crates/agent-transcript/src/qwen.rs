@@ -8,6 +8,9 @@ use crate::header::ParentTranscript;
 use crate::lines::{Said, SessionLines, Speaker};
 use crate::parts;
 
+/// Beginning of a text that hooks, such as bethink's own, added to a prompt.
+const HOOK_CONTEXT: &str = "<qwen:user-prompt-submit-context>";
+
 #[derive(Debug)]
 pub(crate) struct QwenChat;
 
@@ -39,7 +42,8 @@ impl TranscriptFormat for QwenChat {
         let content = message.get("parts").unwrap_or(&Value::Null);
         match string(record, "/type") {
             "user" => {
-                let blocks = parts::blocks_of(content);
+                let mut blocks = parts::blocks_of(content);
+                blocks.retain(|block| !string(block, "/text").starts_with(HOOK_CONTEXT));
                 let is_system = string(record, "/provenance") == "system";
                 let is_program = is_system || parts::is_program(&blocks);
                 parts::user(id, blocks, is_program, lines);

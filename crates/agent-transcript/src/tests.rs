@@ -307,6 +307,15 @@ fn qwen(uuid: &str, kind: &str, parts: Value) -> Value {
 }
 
 #[test]
+fn what_hooks_added_to_a_prompt_of_qwen_was_not_said() {
+    let context =
+        "<qwen:user-prompt-submit-context>\nNever paint\n</qwen:user-prompt-submit-context>";
+    let parts = json!([{ "text": "may I paint?" }, { "text": context }]);
+    let read = read(TranscriptAgent::Qwen, &[qwen("1", "user", parts)]);
+    assert_eq!(read.said, ["user: may I paint?"]);
+}
+
+#[test]
 fn qwen_records_are_read_with_their_compaction() {
     let mut notice = qwen("5", "user", json!([{ "text": "a task ended" }]));
     notice["provenance"] = json!("system");

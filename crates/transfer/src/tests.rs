@@ -490,6 +490,7 @@ async fn what_was_imported_is_read_on_without_a_hook() {
     dir.add("2-b", &(codex_said(1, "user", "paint it") + &codex_said(2, "assistant", "painted")));
     grown(&transfer, "b", 2).await;
     transfer.cx.stop().await;
+    transfer.cx.store().close().await.unwrap();
     // So is what is written while no daemon runs.
     dir.add("2-b", &codex_said(3, "user", "red"));
     let (transfer, _runner) = open(&home).await;
