@@ -31,9 +31,28 @@ impl SessionService {
         key: Option<Receipt>,
     ) -> Result<api::Appended> {
         let messages = self.read_messages(&body, self.cx.now())?;
+        self.refuse_unrecorded(id, &messages).await?;
         let append = Append { receipt: key, ..self.append_of(id, &messages, false) };
         let work = self.clone().store_and_publish(append, messages, true);
         Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)
+    }
+
+    /// Refuses messages of a project that is excluded from recording, and messages from a pause. A client knows that they
+    /// are not stored, and can leave them out.
+    async fn refuse_unrecorded(&self, id: SessionId, messages: &[Message]) -> Result<()> {
+        let rules = self.cx.recording();
+        if rules.records_everything() {
+            return Ok(());
+        }
+        let session = self.cx.store().session(id).await?;
+        if let Some(why) = self.cx.unrecorded(&session.project_dir) {
+            return Err(why.into());
+        }
+        let is_from_pause = |message: &Message| rules.pause_at(message.created_at).is_some();
+        let Some(number) = messages.iter().position(is_from_pause) else { return Ok(()) };
+        let refusal = ServiceError::conflict("recording was paused at this time")
+            .hint("send the request again without the messages from the pause");
+        Err(ServiceError { field: Some(format!("messages[{number}].created_at")), ..refusal })
     }
 
     /// Stores messages that another service read, and returns the place of each and whether it is new. `recorded`
@@ -296,7 +315,8 @@ pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::HistoryMessage> {
 #[cfg(test)]
 mod tests {
     use bethink_config::Settings;
-    use serde_json::json;
+    use bethink_service::ErrorKind;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::tests::home::SessionsHome;
@@ -355,6 +375,39 @@ mod tests {
             assert_eq!(refusal.field.as_deref(), Some(field), "{body}: {refusal}");
             assert!(refusal.detail.starts_with(detail), "{body}: {refusal}");
         }
+        home.close().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_must_not_be_recorded_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = Settings::at(directory.path());
+        settings.capture.exclude = vec!["/secret/**".to_owned()];
+        let home = SessionsHome::open(settings).await;
+        let (id, cx) = (home.session(&[]).await, &home.sessions.cx);
+        let hidden = serde_json::from_value(json!({ "project_dir": "/secret/client" })).unwrap();
+        let hidden = SessionId(home.sessions.create_session(hidden, None).await.unwrap().id);
+        let append = async |id, message: Value| {
+            let body = json!({ "messages": [{ "role": "user", "content": "x" }, message] });
+            let done = home.sessions.append(id, body.to_string().into(), None).await;
+            done.map_err(|refusal| (refusal.kind, refusal.detail, refusal.field))
+        };
+        let now = json!({ "role": "user", "content": "x" });
+        let (kind, why, _) = append(hidden, now.clone()).await.unwrap_err();
+        assert_eq!(kind, ErrorKind::Conflict);
+        assert!(why.contains("/secret/**"), "{why}");
+        append(id, now.clone()).await.unwrap();
+        cx.pause_recording(api::PauseRequest::default()).await.unwrap();
+        let (kind, why, _) = append(id, now.clone()).await.unwrap_err();
+        assert_eq!((kind, why.as_str()), (ErrorKind::Conflict, "recording is paused"));
+        let since = cx.recording_pause().unwrap().since;
+        cx.resume_recording().await.unwrap();
+        let dated = json!({ "role": "user", "content": "x", "created_at": since });
+        let (kind, _, field) = append(id, dated).await.unwrap_err();
+        let expected = (ErrorKind::Conflict, Some("messages[1].created_at".to_owned()));
+        assert_eq!((kind, field), expected);
+        append(id, now).await.unwrap();
+        assert_eq!(cx.store().session(id).await.unwrap().last_seq, Seq(4));
         home.close().await;
     }
 
