@@ -74,9 +74,16 @@ fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
         never push to main without asking me";
     let call = json!([{ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } }]);
     let result = json!([{ "type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": refusal }]);
+    let queued = json!({
+        "type": "queue-operation",
+        "operation": "enqueue",
+        "timestamp": "2026-03-02T10:05:00Z",
+        "content": "From now on, use tabs for indentation.",
+    });
     let lines = [
         line("user", "u1", json!(TAUGHT)),
         line("assistant", "a1", call),
+        queued.to_string(),
         line("user", "u2", result),
     ];
     let file = desk.daemon.home.path().join("recorded.jsonl");
@@ -86,6 +93,9 @@ fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
     assert!(text.contains("said so on 2026-03-02") && text.contains("10:00:00.123456Z"), "{text}");
     // The recording ends in the turn in which the person refused a call.
     assert!(desk.learns("never-push-main-without-asking").contains("never push to main"));
+    // Typed while the agent worked, so it is no message.
+    let text = desk.learns("use-tabs-indentation");
+    assert!(text.contains("2026-03-02T10:05:00"), "{text}");
 }
 
 #[test]

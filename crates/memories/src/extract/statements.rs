@@ -2,9 +2,10 @@
 
 use bethink_extractor::wrote_memory;
 use bethink_facts::{Facts, RecordedStatement, SaidKind};
-use bethink_service::{Result, next_batch, parse_stored};
+use bethink_service::{READ_BATCH, Result, next_batch, parse_stored};
+use bethink_session_file::{LineKind, SessionFileReader, SessionLine};
 use bethink_store::SessionRecord;
-use bethink_transcript::{BlockKind, Message, Role, Seq};
+use bethink_transcript::{BlockKind, Message, Role, Seq, UnixMicros};
 
 use super::gate;
 use crate::service::MemoryService;
@@ -70,8 +71,73 @@ impl MemoryService {
         }
         let mut new = listener.new;
         new.imported = recorded;
+        if recorded {
+            let queued = self.queued_prompts(session, start).await?;
+            if !queued.is_empty() {
+                new.through = new.through.max(after);
+            }
+            new.said.extend(queued);
+            new.said.sort_by_key(|said| said.seq);
+        }
         new.first = new.said.first().map_or(Seq::ZERO, |said| said.seq);
         Ok(new)
+    }
+}
+
+impl MemoryService {
+    /// Returns what the user typed in an imported session while the agent worked, after the message `start`. The client
+    /// recorded no messages for it, so each statement has the position of the message before it.
+    async fn queued_prompts(
+        &self,
+        session: &SessionRecord,
+        start: Seq,
+    ) -> Result<Vec<RecordedStatement>> {
+        let mut queued = QueuedPrompts::default();
+        let mut reader = SessionFileReader::default();
+        let (mut seq, mut line) = (Seq::ZERO, 0);
+        loop {
+            let batch = self.cx.store().records(session.id, line, READ_BATCH).await?;
+            let Some(last) = batch.last() else { break };
+            line = last.line;
+            for record in batch {
+                match record.message {
+                    Some((of, at)) if of == session.id => seq = at,
+                    None if seq > start => reader.feed(record.head, |line| queued.take(line, seq)),
+                    _ => {}
+                }
+            }
+        }
+        reader.finish(|line| queued.take(line, seq));
+        Ok(queued.said(session.created_at))
+    }
+}
+
+/// Prompts that a user typed while the agent worked.
+#[derive(Default)]
+struct QueuedPrompts {
+    /// Here the prompts are numbered, because several may follow one message.
+    facts: Facts,
+    /// The message before each of them.
+    places: Vec<Seq>,
+}
+
+impl QueuedPrompts {
+    fn take(&mut self, line: SessionLine, before: Seq) {
+        if let LineKind::Queued { text, at } = line.kind {
+            self.places.push(before);
+            self.facts.observe_queued(Seq(self.places.len() as u64), &text, at);
+        }
+    }
+
+    /// Returns the statements. Those without a time were made when the session began.
+    fn said(self, begun: UnixMicros) -> Vec<RecordedStatement> {
+        let mut said = Vec::new();
+        for one in self.facts.user.iter().flat_map(RecordedStatement::in_parts) {
+            let number = usize::try_from(one.seq.0.saturating_sub(1)).unwrap_or(usize::MAX);
+            let seq = self.places.get(number).copied().unwrap_or(one.seq);
+            said.push(RecordedStatement { seq, at: UnixMicros(one.at.0.max(begun.0)), ..one });
+        }
+        said
     }
 }
 
