@@ -5,6 +5,7 @@ use std::sync::Mutex as StdMutex;
 use bethink_model::{Answer, Counted, Model, ModelRequest, Reply, Stop};
 use bethink_transcript::message::{MessageMeta, MessageSource};
 use bethink_transcript::{Message, MessageId, TokenUsage, UnixMicros};
+use tokio::sync::Notify;
 
 use super::*;
 
@@ -13,6 +14,8 @@ use super::*;
 struct Scripted {
     answers: StdMutex<VecDeque<Value>>,
     asked: StdMutex<Vec<ModelRequest>>,
+    /// Pauses recording at the next call, and tells the test.
+    pauses: StdMutex<Option<(MemoryService, Arc<Notify>)>>,
 }
 
 impl Model for Scripted {
@@ -24,7 +27,14 @@ impl Model for Scripted {
         self.asked.lock().unwrap().push(request.clone());
         let answer = self.answers.lock().unwrap().pop_front();
         let answer = answer.unwrap_or_else(|| json!("Nothing was taught."));
-        Box::pin(async move { Ok(reply(&answer)) })
+        let pauses = self.pauses.lock().unwrap().take();
+        Box::pin(async move {
+            if let Some((memories, paused)) = pauses {
+                memories.cx.pause_recording(api::PauseRequest::default()).await.unwrap();
+                paused.notify_one();
+            }
+            Ok(reply(&answer))
+        })
     }
 
     fn count<'a>(&'a self, _request: &'a ModelRequest) -> Counted<'a> {
@@ -128,6 +138,31 @@ async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
     assert_eq!(source.session, id.to_string());
     let first = String::from_utf8(model.asked.lock().unwrap()[0].messages_json()).unwrap();
     assert!(first.contains(TAUGHT) && first.contains("write down what later sessions"), "{first}");
+    memories.cx.stop().await;
+}
+
+/// The next extraction covers the same messages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_written_in_a_pause_that_begins_during_an_extraction() {
+    let home = tempfile::tempdir().unwrap();
+    let probe = boot(&home).await;
+    let path = dir(&probe).await.join("packages.md");
+    probe.cx.stop().await;
+    drop(probe);
+    let write = call("t1", "Write", &json!({ "file_path": path, "content": topic("pnpm it is") }));
+    let turn = [json!([write]), json!("One memory was written.")];
+    let (memories, model) = boot_with(&home, &[turn.clone(), turn].concat()).await;
+    let (id, paused) = (session(&memories).await, Arc::new(Notify::new()));
+    *model.pauses.lock().unwrap() = Some((memories.clone(), Arc::clone(&paused)));
+    end_turn(&memories, id).await;
+    tokio::time::timeout(Duration::from_secs(30), paused.notified()).await.unwrap();
+    let project = memories.project("/project").await.unwrap();
+    drop(project.turns.extracting.lock().await);
+    assert!(!path.exists());
+    assert_eq!(memories.cx.store().extraction_mark(id).await.unwrap(), None);
+    assert_eq!(memories.cx.store().extraction_plan(id).await.unwrap(), None);
+    memories.cx.resume_recording().await.unwrap();
+    assert_eq!(names(&extract(&memories, id).await), ["packages"]);
     memories.cx.stop().await;
 }
 
