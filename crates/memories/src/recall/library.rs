@@ -66,9 +66,14 @@ impl Library {
         topics.collect()
     }
 
+    /// Returns the revisions of the snapshots that were last read, in the order of scopes.
+    pub(super) fn revisions(&self) -> Option<[u64; 3]> {
+        self.held().revisions
+    }
+
     /// Whether the library is up to date with these snapshots, in the order of scopes.
     pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 3]) -> bool {
-        self.held().revisions == Some(shown.each_ref().map(|shown| shown.revision))
+        self.revisions() == Some(shown.each_ref().map(|shown| shown.revision))
     }
 
     /// Reads topics that are new or changed in these snapshots, and drops removed ones. Blocks.

@@ -68,6 +68,13 @@ pub(super) struct Missing {
     pub(super) done: Vec<Embedding>,
 }
 
+impl Missing {
+    /// Returns which vectors come next: those of name and description first, then those of first passages, last all others.
+    pub(super) fn stage(&self) -> usize {
+        self.done.len().min(2)
+    }
+}
+
 /// Returns the parts of a topic that get vectors of their own: passages of its text, and the questions that it answers.
 pub(super) fn passages(body: &str, questions: &[String]) -> Vec<String> {
     let words: Vec<&str> = body.split_whitespace().take(MOST_PASSAGES * PASSAGE_WORDS).collect();
@@ -133,8 +140,8 @@ impl Meanings {
                 missing.push(Missing { key, hash, done: known.to_vec() });
             }
         }
-        missing.sort_by_key(|one| one.done.len().min(2));
-        self.pending.send_replace(missing.partition_point(|one| one.done.len() < 2));
+        missing.sort_by_key(Missing::stage);
+        self.pending.send_replace(missing.partition_point(|one| one.stage() < 2));
         missing
     }
 }

@@ -131,24 +131,39 @@ impl MemoryService {
         let meanings = &project.library.meanings;
         let mut made = 0;
         loop {
+            // Listing them reads all topics, so it is repeated only for the next stage, or after a change.
+            let revisions = project.library.revisions();
             let mut missing = meanings.missing(&project.library);
             missing.retain(|one| !failed.contains(&(one.key.clone(), one.hash)));
-            missing.truncate(BATCH);
-            if missing.is_empty() {
-                break;
-            }
-            let held = Arc::clone(project);
-            failed.extend(missing.iter().map(|one| (one.key.clone(), one.hash)));
-            let batch = at_low_priority(move || made_by_two(missing, |one| embedded(&held, one)));
-            let batch: Vec<(Key, Hash, Vec<Embedding>)> = batch.await?;
-            made += batch.len();
-            self.keep_vectors(project, &batch).await?;
-            for (key, hash, vectors) in batch {
-                failed.remove(&(key.clone(), hash));
-                locked(&meanings.vectors).insert(key, (hash, vectors));
+            let Some(stage) = missing.first().map(Missing::stage) else { break };
+            missing.retain(|one| one.stage() == stage);
+            let mut missing = missing.into_iter().peekable();
+            while missing.peek().is_some() && project.library.revisions() == revisions {
+                let batch = missing.by_ref().take(BATCH).collect();
+                made += self.make_batch(project, batch, failed).await?;
             }
         }
         self.drop_vectors(project).await?;
+        Ok(made)
+    }
+
+    /// Makes and stores the next vectors of these topics. Returns the number of those for which that succeeded.
+    async fn make_batch(
+        &self,
+        project: &Arc<MemoryProject>,
+        missing: Vec<Missing>,
+        failed: &mut HashSet<(Key, Hash)>,
+    ) -> Result<usize> {
+        let held = Arc::clone(project);
+        failed.extend(missing.iter().map(|one| (one.key.clone(), one.hash)));
+        let batch = at_low_priority(move || made_by_two(missing, |one| embedded(&held, one)));
+        let batch: Vec<(Key, Hash, Vec<Embedding>)> = batch.await?;
+        let made = batch.len();
+        self.keep_vectors(project, &batch).await?;
+        for (key, hash, vectors) in batch {
+            failed.remove(&(key.clone(), hash));
+            locked(&project.library.meanings.vectors).insert(key, (hash, vectors));
+        }
         Ok(made)
     }
 
