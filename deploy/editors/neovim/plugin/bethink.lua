@@ -42,6 +42,10 @@ command('Approve', 'Review proposals for the team memory', { nargs = 0 }, functi
   commands().approve()
 end)
 
+command('Candidates', 'Keep or drop statements that bethink is not sure of', { nargs = 0 }, function()
+  commands().candidates()
+end)
+
 command('Status', 'Show whether the daemon is running, and how full the context window is', { nargs = 0 }, function()
   commands().status()
 end)

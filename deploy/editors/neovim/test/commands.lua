@@ -161,6 +161,28 @@ tests['a proposal is looked at, then approved or rejected'] = function()
   kit.answer = answer
 end
 
+tests['a candidate is kept, edited and kept, or dropped'] = function()
+  local session = kit.session()
+  kit.say(session, 'Ideally the retry limit is configurable, because some servers are slow.', 'Good.')
+  kit.say(session, 'Ideally the log level is configurable, because logs are noisy.', 'Good.')
+  kit.say(session, 'Ideally the parser tests stay quick.', 'Good.')
+  kit.ask('POST', { 'v1', 'sessions', session, 'extract' }, { json = vim.empty_dict() })
+  -- the newest is the first in the list
+  kit.answers = { ['Candidates for memory'] = 1, ['Remember: '] = 'Edit and keep', ['Memory: '] = 'This is a setting' }
+  vim.cmd('BethinkCandidates')
+  kit.says('remembered as ')
+  kit.answers['Remember: '] = 'Drop'
+  vim.cmd('BethinkCandidates')
+  kit.says('dropped: ')
+  kit.answers['Remember: '] = 'Keep'
+  kit.told = {}
+  vim.cmd('BethinkCandidates')
+  kit.says('remembered as ')
+  vim.cmd('BethinkCandidates')
+  kit.says('no candidates to review')
+  kit.answers = {}
+end
+
 tests['health and help are there'] = function()
   vim.cmd('checkhealth bethink')
   kit.matches('daemon listens on', lines())

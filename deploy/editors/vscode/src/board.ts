@@ -1,11 +1,11 @@
 /**
  * What the extension shows: the newest session of the folder, its context window and todos, the memories, and
- * proposals to review. Events trigger new reads; listeners redraw after each change.
+ * proposals and candidates to review. Events say when to read again; listeners redraw after each change.
  */
 
 import * as vscode from 'vscode';
 
-import { type BethinkEvent, type Client, type ContextEvent, type Memory, type Proposal, type Session, type Todo } from './client';
+import { type BethinkEvent, type Candidate, type Client, type ContextEvent, type Memory, type Proposal, type Session, type Todo } from './client';
 import { isDown, words } from './failure';
 import * as projects from './projects';
 import * as routes from './routes';
@@ -28,6 +28,7 @@ export class Board implements vscode.Disposable {
   todos: Todo[] = [];
   memories: Memory[] = [];
   proposals: Proposal[] = [];
+  candidates: Candidate[] = [];
 
   private readonly changes = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changes.event;
@@ -39,7 +40,7 @@ export class Board implements vscode.Disposable {
 
   /** Reads everything again, after a change of folder or a reconnection. */
   all(): void {
-    this.want('session', 'memories', 'proposals');
+    this.want('session', 'memories', 'proposals', 'candidates');
   }
 
   /** Follows the active editor, which may belong to another folder. */
@@ -68,6 +69,8 @@ export class Board implements vscode.Disposable {
         return this.want('memories');
       case 'proposal':
         return this.want('proposals', 'memories');
+      case 'candidate':
+        return this.want('candidates');
       case 'reset':
         return this.all();
     }
@@ -121,6 +124,7 @@ export class Board implements vscode.Disposable {
     else if (parts.has('window')) await this.readWindow();
     else if (parts.has('todos')) await this.readTodos();
     if (moved || parts.has('memories')) this.memories = await routes.memories(this.client, dir);
+    if (moved || parts.has('candidates')) this.candidates = await routes.candidates(this.client, dir);
     if (moved || parts.has('proposals')) this.proposals = await routes.proposals(this.client, dir);
   }
 
@@ -146,6 +150,7 @@ export class Board implements vscode.Disposable {
     this.todos = [];
     this.memories = [];
     this.proposals = [];
+    this.candidates = [];
   }
 
   private fail(error: unknown): void {
@@ -155,4 +160,4 @@ export class Board implements vscode.Disposable {
   }
 }
 
-type Part = 'session' | 'window' | 'todos' | 'memories' | 'proposals';
+type Part = 'session' | 'window' | 'todos' | 'memories' | 'proposals' | 'candidates';

@@ -9,6 +9,7 @@ import * as vscode from 'vscode';
 
 import { Board } from './board';
 import { approve } from './commands/approve';
+import { review } from './commands/candidates';
 import { compact } from './commands/compact';
 import { dashboard } from './commands/dashboard';
 import { recall } from './commands/recall';
@@ -73,7 +74,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const draw = () => {
     status.draw();
     tree.draw();
-    const waiting = board.proposals.length;
+    const waiting = board.proposals.length + board.candidates.length;
     view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `${waiting} to review` };
     void vscode.commands.executeCommand('setContext', 'bethink.state', board.state);
   };
@@ -91,6 +92,7 @@ export function activate(context: vscode.ExtensionContext): void {
     command('search', () => search(client)),
     command('compact', () => compact(client, board)),
     command('approve', (id) => approve(client, typeof id === 'string' ? id : undefined)),
+    command('candidates', (id) => review(client, typeof id === 'string' ? id : undefined)),
     command('dashboard', () => dashboard(client)),
     command('start', start),
     command('refresh', async () => {

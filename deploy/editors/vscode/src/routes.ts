@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 
 import type {
-  Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, SearchHit,
+  Candidate, Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, SearchHit,
   SearchHits, Session, TextAnswer, Todo,
 } from './client';
 import { plain } from './text';
@@ -110,6 +110,20 @@ export async function approve(client: Client, id: string, replace = false): Prom
 
 export async function reject(client: Client, id: string): Promise<void> {
   await client.post('/v1/proposals/{id}/reject', { path: { id } });
+}
+
+/** Returns the statements that wait for a decision. */
+export async function candidates(client: Client, dir: string): Promise<Candidate[]> {
+  return (await client.get('/v1/candidates', { query: { project_dir: dir } })).candidates;
+}
+
+/** Writes a memory from a candidate; `text` replaces the user's words, which are quoted below it. */
+export function keepCandidate(client: Client, id: string, text?: string): Promise<MemoryWritten> {
+  return client.post('/v1/candidates/{id}/keep', { path: { id }, body: text === undefined ? {} : { text } });
+}
+
+export async function dropCandidate(client: Client, id: string): Promise<void> {
+  await client.post('/v1/candidates/{id}/drop', { path: { id } });
 }
 
 /** Returns a URL that opens the dashboard once. */

@@ -1,17 +1,18 @@
-/** The view: todos of the newest session, memories of the project, and proposals to review. */
+/** The view: todos of the newest session, memories of the project, and proposals and candidates to review. */
 
 import * as vscode from 'vscode';
 
 import type { Board } from './board';
 import { uriOf } from './memory-files';
-import type { Memory, Proposal, Todo } from './client';
+import type { Candidate, Memory, Proposal, Todo } from './client';
 import { line } from './text';
 
 export type Node =
   | { kind: 'group'; title: string; children: Node[] }
   | { kind: 'todo'; todo: Todo }
   | { kind: 'memory'; memory: Memory; dir: string }
-  | { kind: 'proposal'; proposal: Proposal };
+  | { kind: 'proposal'; proposal: Proposal }
+  | { kind: 'candidate'; candidate: Candidate };
 
 const TODO_ICONS = { pending: 'circle-large-outline', in_progress: 'arrow-right', completed: 'check' } as const;
 
@@ -43,15 +44,18 @@ export class Tree implements vscode.TreeDataProvider<Node> {
         return memoryItem(node.memory, node.dir);
       case 'proposal':
         return proposalItem(node.proposal);
+      case 'candidate':
+        return candidateItem(node.candidate);
     }
   }
 
   private groups(dir: string): Group[] {
-    const { todos, memories, proposals } = this.board;
+    const { todos, memories, proposals, candidates } = this.board;
     const of = (scope: string) =>
       memories.filter((one) => one.scope === scope).map((memory): Node => ({ kind: 'memory', memory, dir }));
     return [
       group('Proposals to review', proposals.map((proposal) => ({ kind: 'proposal', proposal }))),
+      group('Candidates to review', candidates.map((candidate) => ({ kind: 'candidate', candidate }))),
       group('Todos', todos.map((todo) => ({ kind: 'todo', todo }))),
       group('Memories', of('private')),
       group('Team memories', of('team')),
@@ -97,5 +101,16 @@ function proposalItem(proposal: Proposal): vscode.TreeItem {
   item.description = `by ${line(proposal.by, 20)}`;
   item.iconPath = new vscode.ThemeIcon('git-pull-request');
   item.command = { command: 'bethink.approve', title: 'Review', arguments: [proposal.id] };
+  return item;
+}
+
+function candidateItem(candidate: Candidate): vscode.TreeItem {
+  const item = new vscode.TreeItem(line(candidate.sentence, 120));
+  item.description = line(candidate.said_at.slice(0, 10), 10);
+  item.iconPath = new vscode.ThemeIcon('question');
+  item.tooltip = [candidate.context == null ? '' : `after: ${line(candidate.context, 1_000)}`, line(candidate.sentence, 1_000)]
+    .filter(Boolean)
+    .join('\n');
+  item.command = { command: 'bethink.candidates', title: 'Review', arguments: [candidate.id] };
   return item;
 }

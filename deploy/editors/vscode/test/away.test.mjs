@@ -43,7 +43,7 @@ test('an untrusted folder starts nothing and writes nothing', async () => {
 test('a daemon that ends the event stream is not called down, and nobody is asked to start it', async (context) => {
   let streams = 0;
   const server = createServer((request, response) => {
-    if (!request.url.startsWith('/v1/events')) return response.setHeader('content-type', 'application/json').end('{"sessions":[],"memories":[],"proposals":[]}');
+    if (!request.url.startsWith('/v1/events')) return response.setHeader('content-type', 'application/json').end('{"sessions":[],"memories":[],"proposals":[],"candidates":[]}');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     streams += 1;
     return streams === 1 ? response.end('retry: 1\n\n') : response.write(':\n\n');

@@ -140,6 +140,42 @@ test('a proposal is shown as a difference, then approved or rejected', async () 
   editor.close();
 });
 
+test('a candidate is kept, edited and kept, or dropped', async () => {
+  const waiting = async () => (await machine.ask('GET', machine.of('/v1/candidates'))).candidates;
+  // What other tests said does not count.
+  for (const { id } of await waiting()) await machine.ask('POST', `/v1/candidates/${id}/drop`, {});
+  const session = await machine.session();
+  const wishes = [
+    'Ideally the retry limit is configurable, because some servers are slow.',
+    'Ideally the log level is configurable, because logs are noisy.',
+    'Ideally the parser tests stay quick.',
+  ];
+  for (const wish of wishes) await machine.say(session, wish, 'Good.');
+  await machine.ask('POST', `/v1/sessions/${session}/extract`, {});
+  const answers = { 'Candidates for memory': 0, 'retry limit': 'Keep', 'log level': 'Edit and Keep…', 'Edit the memory': 'The log level is a setting' };
+  const editor = machine.open({ answers });
+  await until('the badge', () => editor.seen.tree.badge?.value === 3);
+  assert.equal(editor.rows().filter(({ node }) => node.kind === 'candidate').length, 3);
+  const idOf = (what) => editor.rows().find(({ node }) => node.candidate?.sentence.includes(what)).node.candidate.id;
+  const [retry, level] = [idOf('retry'), idOf('log')];
+  await editor.run('candidates');
+  assert.equal((await waiting()).length, 3, 'a person who only looked has decided nothing');
+  assert.equal(editor.seen.picks.at(-1).items.length, 3);
+  await editor.run('candidates', retry);
+  assert.match(editor.seen.messages.at(-1).text, /^Remembered as .*retry/);
+  await editor.run('candidates', level);
+  const { name } = await until('the memory', () => editor.rows().map(({ node }) => node.memory).find((one) => one?.name.includes('log-level')));
+  const text = await machine.ask('GET', machine.of(`/v1/memories/private/${name}`));
+  assert.match(text, /The log level is a setting[^]*> Ideally the log level is configurable/);
+  answers['parser tests'] = 'Drop';
+  await editor.run('candidates');
+  assert.match(editor.seen.messages.at(-1).text, /not be offered again/);
+  await until('no rows', () => editor.rows().every(({ node }) => node.kind !== 'candidate'));
+  await editor.run('candidates');
+  assert.match(editor.seen.messages.at(-1).text, /no candidates to review/);
+  editor.close();
+});
+
 test('the dashboard opens by a launch address, untouched by the editor', async () => {
   const editor = machine.open();
   await editor.run('dashboard');

@@ -83,15 +83,17 @@ local function with_session(use)
   end)
 end
 
+local function remembered(answer)
+  local said = { 'remembered as ' .. text.line(answer.json.name, 80) }
+  for _, warning in ipairs(answer.json.warnings or {}) do
+    said[#said + 1] = text.line(warning)
+  end
+  tell(table.concat(said, '; '))
+end
+
 function M.remember(words)
   given(words, 'Remember: ', function(what)
-    with(function(told) routes.remember(routes.project(), what, told) end, function(answer)
-      local said = { 'remembered as ' .. text.line(answer.json.name, 80) }
-      for _, warning in ipairs(answer.json.warnings or {}) do
-        said[#said + 1] = text.line(warning)
-      end
-      tell(table.concat(said, '; '))
-    end)
+    with(function(told) routes.remember(routes.project(), what, told) end, remembered)
   end)
 end
 
@@ -262,6 +264,49 @@ function M.approve()
     vim.ui.select(waiting, { prompt = 'Proposals to review', format_item = item }, function(one)
       if one then
         decide(one)
+      end
+    end)
+  end)
+end
+
+local KEEP, EDIT, DROP = 'Keep', 'Edit and keep', 'Drop'
+
+local function keep(candidate, words)
+  local json = words and { text = words } or vim.empty_dict()
+  with(function(told) routes.keep(candidate.id, json, told) end, remembered)
+end
+
+local function review(candidate)
+  local prompt = 'Remember: ' .. text.line(candidate.sentence, 200)
+  vim.ui.select({ KEEP, EDIT, DROP, LATER }, { prompt = prompt }, function(choice)
+    if choice == KEEP then
+      keep(candidate)
+    elseif choice == EDIT then
+      vim.ui.input({ prompt = 'Memory: ', default = text.line(candidate.sentence, 2000) }, function(words)
+        if words and vim.trim(words) ~= '' then
+          keep(candidate, words)
+        end
+      end)
+    elseif choice == DROP then
+      with(function(told) routes.drop(candidate.id, told) end, function()
+        tell('dropped: it will not be offered again, in any wording')
+      end)
+    end
+  end)
+end
+
+function M.candidates()
+  with(function(told) routes.candidates(routes.project(), told) end, function(answer)
+    local waiting = answer.json.candidates
+    if #waiting == 0 then
+      return tell('there are no candidates to review')
+    end
+    local function item(one)
+      return ('%s — %s — %s'):format(text.line(one.sentence, 120), text.line(one.type, 20), one.said_at:sub(1, 10))
+    end
+    vim.ui.select(waiting, { prompt = 'Candidates for memory', format_item = item }, function(one)
+      if one then
+        review(one)
       end
     end)
   end)

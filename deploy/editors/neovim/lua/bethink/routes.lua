@@ -100,6 +100,19 @@ function M.decide(id, verdict, replace, told)
   ask('POST', { 'v1', 'proposals', id, verdict }, { json = json }, told)
 end
 
+function M.candidates(dir, told)
+  ask('GET', { 'v1', 'candidates' }, { query = { project_dir = dir } }, told)
+end
+
+--- `json` may have a `text` that replaces the user's words.
+function M.keep(id, json, told)
+  ask('POST', { 'v1', 'candidates', id, 'keep' }, { json = json }, told)
+end
+
+function M.drop(id, told)
+  ask('POST', { 'v1', 'candidates', id, 'drop' }, {}, told)
+end
+
 function M.health(told)
   ask('GET', { 'health' }, {}, told)
 end
