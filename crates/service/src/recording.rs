@@ -93,6 +93,11 @@ impl RecordingRules {
         self.pauses().iter().any(meets)
     }
 
+    /// Whether any path is excluded.
+    pub fn has_exclusions(&self) -> bool {
+        !self.excluded.is_empty()
+    }
+
     /// Returns the pattern that excludes a path.
     pub fn excluded(&self, path: &str) -> Option<Unrecorded> {
         let found = self.excluded.iter().find(|pattern| pattern.matches(Path::new(path)))?;

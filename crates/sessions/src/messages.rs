@@ -41,11 +41,12 @@ impl SessionService {
     /// are not stored, and can leave them out.
     async fn refuse_unrecorded(&self, id: SessionId, messages: &[Message]) -> Result<()> {
         let rules = self.cx.recording();
-        if rules.records_everything() {
-            return Ok(());
-        }
-        let session = self.cx.store().session(id).await?;
-        if let Some(why) = self.cx.unrecorded(&session.project_dir) {
+        // An append reads the session's record only if the project matters.
+        let project_dir = match rules.has_exclusions() {
+            true => self.cx.store().session(id).await?.project_dir,
+            false => String::new(),
+        };
+        if let Some(why) = self.cx.unrecorded(&project_dir) {
             return Err(why.into());
         }
         let is_from_pause = |message: &Message| rules.pause_at(message.created_at).is_some();
