@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::remember::RememberOutcome;
 use crate::service::MemoryService;
-use crate::tests::home::{boot, session};
+use crate::tests::home::{boot, extract, say, session};
 
 /// A sentence with the words of a wish and of a reason, about which no rule is certain.
 const SAID: &str = "Ideally the retry limit is configurable, because some servers are slow.";
@@ -19,11 +19,8 @@ const AGAIN: &str = "Ideally the retry limit is configurable because some server
 
 /// The user says `said`, the assistant answers, and the turn is extracted.
 async fn hear(memories: &MemoryService, id: SessionId, said: &str) -> api::Extracted {
-    let body = json!({ "messages": [
-        { "role": "user", "content": said }, { "role": "assistant", "content": "Good." },
-    ] });
-    memories.sessions.append(id, body.to_string().into(), None).await.unwrap();
-    memories.extract_now(id, api::ExtractRequest::default()).await.unwrap()
+    say(memories, id, &[json!(said), json!("Good.")]).await;
+    extract(memories, id).await
 }
 
 async fn waiting(memories: &MemoryService) -> Vec<api::Candidate> {
@@ -186,15 +183,12 @@ async fn a_crash_neither_loses_nor_doubles_a_candidate() {
     hear(&memories, id, "Fix the gauge.").await;
     let stored = memories.cx.store().candidates(bethink_store::CandidateFilter::default());
     assert_eq!(stored.await.unwrap(), []);
-    let body = json!({ "messages": [
-        { "role": "user", "content": SAID }, { "role": "assistant", "content": "Good." },
-    ] });
-    memories.sessions.append(id, body.to_string().into(), None).await.unwrap();
+    say(&memories, id, &[json!(SAID), json!("Good.")]).await;
     let dry = api::ExtractRequest { dry_run: true, all: false };
     let would = memories.extract_now(id, dry).await.unwrap();
     assert_eq!((would.candidates.len(), waiting(&memories).await.len()), (1, 0));
     // The daemon stops after it stored the plan, but before it moved the mark of the session.
-    let found = memories.extract_now(id, api::ExtractRequest::default()).await.unwrap();
+    let found = extract(&memories, id).await;
     let plan = ExtractionPlan { through: Seq(2), ..ExtractionPlan::default() };
     memories.cx.store().put_extraction_plan(id, plan, Default::default()).await.unwrap();
     memories.extract_now(id, api::ExtractRequest { dry_run: false, all: true }).await.unwrap();

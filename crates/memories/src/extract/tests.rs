@@ -23,24 +23,11 @@ use serde_json::{Value, json};
 
 use crate::memory_write::Expected;
 use crate::service::MemoryService;
-use crate::tests::home::{boot, session, start};
+use crate::tests::home::{boot, extract, say, session, start};
 
 mod model;
 
 const TAUGHT: &str = "From now on, use pnpm for installs.";
-
-async fn say(memories: &MemoryService, id: SessionId, messages: &[Value]) {
-    let roles = ["user", "assistant"].iter().cycle();
-    let messages = messages.iter().zip(roles);
-    let messages: Vec<Value> =
-        messages.map(|(content, role)| json!({ "role": role, "content": content })).collect();
-    let body = json!({ "messages": messages }).to_string();
-    memories.sessions.append(id, body.into(), None).await.unwrap();
-}
-
-async fn extract(memories: &MemoryService, id: SessionId) -> api::Extracted {
-    memories.extract_now(id, api::ExtractRequest::default()).await.unwrap()
-}
 
 /// Returns the names of the topics that an extraction wrote.
 fn names(done: &api::Extracted) -> Vec<&str> {

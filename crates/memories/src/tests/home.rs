@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bethink_api as api;
 use bethink_config::Settings;
 use bethink_model::Model;
 use bethink_models::ModelService;
@@ -10,7 +11,7 @@ use bethink_service::JobRunner;
 use bethink_service_testing::context_with;
 use bethink_sessions::{Contributor, SessionService};
 use bethink_transcript::SessionId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::service::MemoryService;
 use crate::{
@@ -59,4 +60,20 @@ pub(crate) async fn session(memories: &MemoryService) -> SessionId {
 pub(crate) async fn session_in(memories: &MemoryService, dir: &str) -> SessionId {
     let request = serde_json::from_value(json!({ "project_dir": dir })).unwrap();
     SessionId(memories.sessions.create_session(request, None).await.unwrap().id)
+}
+
+/// Appends messages: the first is the user's, the second the assistant's, and so on.
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+pub(crate) async fn say(memories: &MemoryService, id: SessionId, messages: &[Value]) {
+    let roles = ["user", "assistant"].iter().cycle();
+    let messages = messages.iter().zip(roles);
+    let messages: Vec<Value> =
+        messages.map(|(content, role)| json!({ "role": role, "content": content })).collect();
+    let body = json!({ "messages": messages }).to_string();
+    memories.sessions.append(id, body.into(), None).await.unwrap();
+}
+
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+pub(crate) async fn extract(memories: &MemoryService, id: SessionId) -> api::Extracted {
+    memories.extract_now(id, api::ExtractRequest::default()).await.unwrap()
 }

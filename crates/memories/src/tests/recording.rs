@@ -6,16 +6,12 @@ use bethink_service::ErrorKind;
 use bethink_transcript::SessionId;
 use serde_json::json;
 
-use super::home::{session_in, start};
+use super::home::{say, session_in, start};
 use crate::service::MemoryService;
 
 async fn taught(memories: &MemoryService, dir: &str) -> SessionId {
     let id = session_in(memories, dir).await;
-    let body = json!({ "messages": [
-        { "role": "user", "content": "From now on, use pnpm for installs." },
-        { "role": "assistant", "content": "Good." },
-    ] });
-    memories.sessions.append(id, body.to_string().into(), None).await.unwrap();
+    say(memories, id, &[json!("From now on, use pnpm for installs."), json!("Good.")]).await;
     id
 }
 
