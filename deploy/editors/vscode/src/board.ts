@@ -1,6 +1,6 @@
 /**
  * What the extension shows: the newest session of the folder, its context window and todos, the memories, and
- * proposals and candidates to review. Events say when to read again; listeners redraw after each change.
+ * proposals and candidates to review. Events trigger new reads; listeners redraw after each change.
  */
 
 import * as vscode from 'vscode';
