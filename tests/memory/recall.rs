@@ -114,6 +114,32 @@ fn who_asks_gets_what_is_near_and_is_told_what_is_sure() {
     assert_eq!(certainty(&wordings), [pair("fog", "sure")]);
 }
 
+#[test]
+fn topics_of_one_word_and_of_other_languages_are_found_by_their_words() {
+    let desk = Desk::new();
+    for (name, text) in [
+        ("faehre", "Die Fähre fährt im Winter nur an Werktagen.\n"),
+        ("deploy", "金曜日のデプロイは禁止です。\n"),
+        ("word", "Sextant\n"),
+        ("water", WATER),
+    ] {
+        desk.put(name, text, &[]).ok();
+    }
+    for (question, name) in [
+        ("an welchen Tagen fährt die Fähre im Winter?", "faehre"),
+        ("金曜日のデプロイ", "deploy"),
+        ("sextant", "word"),
+        ("the surface of the lakes", "water"),
+    ] {
+        let found = desk.found(&json!({ "query": question }));
+        assert_eq!(found.first().map(String::as_str), Some(name), "{question}: {found:?}");
+    }
+    for question in ["魚を買う", "Wer bezahlt die Steuern?"] {
+        let unasked = json!({ "query": question, "manner": "injected" });
+        assert_eq!(desk.found(&unasked), [""; 0], "{question}");
+    }
+}
+
 /// The question shares no word with the topic. Meaning finds it for who asks, and for nobody else.
 #[test]
 fn a_question_in_other_words_finds_what_it_means() {

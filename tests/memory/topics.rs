@@ -254,6 +254,22 @@ fn pages_cover_the_topics_once() {
     assert_eq!(bad["field"], "cursor");
 }
 
+#[test]
+fn a_text_that_is_too_large_is_refused_and_the_topic_stays() {
+    let desk = Desk::new();
+    desk.put("fog", FOG, &[]).ok();
+    let problem = desk.put("fog", &"fog ".repeat(10 << 18), &[]).problem();
+    assert_eq!(
+        (&problem["status"], &problem["limit"]),
+        (&json!(413), &json!(1 << 20)),
+        "{problem}"
+    );
+    assert_eq!(desk.get("fog").text(), FOG);
+    let history = desk.daemon.client().get(&desk.path("/private/fog/history")).ok();
+    assert_eq!(history["versions"].as_array().unwrap().len(), 1, "{history}");
+    desk.daemon.is_well();
+}
+
 /// What is no memory is named, costs nothing, and never hangs; a directory that goes, comes back or turns
 /// into something else is told.
 #[test]
