@@ -42,7 +42,7 @@ async fn a_pause_ends_learning_until_it_is_over() {
     memories.remember(request).await.unwrap();
     memories.cx.resume_recording().await.unwrap();
     assert_eq!(learned(&memories, id).await, Ok(1));
-    let hidden = taught(&memories, "/secret/client").await;
+    let hidden = session_in(&memories, "/secret/client").await;
     let (kind, why) = learned(&memories, hidden).await.unwrap_err();
     assert_eq!(kind, ErrorKind::Conflict);
     assert!(why.contains("/secret/**"), "{why}");
