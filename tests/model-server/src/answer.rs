@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use crate::ask::{self, Ask, Purpose, Tool};
 use crate::fault::Fault;
+use crate::script::ToolCall;
+use crate::state::Decided;
 use crate::{notes, recall, summary};
 
 /// Prefix of the signature of thinking.
@@ -61,11 +63,12 @@ pub struct Usage {
     pub written: i64,
 }
 
-/// Returns the answer to a request; `cached` is the size of the prefix that it shares with an earlier one.
-pub(crate) fn answer(asked: &Ask, fault: Option<Fault>, cached: usize, number: u64) -> Answer {
+/// Returns the answer to a request.
+pub(crate) fn answer(asked: &Ask, decided: &Decided) -> Answer {
+    let Decided { fault, cached, number, .. } = *decided;
     let mut answer = match fault {
         Some(fault) => spoiled(asked, fault, number),
-        None => good(asked, number),
+        None => scripted_call(asked, decided).unwrap_or_else(|| good(asked, number)),
     };
     limit(&mut answer, asked.max_tokens);
     answer.usage = Some(usage(asked, &answer, cached));
@@ -73,6 +76,15 @@ pub(crate) fn answer(asked: &Ask, fault: Option<Fault>, cached: usize, number: u
         spoil_usage(fault, &mut answer);
     }
     answer
+}
+
+/// Returns the call in the script, if its tool is offered and no tool was called before.
+fn scripted_call(asked: &Ask, decided: &Decided) -> Option<Answer> {
+    let ToolCall { name_end, arguments } = decided.script.call.as_ref()?;
+    let tool = asked.tools.iter().find(|tool| tool.name.ends_with(name_end))?;
+    let has_result = |message| ask::blocks(message).iter().any(|b| b["type"] == "tool_result");
+    let is_called = asked.messages.iter().any(has_result);
+    (!is_called).then(|| calls(vec![called(decided.number, 0, &tool.name, arguments)]))
 }
 
 fn good(asked: &Ask, number: u64) -> Answer {
@@ -255,6 +267,7 @@ pub(crate) fn digest(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::ask::Wire;
+    use crate::script::Script;
 
     fn asked(max_tokens: u64, text: &str, marked: bool) -> Ask {
         let mut block = json!({"type": "text", "text": text});
@@ -266,16 +279,44 @@ mod tests {
         Ask::read(Wire::Anthropic, &body)
     }
 
+    fn decided(fault: Option<Fault>, cached: usize) -> Decided {
+        let script = Script::default();
+        Decided { number: 1, fault, cached, script, prompt_faults: Vec::new() }
+    }
+
+    #[test]
+    fn a_scripted_call_is_made_once_of_a_tool_that_is_offered() {
+        let call = ToolCall { name_end: "__recall".to_owned(), arguments: json!({"query": "fog"}) };
+        let script = Script { call: Some(call), ..Script::default() };
+        let decided = Decided { script, ..decided(None, 0) };
+        let answer = |name: &str, message: Value| {
+            let body = json!({"messages": [message], "tools": [{"name": name}]});
+            answer(&Ask::read(Wire::Anthropic, &body), &decided).content
+        };
+        let asked = json!({"role": "user", "content": "When is fog?"});
+        let arguments = "{\"query\":\"fog\"}".to_owned();
+        let call = Content::Call {
+            id: "toolu_0001_000".to_owned(),
+            name: "mcp__bethink__recall".to_owned(),
+            arguments,
+        };
+        assert_eq!(answer("mcp__bethink__recall", asked.clone()), [call]);
+        assert!(matches!(answer("Read", asked)[..], [Content::Text(_)]));
+        let result = json!({"type": "tool_result", "tool_use_id": "toolu_0001_000"});
+        let came = json!({"role": "user", "content": [result]});
+        assert!(matches!(answer("mcp__bethink__recall", came)[..], [Content::Text(_)]));
+    }
+
     #[test]
     fn figures_add_up_to_the_prompt() {
         let asked = asked(1000, &"word ".repeat(2000), true);
         let total = |u: Usage| u.input + u.read + u.written;
-        let cold = answer(&asked, None, 0, 1).usage.unwrap();
-        let warm = answer(&asked, None, 8000, 1).usage.unwrap();
+        let cold = answer(&asked, &decided(None, 0)).usage.unwrap();
+        let warm = answer(&asked, &decided(None, 8000)).usage.unwrap();
         assert_eq!((cold.read, warm.read), (0, 2223));
         assert_eq!(total(cold) as u64, asked.tokens());
         assert_eq!(total(warm) as u64, asked.tokens());
-        let bare = answer(&self::asked(1000, &"word ".repeat(2000), false), None, 8000, 1);
+        let bare = answer(&self::asked(1000, &"word ".repeat(2000), false), &decided(None, 8000));
         assert_eq!(bare.usage.unwrap().read, 0, "nothing is cached without a breakpoint");
     }
 
@@ -289,9 +330,11 @@ mod tests {
     #[test]
     fn wrong_figures_are_wrong() {
         let asked = asked(100, "hello", false);
-        assert_eq!(answer(&asked, Some(Fault::MissingUsage), 0, 1).usage, None);
-        assert!(answer(&asked, Some(Fault::NegativeUsage), 0, 1).usage.unwrap().input < 0);
-        assert!(answer(&asked, Some(Fault::AbsurdUsage), 0, 1).usage.unwrap().input > 1 << 40);
-        assert_eq!(answer(&asked, Some(Fault::ManyCalls), 0, 1).content.len(), 500);
+        assert_eq!(answer(&asked, &decided(Some(Fault::MissingUsage), 0)).usage, None);
+        assert!(answer(&asked, &decided(Some(Fault::NegativeUsage), 0)).usage.unwrap().input < 0);
+        assert!(
+            answer(&asked, &decided(Some(Fault::AbsurdUsage), 0)).usage.unwrap().input > 1 << 40
+        );
+        assert_eq!(answer(&asked, &decided(Some(Fault::ManyCalls), 0)).content.len(), 500);
     }
 }

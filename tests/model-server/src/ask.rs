@@ -86,7 +86,7 @@ impl Ask {
             Wire::Gemini => gemini::tools(&body["tools"]),
             _ => list(&body["tools"]),
         };
-        let offered = if forbidden { Vec::new() } else { tools.iter().map(tool).collect() };
+        let offered = if forbidden { Vec::new() } else { tools.iter().flat_map(offered).collect() };
         let instruction = instruction(&messages);
         let limit = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
         let limit = limit.map(|key| body[key].as_u64());
@@ -167,6 +167,16 @@ fn purpose(text: &str) -> Purpose {
     }
     let notes = text.contains("<notes>") || text.to_lowercase().contains("notes of this session");
     if notes && text.contains("Current State") { Purpose::Notes } else { Purpose::Other }
+}
+
+/// Returns the tools of a definition. A namespace of the Responses API has several, and comes before their names.
+fn offered(definition: &Value) -> Vec<Tool> {
+    if definition["type"] != "namespace" {
+        return vec![tool(definition)];
+    }
+    let namespace = definition["name"].as_str().unwrap_or("");
+    let inner = definition["tools"].as_array().into_iter().flatten().map(tool);
+    inner.map(|tool| Tool { name: format!("{namespace}/{}", tool.name), ..tool }).collect()
 }
 
 fn tool(definition: &Value) -> Tool {
@@ -303,6 +313,15 @@ mod tests {
         assert_eq!(ask.messages[2]["content"][0]["input"]["path"], "a");
         assert_eq!(ask.messages[3]["content"][0]["tool_use_id"], "c");
         assert_eq!(ask.session().len(), 3);
+    }
+
+    #[test]
+    fn tools_in_a_namespace_are_offered_with_its_name() {
+        let inner = json!({"type": "function", "name": "recall", "parameters": {"properties": {"query": {}}}});
+        let tools = json!([{"type": "namespace", "name": "mcp__bethink", "tools": [inner]}]);
+        let ask = Ask::read(Wire::Responses, &json!({"input": "hi", "tools": tools}));
+        assert_eq!(ask.tools[0].name, "mcp__bethink/recall");
+        assert_eq!(ask.tools[0].properties, ["query"]);
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub fn faults(wire: Wire, headers: &[(String, String)], body: &Value) -> Faults 
     match wire {
         Wire::Anthropic => {
             let messages = body["messages"].as_array().cloned().unwrap_or_default();
-            out.prompt = prompt::faults(&messages);
+            let (spoken, misplaced) = without_instructions(messages);
+            out.prompt = [prompt::faults(&spoken), misplaced].concat();
             anthropic(headers, body, &mut out.envelope);
         }
         Wire::OpenAi => {
@@ -75,7 +76,7 @@ fn anthropic(headers: &[(String, String)], body: &Value, out: &mut Vec<String>) 
         out.push("`max_tokens` is missing".to_owned());
     }
     for block in body["system"].as_array().into_iter().flatten() {
-        if block["type"] != "text" || block["text"].as_str().is_none_or(|t| t.trim().is_empty()) {
+        if !is_text(block) {
             out.push("a system block that is no text, or empty".to_owned());
         }
     }
@@ -90,6 +91,30 @@ fn anthropic(headers: &[(String, String)], body: &Value, out: &mut Vec<String>) 
     if marks > MOST_MARKS {
         out.push(format!("{marks} cache breakpoints"));
     }
+}
+
+/// Separates the messages of the role `system`, which the Messages API accepts after the first message. Returns the others, and
+/// the problems: an instruction is text, follows a user message, and is the last message or precedes an assistant's.
+fn without_instructions(messages: Vec<Value>) -> (Vec<Value>, Vec<String>) {
+    let role = |at: usize| messages.get(at).map(|message| message["role"].as_str().unwrap_or(""));
+    let mut out = Vec::new();
+    for (i, message) in messages.iter().enumerate().filter(|(_, m)| m["role"] == "system") {
+        match i.checked_sub(1).and_then(role) {
+            None => out.push(format!("{i}: use the top-level 'system' parameter")),
+            Some("user") if matches!(role(i + 1), None | Some("assistant")) => {}
+            Some(_) => out.push(format!("{i}: role \"system\" in the wrong place")),
+        }
+        let blocks = ask::blocks(message);
+        if blocks.is_empty() || blocks.iter().any(|block| !is_text(block)) {
+            out.push(format!("{i}: an instruction that is no text, or empty"));
+        }
+    }
+    let spoken = messages.into_iter().filter(|message| message["role"] != "system").collect();
+    (spoken, out)
+}
+
+fn is_text(block: &Value) -> bool {
+    block["type"] == "text" && block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
 /// Counts the breakpoints in a value, except in the input of a tool.
@@ -238,6 +263,26 @@ mod tests {
         let bare = faults(Wire::Anthropic, &[], &json!({"model": "m", "max_tokens": 1}));
         assert!(bare.envelope.iter().any(|f| f == "no key"), "{bare:?}");
         assert!(bare.envelope.iter().any(|f| f.contains("anthropic-version")), "{bare:?}");
+    }
+
+    #[test]
+    fn instructions_between_messages_have_their_place() {
+        let check = |roles: &[&str], expect: &str| {
+            let said = |role: &&str| json!({"role": role, "content": "x"});
+            let messages: Vec<Value> = roles.iter().map(said).collect();
+            let body = json!({"model": "m", "max_tokens": 1, "messages": messages});
+            self::check(Wire::Anthropic, &body, expect);
+        };
+        check(&["user", "system"], "");
+        check(&["user", "system", "assistant", "user", "system"], "");
+        check(&["system", "user"], "top-level");
+        check(&["user", "assistant", "system", "user"], "wrong place");
+        check(&["user", "system", "user"], "wrong place");
+        check(&["user", "system", "system"], "wrong place");
+        let image = json!({"role": "system", "content": [{"type": "image", "source": {}}]});
+        let messages = json!([{"role": "user", "content": "x"}, image]);
+        let body = json!({"model": "m", "max_tokens": 1, "messages": messages});
+        self::check(Wire::Anthropic, &body, "no text");
     }
 
     #[test]

@@ -32,6 +32,6 @@ mod summary;
 
 pub use ask::{Purpose, Wire};
 pub use fault::{Fault, Kind};
-pub use script::{Plan, Recording, Script, Split};
+pub use script::{Plan, Recording, Script, Split, ToolCall};
 pub use server::{Deaf, Server};
 pub use state::{Counts, Seen};

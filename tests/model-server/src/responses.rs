@@ -145,8 +145,16 @@ pub(crate) fn output(answer: &Answer, request: &str) -> Vec<Value> {
                 "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]})
             }
             Content::Call { id, name, arguments } => {
-                json!({"type": "function_call", "id": format!("fc_{number}"),
-                "call_id": id, "name": name, "arguments": arguments, "status": "completed"})
+                let (namespace, name) = match name.split_once('/') {
+                    Some((namespace, name)) => (Some(namespace), name),
+                    None => (None, name.as_str()),
+                };
+                let mut call = json!({"type": "function_call", "id": format!("fc_{number}"),
+                    "call_id": id, "name": name, "arguments": arguments, "status": "completed"});
+                if let Some(namespace) = namespace {
+                    call["namespace"] = json!(namespace);
+                }
+                call
             }
         }
     };

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bethink_harness::Rng;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ask::Purpose;
 use crate::fault::{Fault, Kind};
@@ -32,6 +33,8 @@ pub struct Script {
     pub pace_ms: u64,
     /// Every good answer is this one, for all purposes.
     pub recording: Option<Recording>,
+    /// A tool that good answers call once in a session, if it is offered.
+    pub call: Option<ToolCall>,
     /// Delay between two bytes of [`Fault::OneByteASecond`], in milliseconds.
     pub drip_ms: u64,
     /// Answers begin with thinking, whose signature depends on everything before it. Thinking that is sent back
@@ -69,6 +72,14 @@ pub struct Recording {
     pub body: String,
 }
 
+/// A call of a tool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// End of the tool's name. Clients put the name of an MCP server in front.
+    pub name_end: String,
+    pub arguments: Value,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
@@ -96,6 +107,7 @@ impl Default for Script {
             split: Split::default(),
             pace_ms: 0,
             recording: None,
+            call: None,
             drip_ms: DRIP_MS,
             thinking: false,
             keep: KEPT,

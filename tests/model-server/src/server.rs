@@ -373,7 +373,7 @@ fn react(asked: &Ask, decided: &Decided, request: &str, key: &str) -> (Payload, 
     if let Some(error) = error.as_ref().filter(|_| !in_stream) {
         return (Payload::refused(asked.wire, error, request), None);
     }
-    let mut answer = answer::answer(asked, decided.fault, decided.cached, decided.number);
+    let mut answer = answer::answer(asked, decided);
     let thinks = asked.wire != Wire::OpenAi && answer.stop != Stop::Refusal;
     if decided.script.thinking && thinks {
         answer.content.insert(0, answer::thinking(asked));
