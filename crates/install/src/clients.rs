@@ -124,7 +124,7 @@ fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFi
 }
 
 /// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks can
-/// be in `config.toml`. Only hooks with answers are installed; at each of them, the daemon also reads the transcript.
+/// be in `config.toml`. At the end of each turn, the transcript is read on.
 fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
     let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
@@ -132,7 +132,7 @@ fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let server = json!({ "command": program, "args": ["mcp"] });
     let server = with_home(server, "env", places, wanted);
     let mut edits = vec![member(&["mcp_servers", NAME], server)];
-    for event in ["SessionStart", "UserPromptSubmit"] {
+    for event in ["SessionStart", "UserPromptSubmit", "Stop"] {
         let command =
             line(home_of(places, wanted), &program, &["hook", "--client", "codex", event]);
         let hook = json!({ "type": "command", "command": command, "timeout": SECONDS });
@@ -155,12 +155,13 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     SettingsFile { path, edits, what: "MCP server" }
 }
 
-/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. Only hooks with
-/// answers are installed, as for Codex.
+/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. At the end of
+/// each turn, the transcript is read on.
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
     let path = dir.join("settings.json");
-    server_and_hooks(path, "gemini", &["SessionStart", "BeforeAgent"], MILLISECONDS, places, wanted)
+    let events = ["SessionStart", "BeforeAgent", "AfterAgent"];
+    server_and_hooks(path, "gemini", &events, MILLISECONDS, places, wanted)
 }
 
 /// <https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp> and
