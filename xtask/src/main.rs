@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
+cargo xtask agents [OPTIONS]  install coding agents and run them with bethink; --short for few measurements, --only NAME,…
 cargo xtask campaign [OPTIONS]
                              attack bethink, and count what broke; --hours N sets how long, for a thorough run
 cargo xtask demo [OPTIONS]   build bethink and bethinkd, and run the demo
@@ -32,6 +33,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        ["agents", options @ ..] => agents(options),
         ["campaign", options @ ..] => campaign(options),
         ["demo", options @ ..] => demo(options),
         ["ci"] => run(&root().join(".ci/run"), &[] as &[&str]),
@@ -48,6 +50,12 @@ fn main() -> Result<()> {
         ["release", targets @ ..] => run(&root().join("deploy/release/release"), targets),
         _ => bail!("{USAGE}"),
     }
+}
+
+/// Runs the program in `tests/agents`.
+fn agents(options: &[&str]) -> Result<()> {
+    build()?;
+    run(&target().join("debug/agents"), options)
 }
 
 /// Runs the program in `tests/campaign`. The short form uses the programs that the tests use; a long one is worth a release

@@ -20,6 +20,14 @@ pub enum Kit {
     Python,
     /// The packages in this crate's `package.json`, with their own Node.
     Node,
+    /// The coding agents that the tests run, with their own Node.
+    Agents,
+    /// The other coding agents that npm installs, with their own Node.
+    MoreAgents,
+    /// An agent in a virtual environment. It has one of its own, because the agents' packages conflict.
+    Aider,
+    /// The same.
+    Llm,
     /// The browser, from Debian's packages if the system has none.
     Chromium,
     /// The editor, from Debian's packages if the system has none.
@@ -68,6 +76,10 @@ impl Kit {
         match self {
             Self::Python => "python",
             Self::Node => "node",
+            Self::Agents => "agents",
+            Self::MoreAgents => "more-agents",
+            Self::Aider => "aider",
+            Self::Llm => "llm",
             Self::Chromium => "chromium",
             Self::Neovim => "neovim",
         }
@@ -84,9 +96,11 @@ impl Installed {
     /// returns that.
     pub fn program(&self, name: &str) -> PathBuf {
         match self.kit {
-            Kit::Python => self.place.join("bin").join(name),
-            Kit::Node if name == "node" => self.node(),
-            Kit::Node => self.place.join("node_modules/.bin").join(name),
+            Kit::Python | Kit::Aider | Kit::Llm => self.place.join("bin").join(name),
+            Kit::Node | Kit::Agents | Kit::MoreAgents if name == "node" => self.node(),
+            Kit::Node | Kit::Agents | Kit::MoreAgents => {
+                self.place.join("node_modules/.bin").join(name)
+            }
             Kit::Chromium | Kit::Neovim => self.place.clone(),
         }
     }
@@ -101,8 +115,8 @@ impl Installed {
     /// Returns the folders to put in front of `PATH`, so that the kit's scripts find each other.
     fn paths(&self) -> Vec<PathBuf> {
         match self.kit {
-            Kit::Python => vec![self.place.join("bin")],
-            Kit::Node => {
+            Kit::Python | Kit::Aider | Kit::Llm => vec![self.place.join("bin")],
+            Kit::Node | Kit::Agents | Kit::MoreAgents => {
                 let node = self.node();
                 let own = node.parent().filter(|dir| dir.is_absolute()).map(Path::to_path_buf);
                 own.into_iter().chain([self.place.join("node_modules/.bin")]).collect()
@@ -118,7 +132,8 @@ fn folder() -> PathBuf {
         return named.into();
     }
     let program = std::env::current_exe().expect("the test's own path");
-    // target/<profile>/deps/<test>
-    let target = program.ancestors().nth(3).expect("a target folder");
+    // target/<profile>/deps/<test> or target/<profile>/<program>
+    let above = program.ancestors().skip(1).find(|dir| !dir.ends_with("deps"));
+    let target = above.and_then(Path::parent).expect("a target folder");
     target.join("kits")
 }

@@ -63,7 +63,7 @@ impl Script {
     }
 
     #[must_use]
-    pub fn args<const N: usize>(mut self, args: [&str; N]) -> Self {
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Self {
         self.command.args(args);
         self
     }
@@ -87,7 +87,14 @@ impl Script {
     }
 
     /// Runs the program to its end. If it takes too long, it is killed and the test fails.
-    pub fn run(mut self) -> Ran {
+    pub fn run(self) -> Ran {
+        let Self { command, patience } = &self;
+        let told = format!("{:?} took longer than {patience:?}", command.get_program());
+        self.run_in_time().unwrap_or_else(|| panic!("{told}"))
+    }
+
+    /// Runs the program to its end. If it takes too long, it is killed, and `None` is returned.
+    pub fn run_in_time(mut self) -> Option<Ran> {
         let mut child = self
             .command
             .stdout(Stdio::piped())
@@ -101,10 +108,10 @@ impl Script {
         thread::spawn(move || told.send(wait(child)));
         let Ok(status) = ended.recv_timeout(self.patience) else {
             let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
-            panic!("{:?} took longer than {:?}", self.command.get_program(), self.patience);
+            return None;
         };
         let text = |lines: thread::JoinHandle<String>| lines.join().expect("a reader");
-        Ran { status, stdout: text(stdout), stderr: text(stderr) }
+        Some(Ran { status, stdout: text(stdout), stderr: text(stderr) })
     }
 }
 
