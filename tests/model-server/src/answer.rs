@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn an_answer_stops_at_its_limit() {
-        let answer = answer(&asked(2, "hello", false), None, 0, 1);
+        let answer = answer(&asked(2, "hello", false), &decided(None, 0));
         assert_eq!(answer.stop, Stop::MaxTokens);
         assert_eq!(answer.content, [Content::Text("I have ".to_owned())]);
     }
