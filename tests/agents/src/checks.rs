@@ -116,7 +116,10 @@ fn window(agent: &Agent, kit: &Installed, first: Option<&Seen>) -> Outcome {
     }
     let Some(first) = first else { return Outcome::Fails("no direct request".to_owned()) };
     let window = first.tokens + Ask::read(first.wire, &first.json).max_tokens + ROOM;
-    let stage = Stage::new(agent, kit, Script { window: Some(window), ..Script::good() });
+    let script = Script { window: Some(window), ..Script::good() };
+    // The window of this model alone, because bethink knows that of some models.
+    let windows = format!("{}={window}", first.json["model"].as_str().unwrap_or_default());
+    let stage = Stage::with(agent, kit, script, &[("BETHINK_CONTEXT__WINDOWS", &windows)]);
     let url = stage.gateway();
     agent.configure(&stage.place, &url);
     let large =

@@ -31,15 +31,24 @@ pub(crate) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     pub(crate) fn new(agent: &'a Agent, kit: &'a Installed, script: Script) -> Self {
-        let window = script.window.map(|window| window.to_string());
+        Self::with(agent, kit, script, &[])
+    }
+
+    /// The same with settings of the daemon.
+    pub(crate) fn with(
+        agent: &'a Agent,
+        kit: &'a Installed,
+        script: Script,
+        settings: &[(&str, &str)],
+    ) -> Self {
         let server = Server::start(Script { keep: KEPT, ..script }).expect("a model server");
         let tap = Tap::start();
         let mut home = Home::new()
             .with("BETHINK_GATEWAY__ANTHROPIC_URL", &server.url())
             .with("BETHINK_GATEWAY__OPENAI_URL", &server.url())
             .with("BETHINK_DAEMON__ALLOWED_HOSTS", &tap.addr().to_string());
-        if let Some(window) = window {
-            home = home.with("BETHINK_CONTEXT__WINDOW", &window);
+        for (setting, value) in settings {
+            home = home.with(setting, value);
         }
         let daemon = home.start();
         tap.lead_to(daemon.addr());
