@@ -188,7 +188,7 @@ pub struct Collapse {
     pub state: CollapseState,
     /// The short text.
     pub text: String,
-    /// Estimated tokens of the messages as the prompt showed them.
+    /// Estimated tokens that the messages take in the prompt if they are not collapsed.
     pub tokens_before: u64,
     /// Estimated tokens of the text.
     pub tokens: u64,

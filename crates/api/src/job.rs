@@ -48,7 +48,8 @@ pub struct Jobs {
 /// Sessions to import from disk.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ImportRequest {
-    /// Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database.
+    /// Absolute path of a session file. If `agent` is set, it may also be the path of a directory of session files, or
+    /// of a database.
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,

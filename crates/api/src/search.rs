@@ -16,7 +16,7 @@ pub struct SearchQuery {
     /// Only messages of the `user` or the `assistant`
     #[param(value_type = Option<Role>)]
     pub role: Option<String>,
-    /// Only calls of this tool and their results
+    /// Only calls to this tool and their results
     pub tool: Option<String>,
     /// Only calls about this path, and their results; part of a path is enough
     pub path: Option<String>,

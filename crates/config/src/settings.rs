@@ -206,7 +206,7 @@ settings! {
     /// that provides a key is.
     model: ModelSettings {
         /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
-        /// Nothing leaves the machine unless the user names a provider.
+        /// With `none`, bethink itself sends no part of a session to a model.
         provider: Either(&["none", "anthropic", "openai"]) = "none",
         /// Scheme, host and port of another server. If empty, the provider's own.
         base_url: Text = "",

@@ -31,7 +31,7 @@ impl Fill {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedSpan {
     pub span: Collapsed,
-    /// Tokens of its messages, as the prompt showed them.
+    /// Tokens that its messages take in the prompt if they are not collapsed.
     pub tokens_before: u64,
 }
 

@@ -1,5 +1,5 @@
 //! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new,
-//! and how many statements wait for a decision.
+//! and how many candidates wait for a decision.
 
 use std::sync::Arc;
 
@@ -86,11 +86,10 @@ impl Greeting {
         }
         match self.candidates {
             0 => {}
-            1 => parts.push(
-                "1 statement waits for your decision: `bethink memory candidates`".to_owned(),
-            ),
+            1 => parts
+                .push("1 possible memory to review: run `bethink memory candidates`".to_owned()),
             count => parts.push(format!(
-                "{count} statements wait for your decision: `bethink memory candidates`"
+                "{count} possible memories to review: run `bethink memory candidates`"
             )),
         }
         (!parts.is_empty()).then(|| format!("bethink: {}", parts.join("; ")))
@@ -116,7 +115,7 @@ mod tests {
             2,
             Some(
                 "bethink: 12 memories for this project; new since the last session: Deploys, Colours; \
-                 2 statements wait for your decision: `bethink memory candidates`",
+                 2 possible memories to review: run `bethink memory candidates`",
             ),
         );
         check(
@@ -131,7 +130,7 @@ mod tests {
             0,
             &[],
             1,
-            Some("bethink: 1 statement waits for your decision: `bethink memory candidates`"),
+            Some("bethink: 1 possible memory to review: run `bethink memory candidates`"),
         );
     }
 }

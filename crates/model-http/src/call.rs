@@ -100,7 +100,8 @@ impl<D: Dialect> HttpModel<D> {
                     return stream.end();
                 }
             }
-            decoded.map_err(|_| ProviderTrouble::too_much("an event of the answer", most))?;
+            decoded
+                .map_err(|_| ProviderTrouble::too_much("an event in the answer's stream", most))?;
         }
         stream.end()
     }

@@ -48,7 +48,7 @@ impl Stream for GatheredResponse {
             return Err(ProviderTrouble::Refused(refusal));
         }
         let event: ResponseEvent<'_> = serde_json::from_str(&event.data)
-            .map_err(|e| ProviderTrouble::no_json("an event of the answer", &e))?;
+            .map_err(|e| ProviderTrouble::no_json("an event in the answer's stream", &e))?;
         self.add(&event)
     }
 

@@ -67,7 +67,7 @@ impl NotesService {
     fn remember_faults(&self, faults: &[String]) {
         let mut known = locked(&self.inner.faults);
         for fault in faults.iter().filter(|fault| !known.contains(fault)) {
-            tracing::warn!(%fault, "ignoring an invalid file for notes; using the default");
+            tracing::warn!(%fault, "could not use the notes template or instruction; using the default");
         }
         *known = faults.to_vec();
     }

@@ -55,18 +55,19 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
     ))
 }
 
-/// Describes the last cache break, according to the provider's figures.
+/// Describes the last cache miss, according to the provider's figures.
 fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> StyledText {
     let tone = if last.expected { Tone::Dim } else { Tone::Warn };
-    let expected = if last.expected { ", as expected" } else { "" };
+    let expected = if last.expected { ", expected" } else { "" };
     let told = format!(
-        "miss {}: only {} of {} cached tokens were read: {}{expected}",
+        "last miss {}{expected}: only {} of {} cached tokens were read; {}",
         ago(&last.at, now),
         count(last.read_now),
         count(last.read_before),
         reason(last.cause)
     );
-    fact.put(tone, told).dim(format!(" ({})", plural(breaks, "break", "breaks")))
+    fact.put(tone, told)
+        .dim(format!(" ({})", plural(breaks, "unexpected miss", "unexpected misses")))
 }
 
 fn reason(change: PromptChange) -> &'static str {

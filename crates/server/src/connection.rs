@@ -69,7 +69,7 @@ impl ConnectionServer {
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%error, "a connection was broken");
+            tracing::debug!(%error, "a connection failed");
         }
     }
 

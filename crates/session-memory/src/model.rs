@@ -49,11 +49,11 @@ impl NotesWriter for ModelWriter {
         let tokens: u64 = draft.sections.iter().map(|s| size(&s.rows)).sum();
         if tokens > limit {
             return Err(refused(format!(
-                "its notes have {tokens} tokens; at most {limit} are accepted"
+                "its draft has {tokens} tokens; at most {limit} are accepted"
             )));
         }
         if draft.sections.iter().all(|section| section.rows.is_empty()) {
-            return Err(refused("its notes are empty".to_owned()));
+            return Err(refused("its draft is empty".to_owned()));
         }
         if let Some(title) = request.title {
             let titles = draft.sections.iter_mut().filter(|s| s.kind == Some(SectionKind::Title));

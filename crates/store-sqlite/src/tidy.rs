@@ -100,7 +100,10 @@ async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> St
         !old.stale && live.iter().any(|segment| segment.number == old.number && segment.stale)
     });
     let replace = sql(REPLACE).bind(new).bind(json!(numbers).to_string()).bind(newly_stale);
-    debug_assert_eq!(SEARCHED, 1, "as the statements say");
+    debug_assert_eq!(
+        SEARCHED, 1,
+        "the SQL statements here contain the value of SEARCHED as a literal"
+    );
     replace.run(db).await.map(drop)
 }
 

@@ -153,7 +153,7 @@ pub(crate) struct Search {
     /// Show only messages of the user, or of the assistant
     #[arg(long, value_parser = ["user", "assistant"])]
     pub(crate) role: Option<String>,
-    /// Show only calls of this tool and their results
+    /// Show only calls to this tool and their results
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// Show only tool calls that involve this file or directory, and the results of these calls

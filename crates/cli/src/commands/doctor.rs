@@ -154,12 +154,12 @@ fn version(daemon: &str) -> DoctorFinding {
     }
 }
 
-/// Says where conversations are sent and which variable or command provides the key, but never the key itself.
+/// Says where bethink sends parts of sessions, and which variable or command provides the key. Never shows the key.
 fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
         let found = match state.client_summaries {
             true => "none, but through the gateway the client's own model writes summaries",
-            false => "none: no part of a session leaves this machine",
+            false => "none: bethink itself sends no part of a session to a model",
         };
         return vec![ok("model", found)];
     }

@@ -36,7 +36,11 @@ pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
         screen.hint(unpriced)?;
     }
     if told.more {
-        screen.hint("older calls are not shown; narrow the list with --session or --since")?;
+        let hidden = "the oldest rows are not shown, but the totals include them";
+        screen.hint(match session {
+            Some(_) => hidden.to_owned(),
+            None => format!("{hidden}; to see one session's rows, use --session"),
+        })?;
     }
     Ok(())
 }

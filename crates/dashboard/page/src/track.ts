@@ -77,7 +77,7 @@ export class Track {
     return this.#compactions.some((done) => !done.undone_at && covers(done)) || this.#collapses.some((span) => span.state === "committed" && covers(span));
   }
 
-  /** Whether prompts show only part of this message. */
+  /** Whether prompts no longer contain all of this message. */
   shortens(seq: number): boolean {
     return this.#shortened.has(seq);
   }

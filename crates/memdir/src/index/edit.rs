@@ -73,7 +73,8 @@ pub(crate) fn is_teams(name: &Name) -> bool {
     name.as_str().split_once('/').is_some_and(|(folder, _)| folder == TEAM)
 }
 
-/// Returns every topic that a line links to. Wikilinks are also included with `[[`, because they may be titles.
+/// Returns the folded names of all topics that the text links to. A wikilink's target is also returned with `[[` in
+/// front, because it may be a topic's title instead of its name.
 fn linked(text: &str) -> HashSet<String> {
     let mut out = HashSet::new();
     for link in each_line(text).flat_map(|line| line.links) {

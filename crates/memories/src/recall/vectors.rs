@@ -88,7 +88,7 @@ impl MemoryService {
         let stored = self.cx.store().topic_vectors(project.key.clone(), Encoder::ID.to_owned());
         let stored = match stored.await {
             Ok(stored) => stored,
-            Err(error) => return tracing::warn!(%error, "could not read vectors of topics"),
+            Err(error) => return tracing::warn!(%error, "could not read the stored topic vectors"),
         };
         let read = stored.into_iter().filter_map(|one| {
             let (numbers, rest) = one.vectors.as_chunks::<EMBEDDING_BYTES>();

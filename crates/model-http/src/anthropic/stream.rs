@@ -66,7 +66,7 @@ impl Stream for Events {
             return Err(ProviderTrouble::Refused(refusal));
         }
         let said: StreamLine = serde_json::from_str(&event.data)
-            .map_err(|e| ProviderTrouble::no_json("an event of the answer", &e))?;
+            .map_err(|e| ProviderTrouble::no_json("an event in the answer's stream", &e))?;
         match said.kind.as_str() {
             "message_start" => self.start(said.message),
             "content_block_start" => self.open(said.index, said.content_block),
@@ -170,10 +170,10 @@ impl Events {
 }
 
 fn read_delta(delta: Option<&RawValue>) -> Result<Members<'_>, ProviderTrouble> {
-    let delta =
-        delta.ok_or_else(|| ProviderTrouble::broken("an event of the answer has no delta"))?;
+    let delta = delta
+        .ok_or_else(|| ProviderTrouble::broken("an event in the answer's stream has no delta"))?;
     serde_json::from_str(delta.get())
-        .map_err(|e| ProviderTrouble::no_json("a delta of the answer", &e))
+        .map_err(|e| ProviderTrouble::no_json("a delta in the answer's stream", &e))
 }
 
 impl GrowingBlock {

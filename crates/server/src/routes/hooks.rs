@@ -38,7 +38,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
 }
 
 /// Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that
-/// the agent reads. No answer blocks the agent.
+/// the agent expects. No answer blocks the agent.
 #[utoipa::path(
     post, path = "/v1/hooks/{event}", tag = "hooks", operation_id = "hook_deliver",
     params(
@@ -46,7 +46,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
         HookQuery,
     ),
     request_body(content = serde_json::Value, content_type = "application/json"),
-    responses((status = 200, description = "The answer in the format of the agent", body = serde_json::Value))
+    responses((status = 200, description = "The answer, in the format that the agent expects", body = serde_json::Value))
 )]
 pub(crate) async fn hook(
     State(app): State<ServerState>,

@@ -59,7 +59,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Absent) => {
-                let found = format!("{name}: {path} does not have all of bethink's entries");
+                let found = format!("{name}: bethink's entries are missing from {path}");
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Current) => {}

@@ -35,7 +35,7 @@ export async function candidates(main: HTMLElement, context: Context): Promise<v
 }
 
 function show(all: readonly Candidate[], again: () => void): Child {
-  if (all.length === 0) return empty("No candidates.", "Statements that may be worth remembering wait here. They are not recalled until you keep them.");
+  if (all.length === 0) return empty("No candidates.", "Statements that may be worth remembering appear here. They are not recalled until you keep them.");
   const waiting = all.filter((candidate) => candidate.state === "waiting").length;
   return [h("p", { class: "faint sum" }, `${count(waiting, "statement")} to decide on`), h("div", { class: "proposals" }, all.map((candidate) => card(candidate, again)))];
 }

@@ -29,7 +29,7 @@ export async function proposals(main: HTMLElement, context: Context): Promise<vo
 }
 
 function show(all: readonly Proposal[], context: Context, again: () => void): Child {
-  if (all.length === 0) return empty("No proposals to review.", "Memories that agents, extractions and dreams propose for the team appear here.");
+  if (all.length === 0) return empty("No proposals to review.", "Memories that you, an agent or bethink's background jobs propose for the team appear here.");
   const open = all.filter((proposal) => proposal.state === "open").length;
   return [h("p", { class: "faint sum" }, `${count(open, "proposal")} to review`), h("div", { class: "proposals" }, all.map((proposal, n) => card(proposal, context, again, n < OPENED)))];
 }
@@ -107,6 +107,6 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
 }
 
 function byWords(by: string): string {
-  const words: Record<string, string> = { agent: "an agent", extraction: "an extraction", dream: "a dream" };
+  const words: Record<string, string> = { agent: "an agent", extraction: "an extraction", dream: "a dream", person: "a person" };
   return words[by] ?? by;
 }

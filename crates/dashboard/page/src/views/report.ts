@@ -1,7 +1,7 @@
 // How the next prompt is built: stages, repairs, the provider's cache, and the source of the token counts.
 
 import { type Child, fill, h } from "../dom.ts";
-import { brief, share, whole } from "../number.ts";
+import { brief, count, share, whole } from "../number.ts";
 import { openSession } from "../session-head.ts";
 import { time } from "../time.ts";
 import type { CacheReport, ContextReport, StageReport, TokenEstimate } from "../api.ts";
@@ -51,7 +51,7 @@ function promptCache(report: ContextReport, { breaks, last }: CacheReport): HTML
     null,
     h("h2", null, "Prompt cache"),
     facts([
-      ["Expected share read from the cache", share(report.predicted_cache_hit)],
+      ["Share of the prompt expected to be in the cache", share(report.predicted_cache_hit)],
       ["Unexpected cache misses", whole(breaks)],
       ["What changed the beginning of the prompt", report.changed_by ?? "none"],
       ["Last cache miss", miss],
@@ -68,7 +68,7 @@ function estimates(report: ContextReport, { reported, scale, turns, error }: Tok
       ["Source", report.tokens_from === "estimate" ? "estimates only" : "the provider's counts, plus estimates for newer messages"],
       ["Reported by the provider", whole(reported)],
       ["Correction factor", scale.toFixed(3)],
-      ["Learned from", `${whole(turns)} turns`],
+      ["Correction factor learned from", count(turns, "turn")],
       ["Mean error per turn", error == null ? "unknown" : share(error)],
     ]),
   );

@@ -63,7 +63,7 @@ class Timeline {
     if (wanted > 0) this.#go(wanted);
   }
 
-  /** Marks the messages that the prompt shows without their content. */
+  /** Marks the messages of which prompts show only a part, or nothing. */
   report(report: ContextReport): void {
     this.#cleared = new Set(report.stages.flatMap((stage) => stage.touched));
     this.#list.refresh();
@@ -127,14 +127,14 @@ class Timeline {
     const hidden = this.#track.hides(seq);
     if (!stored) return h("button", { type: "button", class: "row message-row waiting" }, h("span", { class: "number faint" }, seq));
     const told = briefOf(stored);
-    const cleared = this.#track.shortens(seq) || answeredIds(stored).some((id) => this.#cleared.has(id));
+    const shortened = this.#track.shortens(seq) || answeredIds(stored).some((id) => this.#cleared.has(id));
     return h(
       "button",
       { type: "button", class: `row message-row ${told.sort}${hidden ? " hidden" : ""}`, onclick: () => this.#open(seq) },
       h("span", { class: "number faint" }, seq),
       h("span", { class: `sort ${told.failed ? "bad" : ""}` }, told.sort === "call" ? told.tool : told.sort),
       h("span", { class: "line", dir: "auto" }, told.text),
-      h("span", { class: "marks" }, cleared && h("span", { class: "badge", title: "Prompts no longer contain this result" }, "cleared"), hidden && h("span", { class: "unseen" }, "summarized")),
+      h("span", { class: "marks" }, shortened && h("span", { class: "badge", title: "Prompts no longer contain all of this message" }, "shortened"), hidden && h("span", { class: "unseen" }, "summarized")),
       time(stored.created_at),
     );
   }
