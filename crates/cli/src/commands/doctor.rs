@@ -174,7 +174,11 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
         (ModelReadiness::Ready | ModelReadiness::NoKey, _) => findings.push(ok("model", found)),
         (word, detail) => {
             let detail = detail.unwrap_or_else(|| word.to_string());
-            let todo = "until this is fixed, summaries and notes are written without a model";
+            let until = match word {
+                ModelReadiness::Spent => "until midnight UTC",
+                _ => "until the pause ends",
+            };
+            let todo = format!("{until}, summaries and notes are written without a model");
             findings.push(warn("model", format!("{found}: {detail}"), todo));
         }
     }
@@ -302,7 +306,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
         findings.push(warn(
             "leftover",
             format!(
-                "`daemon.json` names process {}, which is not running: the daemon did not stop cleanly",
+                "`daemon.json` names process {}, which does not answer: the daemon hangs or did not stop cleanly",
                 file.pid
             ),
             "nothing is lost; run `bethink up` to start a new daemon, or `bethink logs` to see what happened",

@@ -95,7 +95,10 @@ fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
         (0, _) if result.undo => StyledText::new().put(Tone::Warn, "nothing was restored"),
         (n, _) if result.undo => StyledText::new()
             .put(Tone::Good, format!("restored {} from before the last consolidation", files(n))),
-        (_, true) => StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do"),
+        (_, true) if lines.is_empty() => {
+            StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do")
+        }
+        (_, true) => StyledText::new().put(Tone::Warn, "nothing was changed"),
         (_, false) if result.dry_run => StyledText::new()
             .plain("nothing was changed")
             .dim("; run `bethink dream` to make these changes"),

@@ -25,7 +25,7 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
         screen.hint("Agents that use these URLs and do not report a working directory belong to this directory's project.")?;
     }
     let notes = [
-        "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used.",
+        "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used, if it is set.",
         "Keep the URLs private: each contains a secret derived from the daemon's token.",
     ];
     for note in notes {

@@ -20,7 +20,7 @@ use crate::args::{MemoryCommand, OfTeam, OneMemory};
 use crate::failure::Done;
 use bethink_render::memory as render;
 
-use named::{all, find, known, named_scope, scope};
+use named::{all, find, flag, known, named_scope, scope};
 use warn::warn;
 pub(super) use write::remember;
 use write::show_as;
@@ -74,8 +74,13 @@ async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryK
     }
     if memories.is_empty() {
         let told = match kind.is_some() {
-            true => "there are no topics of this type",
-            false => "nothing is remembered yet; run `bethink remember TEXT` to add something",
+            true => "there are no topics of this type".to_owned(),
+            false => {
+                let flag = scope.map_or("", flag);
+                format!(
+                    "nothing is remembered yet; run `bethink remember{flag} TEXT` to add something"
+                )
+            }
         };
         return Ok(app.screen.note(told)?);
     }
@@ -101,8 +106,9 @@ async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Optio
     screen.prose(text.text.trim_end_matches('\n'))?;
     if version.is_some() {
         let told = format!(
-            "to restore a version, run `bethink memory restore {} --version N`",
-            topic.name
+            "to restore a version, run `bethink memory restore {}{} --version N`",
+            topic.name,
+            flag(topic.scope)
         );
         screen.hint(told)?;
     }
@@ -171,8 +177,10 @@ async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
     screen.lines(render::versions(&found.versions, screen.look.width, app.now))?;
     if let Some(one) = found.versions.iter().find(|one| !one.current && one.bytes.is_some()) {
         let told = format!(
-            "to see a version, run `bethink memory show {} --version {}`",
-            topic.name, one.version
+            "to see a version, run `bethink memory show {}{} --version {}`",
+            topic.name,
+            flag(topic.scope),
+            one.version
         );
         screen.hint(told)?;
     }

@@ -60,7 +60,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
         0 => format!("no match in {topics}"),
         _ => match found.strategy {
             Strategy::Model => format!("searched {topics}, ranked by the model"),
-            Strategy::Embedded => format!("searched {topics}, ranked by matching words"),
+            Strategy::Embedded => format!("searched {topics}, ranked by the built-in algorithm"),
         },
     };
     if !found.memories.is_empty() {

@@ -110,6 +110,10 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
         return Ok(screen.lines(sessions.iter().map(|one| one.id.to_string().into()))?);
     }
     match &query.project_dir {
+        Some(dir) if sessions.is_empty() && (query.q.is_some() || query.tag.is_some()) => {
+            screen
+                .note(format!("no sessions in {dir} match; add `--all` to search all projects"))?;
+        }
         Some(dir) if sessions.is_empty() => {
             let hint = "run `bethink session ls --all` to list the sessions of all projects";
             screen.note(format!("there are no sessions in {dir}; {hint}"))?;

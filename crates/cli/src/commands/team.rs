@@ -230,7 +230,7 @@ fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
             .try_for_each(|reason| screen.flowing(format!("{:10}{reason}", ""), 0))?;
         if one.way == api::BlockedWay::Incoming {
             screen.note(format!(
-                "tell its author to replace the secret; `bethink team drop {}` removes the file for everybody",
+                "tell its author to fix the file; `bethink team drop {}` removes the file for everybody",
                 one.file
             ))?;
         }
@@ -250,7 +250,7 @@ async fn resolve(app: &mut CliApp, topic: String, keep: Option<String>, edit: bo
             conflict.name == name || conflict.versions.iter().any(|version| version.name == name)
         };
         let Some(conflict) = status.conflicts.iter().find(named) else {
-            let told = format!("there is only one version of {}", request.name);
+            let told = format!("there is no conflict about {}", request.name);
             return Err(CliFailure::hinted(
                 told,
                 "run `bethink team status` to list the conflicts",
@@ -277,7 +277,7 @@ fn resolved(app: &mut CliApp, told: &api::ConflictResolved) -> Done {
     screen.line(
         StyledText::new().put(Tone::Good, "resolved ").strong(told.name.clone()).plain(kept),
     )?;
-    Ok(screen.note("run `bethink team sync` to share it")?)
+    Ok(screen.note("if the team uses git, run `bethink team sync` to share it")?)
 }
 
 /// Opens all versions in the editor, one below the other, and resolves the conflict with the edited text.
@@ -324,7 +324,8 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
     let found = client.proposals(&app.project_dir(), all).await?;
     let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
     if found.proposals.is_empty() {
-        return Ok(screen.note("no proposals are waiting")?);
+        let none = if all { "there are no proposals" } else { "no proposals are waiting" };
+        return Ok(screen.note(none)?);
     }
     let ids: Vec<Uuid> = found.proposals.iter().map(|one| one.id).collect();
     for (one, id) in found.proposals.iter().zip(short_ids(&ids)) {
@@ -383,7 +384,7 @@ async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done
         }
     }
     Ok(screen.note(match decision {
-        Decision::Approve(_) => "run `bethink team sync` to share the approved memories",
+        Decision::Approve(_) => "if the team uses git, run `bethink team sync` to share the approved memories",
         Decision::Reject(_) => {
             "run `bethink team sync` so that no agent in the team proposes this again; to allow it again, remove its \
              line from REJECTED-PROPOSALS.md"

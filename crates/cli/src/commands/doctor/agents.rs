@@ -40,7 +40,8 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
         Some(_) => return Some(ok("agents", format!("{name}: installed as a plugin"))),
         None => {}
     }
-    if !is_installed {
+    let is_read = states.iter().all(|(_, _, state)| state.is_ok());
+    if is_read && !is_installed {
         return is_present(app, agent).then(|| {
             let found = format!("{}: found, but bethink is not installed for it", agent.title());
             tip("agents", found, format!("run `bethink install {name}`"))

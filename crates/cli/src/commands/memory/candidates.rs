@@ -27,7 +27,8 @@ async fn list(app: &mut CliApp, client: &Client, all: bool) -> Done {
     let now = app.now;
     let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
     if found.candidates.is_empty() {
-        return Ok(screen.note("no candidates are waiting")?);
+        let none = if all { "there are no candidates" } else { "no candidates are waiting" };
+        return Ok(screen.note(none)?);
     }
     let ids: Vec<Uuid> = found.candidates.iter().map(|one| one.id).collect();
     for (one, id) in found.candidates.iter().zip(short_ids(&ids)) {

@@ -55,7 +55,7 @@ fn candidate_line(one: &Candidate) -> StyledText {
 fn sum(done: &Extracted, all: bool) -> String {
     if done.statements == 0 && done.by_agent == 0 {
         let hint = if all { "" } else { "; --from-start reads the whole session" };
-        return format!("nothing new has been said since the last extraction{hint}");
+        return format!("there are no new statements to check{hint}");
     }
     let looked = plural(done.statements, "statement was", "statements were");
     let agent = match done.by_agent {

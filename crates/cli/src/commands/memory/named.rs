@@ -41,6 +41,15 @@ pub(super) fn named_scope(team: bool, me: bool) -> Option<MemoryScope> {
     }
 }
 
+/// Returns the option that selects a memory in a command, with a space in front.
+pub(super) fn flag(scope: MemoryScope) -> &'static str {
+    match scope {
+        MemoryScope::Private => "",
+        MemoryScope::Team => " --team",
+        MemoryScope::Person => " --me",
+    }
+}
+
 pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
     TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }

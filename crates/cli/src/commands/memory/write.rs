@@ -8,7 +8,7 @@ use bethink_api::{MemoryKind, MemoryOutcome, MemoryScope, MemoryWritten, Remembe
 use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
 
-use super::named::{find, named_scope, scope, topic};
+use super::named::{find, flag, named_scope, scope, topic};
 use super::warn::warn;
 use crate::app::CliApp;
 use crate::args::{self, AddMemory, AllowSecret, OfTeam, OneMemory};
@@ -36,7 +36,7 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
     };
     show(app, &client.remember(&request).await?)?;
     match what.team && !app.screen.json {
-        true => Ok(app.screen.note("run `bethink team sync` to share it")?),
+        true => Ok(app.screen.note("if the team uses git, run `bethink team sync` to share it")?),
         false => Ok(()),
     }
 }
@@ -159,7 +159,8 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
         let (topic, _) = find(app, client, &OneMemory { name, of: of.clone() }).await?;
         let done = client.remove_topic(&topic).await?;
         if !app.screen.json {
-            let back = format!("run `bethink memory restore {}` to restore it", topic.name);
+            let flag = flag(topic.scope);
+            let back = format!("run `bethink memory restore {}{flag}` to restore it", topic.name);
             app.screen.note(format!("removed {}; {back}", done.path))?;
             warn(&mut app.screen, &done.warnings)?;
         }

@@ -16,6 +16,8 @@ const STATES: Readonly<Record<string, [string, string]>> = {
   broken: ["unusable", "bad"],
 };
 
+const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Your own, for all projects" };
+
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
   context.title("Doctor");
   const [daemon, model, lint] = [h("section"), h("section"), h("div")];
@@ -50,7 +52,7 @@ function modelState(model: ModelState): Child {
     ["Provider", model.provider],
     ["Model", model.name ?? (model.provider === "none" ? "none" : "the session's own model")],
     ["Model for notes and recall", model.small_name],
-    ["Conversations are sent to", model.origin ?? "nobody"],
+    ["bethink sends parts of sessions to", model.origin ?? "nobody"],
     ["Summaries", model.summary === "model" ? "by the model" : "by rules"],
     ["Notes", model.notes === "model" ? "by the model" : "by rules"],
     ["API key from", model.key && `${model.key.from}${model.key.present === false ? ", which is not set" : ""}`],
@@ -68,7 +70,7 @@ function shelf(shelf: MemoryShelf, project: string): Child {
   return h(
     "section",
     { class: "shelf" },
-    h("h3", null, shelf.scope === "team" ? "Team" : "Private", " ", shelf.findings.length === 0 && shelf.there && badge("no problems", "good")),
+    h("h3", null, SCOPES[shelf.scope] ?? shelf.scope, " ", shelf.findings.length === 0 && shelf.there && badge("no problems", "good")),
     h("p", { class: "faint break" }, facts.filter((fact) => fact !== "").join(" · "), h("br"), shelf.dir),
     shelf.fault && h("p", { class: "notice" }, shelf.fault),
     shelf.index?.cut_by && h("p", { class: "notice" }, `The index has too many ${shelf.index.cut_by}. Prompts contain only its beginning.`),

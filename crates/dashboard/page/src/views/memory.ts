@@ -141,11 +141,11 @@ class OneMemory {
 }
 
 function about(memory: Memory): Child {
-  return [memory.type && [badge(memory.type), " "], "written ", time(memory.modified, true), memory.source && [". ", sourceWords(memory.source)]];
+  return [memory.type && [badge(memory.type), " "], "written ", time(memory.modified, true), memory.source && [". ", sourceWords(memory.source, memory.scope === "team" ? "a person" : "you")]];
 }
 
-export function sourceWords(source: MemorySource): Child {
-  if (source.session === "") return ["Added by ", source.strategy === "person" ? "you" : "an agent", source.time !== "" && [", ", time(source.time, true)]];
+export function sourceWords(source: MemorySource, person = "you"): Child {
+  if (source.session === "") return ["Added by ", source.strategy === "person" ? person : "an agent", source.time !== "" && [", ", time(source.time, true)]];
   // Sessions of the daemon have UUIDs of version 7; other IDs are a client's own.
   const known = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(source.session);
   const by = source.strategy === "" ? "" : ` ${authorWords(source.strategy)}`;

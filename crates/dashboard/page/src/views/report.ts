@@ -24,7 +24,7 @@ export async function report(main: HTMLElement, context: Context): Promise<void>
 function show(report: ContextReport): Child {
   const { thresholds: t, cache, estimate } = report;
   return [
-    h("section", null, h("h2", null, "Changes to the prompt"), report.stages.length === 0 ? h("p", { class: "faint" }, "None. The history is sent unchanged.") : report.stages.map(stage)),
+    h("section", null, h("h2", null, "Changes to the prompt"), report.stages.length === 0 ? h("p", { class: "faint" }, report.repairs.length === 0 ? "None. The history is sent unchanged." : "None, except for repairs.") : report.stages.map(stage)),
     report.repairs.length > 0 && h("section", null, h("h2", null, "Repairs"), h("ul", null, report.repairs.map((repair) => h("li", null, repair)))),
     h(
       "section",
