@@ -205,7 +205,7 @@ export interface paths {
         put?: never;
         /**
          * Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that
-         *     the agent reads. No answer blocks the agent.
+         *     the agent expects. No answer blocks the agent.
          */
         post: operations["hook_deliver"];
         delete?: never;
@@ -1559,7 +1559,7 @@ export interface components {
             text: string;
             /**
              * Format: int64
-             * @description Estimated tokens of the messages as the prompt showed them.
+             * @description Estimated tokens that the messages take in the prompt if they are not collapsed.
              */
             tokens_before: number;
             /**
@@ -2287,7 +2287,10 @@ export interface components {
         };
         /** @description Sessions to import from disk. */
         ImportRequest: {
-            /** @description Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database. */
+            /**
+             * @description Absolute path of a session file. If `agent` is set, it may also be the path of a directory of session files, or
+             *     of a database.
+             */
             path: string;
             /** @description Any directory of the project. */
             project_dir?: string | null;
@@ -4956,7 +4959,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer in the format of the agent */
+            /** @description The answer, in the format that the agent expects */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5974,7 +5977,7 @@ export interface operations {
                 limit?: number;
                 /** @description Only messages of the `user` or the `assistant` */
                 role?: components["schemas"]["Role"];
-                /** @description Only calls of this tool and their results */
+                /** @description Only calls to this tool and their results */
                 tool?: string;
                 /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
@@ -6783,7 +6786,7 @@ export interface operations {
                 limit?: number;
                 /** @description Only messages of the `user` or the `assistant` */
                 role?: components["schemas"]["Role"];
-                /** @description Only calls of this tool and their results */
+                /** @description Only calls to this tool and their results */
                 tool?: string;
                 /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;

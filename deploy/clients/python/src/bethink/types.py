@@ -339,7 +339,10 @@ class ImportRequest(TypedDict):
     """Sessions to import from disk."""
 
     path: str
-    """Absolute path of a session file, or with `agent` also of a directory with many of them, or of a database."""
+    """
+    Absolute path of a session file. If `agent` is set, it may also be the path of a directory of session files, or
+    of a database.
+    """
     project_dir: NotRequired[str | None]
     """Any directory of the project."""
     agent: NotRequired[str | None]
@@ -1516,7 +1519,7 @@ class Collapse(TypedDict):
     text: str
     """The short text."""
     tokens_before: int
-    """Estimated tokens of the messages as the prompt showed them."""
+    """Estimated tokens that the messages take in the prompt if they are not collapsed."""
     tokens: int
     """Estimated tokens of the text."""
     strategy: Strategy
