@@ -510,7 +510,7 @@ fn continue_messages_are_known_by_their_content() {
     let mut summary = item("assistant", "short");
     summary["conversationSummary"] = json!("a summary");
     let document = |history: &[Value]| {
-        json!({ "sessionId": "co", "title": "Untitled Session", "workspaceDirectory": "file:///work", "history": history })
+        json!({ "sessionId": "co", "title": "Untitled Session", "workspaceDirectory": "file:///home/user/project", "history": history })
             .to_string()
     };
     let all = [item("user", "go"), called, item("assistant", "yes"), item("user", "go")];

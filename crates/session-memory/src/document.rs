@@ -30,7 +30,7 @@ impl Document {
     /// Like [`Self::parse`], but a `known` heading counts even inside a fence: two stray fences must not
     /// hide the sections between them.
     pub fn parse_with(text: &str, level: usize, known: &dyn Fn(&str) -> bool) -> Self {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text.trim_start_matches('\u{feff}');
         // Some editors end lines with only a carriage return.
         let end = if text.contains('\n') { '\n' } else { '\r' };
         let lines: Vec<&str> =
@@ -120,6 +120,7 @@ mod tests {
         check("no heading\nat all", &[], 2);
         check("# A\nx\n# B ##\n", &["A", "B"], 0);
         check("\u{feff}# A\r\nx\r\n# A\r\n", &["A", "A"], 0);
+        check("\u{feff}\u{feff}# A\n", &["A"], 0);
         check("# A\rx\r# B\r", &["A", "B"], 0);
         check("#\n#x\n## deeper\n# A", &["", "A"], 0);
         check("\0\u{fffd}# A\n####### seven", &[], 2);

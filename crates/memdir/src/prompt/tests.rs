@@ -52,7 +52,7 @@ fn what_is_known_about_the_person_has_a_part_of_its_own() {
     let person = ["", "", "- [Language](language.md) — answers in German"].map(str::to_owned);
     let text = index(&dirs(), &person);
     assert!(text.contains("<memory-index scope=\"person\">\n- [Language](language.md)"), "{text}");
-    assert!(text.contains("in all projects: /home/ada/memory/person."), "{text}");
+    assert!(text.contains("shared by all projects: /home/ada/memory/person."), "{text}");
     let news = index_news(&texts("", ""), &person).unwrap();
     assert!(news.contains("added (person): [Language]"), "{news}");
 }
@@ -134,7 +134,7 @@ fn news_of_the_index() {
     assert_eq!(index_news(&before, &texts("- [B](b.md) — x\r\n- [A](a.md) — x", "")), None);
     let many: String = (0..40).map(|at| format!("- [T{at}](t{at}.md)\n")).collect();
     let news = index_news(&texts("", ""), &texts(&many, "")).unwrap();
-    assert!(news.contains("and 20 more lines") && news.lines().count() == 24, "{news}");
+    assert!(news.contains("and 20 more:") && news.lines().count() == 24, "{news}");
 }
 
 proptest! {

@@ -113,7 +113,7 @@ fn an_edit_that_empties_the_notes_or_bloats_them_is_refused() {
         let error = by_model(&standing.text, edited, &standing.written).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
     };
-    check(&Template::default().bare(), "are empty");
+    check(&Template::default().bare(), "is empty");
     let long: String = (0..12_000).map(|n| format!("- step {n} of many steps\n")).collect();
     check(&format!("{}\n{long}", standing.text), "at most 48000");
 }
