@@ -26,7 +26,7 @@ export async function cost(main: HTMLElement, context: Context): Promise<void> {
 }
 
 function show(usage: Usage, apart: boolean): Child {
-  return [today(usage), usage.rows.length === 0 ? empty("No model calls in this period.", "bethink calls a model only if one is set under `[model]` in the settings.") : table(usage, apart)];
+  return [today(usage), usage.rows.length === 0 ? empty("No model calls in this period.", "bethink also works without a model. A model is set under `[model]` in the settings.") : table(usage, apart)];
 }
 
 function today(usage: Usage): HTMLElement {
