@@ -89,7 +89,15 @@ impl TransferService {
             // The gateway records it.
             return Ok(Some((tail, session, 0)));
         }
-        let mut position = stored.unwrap_or_default();
+        let mut position = match stored {
+            Some(position) => position,
+            None => {
+                // Stored before the first message: after a crash between the two, the session would count as the gateway's.
+                let position = TranscriptPosition::default();
+                self.put_position(session, &path, &position).await?;
+                position
+            }
+        };
         if position.elsewhere {
             return Ok(Some((tail, session, 0)));
         }
