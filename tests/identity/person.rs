@@ -6,6 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use bethink_harness::Home;
 use bethink_harness::daemon::binary;
+use bethink_harness::until;
+use bethink_harness::wait::PATIENCE;
 use serde_json::{Value, json};
 
 /// What the person says to their agent, and to nobody else.
@@ -83,6 +85,13 @@ impl Person {
     /// Number of events that wait in the spool.
     pub(crate) fn waiting(&self) -> usize {
         std::fs::read_dir(self.home.join("spool/hooks")).into_iter().flatten().count()
+    }
+
+    /// Waits until no event waits in the spool. The daemon handles most events before it answers, and the rest soon after.
+    #[track_caller]
+    pub(crate) fn has_delivered(&self) {
+        let emptied = until(PATIENCE, || (self.waiting() == 0).then_some(()));
+        assert!(emptied.is_some(), "the events were delivered");
     }
 }
 

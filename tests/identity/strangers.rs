@@ -132,7 +132,7 @@ fn a_daemon_that_proves_itself_is_used_over_tcp() {
         let listed = person.run(&["session", "ls", "--all"]);
         assert!(listed.code == Some(0) && listed.out.lines().count() > 1, "{listed:?}");
         assert_eq!(person.prompts().code, Some(0));
-        assert_eq!(person.waiting(), 0, "the event was delivered");
+        person.has_delivered();
         let answer = person.calls();
         assert!(answer["result"].is_object(), "{answer}");
     }
@@ -169,7 +169,7 @@ fn the_socket_comes_first() {
     let person = Person::of(&daemon.home);
     assert_eq!(person.run(&["session", "ls", "--all"]).code, Some(0));
     assert_eq!(person.prompts().code, Some(0));
-    assert_eq!(person.waiting(), 0);
+    person.has_delivered();
     assert!(person.calls()["result"].is_object());
     assert_eq!(stranger.heard(), "");
 }

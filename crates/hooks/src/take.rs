@@ -31,14 +31,18 @@ impl HookService {
         }
         let (answer, taken) = tokio::join!(self.answer(&delivery), timeout(PATIENCE, &mut taking));
         // An event that may succeed later is put into the spool.
-        let is_unfinished = match taken {
+        match taken {
             Ok(taken) => {
-                taken.map_err(ServiceError::internal)?.is_err_and(|error| may_succeed_later(&error))
+                let taken = taken.map_err(ServiceError::internal)?;
+                if taken.is_err_and(|error| may_succeed_later(&error)) {
+                    self.put_into_spool(&delivery).await?;
+                }
             }
-            Err(_) => true,
-        };
-        if is_unfinished {
-            self.put_into_spool(&delivery).await?;
+            Err(_) => {
+                self.put_into_spool(&delivery).await?;
+                // If the event has been handled in the meantime, this removes it again.
+                self.drain_spool();
+            }
         }
         Ok(answer.to_json(delivery.client, event))
     }
