@@ -167,6 +167,12 @@ async fn newest(
     Ok(sessions.into_iter().nth(own.unwrap_or(0)))
 }
 
+/// Returns the directory that an environment variable names. An empty or relative value counts as unset.
+pub(crate) fn dir_variable(name: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 /// Finds the daemon's program, next to this one or in `PATH`.
 pub(crate) fn starter(program: &Path) -> Result<Starter, StartError> {
     Starter::beside(program.to_owned(), std::env::var_os("PATH").as_deref())

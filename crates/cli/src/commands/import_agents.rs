@@ -10,7 +10,7 @@ use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone};
 
 use super::import::{finished, result};
-use crate::app::CliApp;
+use crate::app::{CliApp, dir_variable};
 use crate::failure::{CliFailure, Done};
 use crate::picker;
 
@@ -43,7 +43,7 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
         ));
     }
     let is_list = wanted.dry_run || !wanted.yes && wanted.paths.is_empty();
-    if is_list || !app.screen.json {
+    if is_list || !(app.screen.json || app.screen.quiet) {
         show_found(app, &found)?;
     }
     if wanted.dry_run {
@@ -66,10 +66,6 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
 
 /// Returns the agents and the places of their sessions that exist.
 fn places(wanted: &AgentImport<'_>) -> Result<Vec<(TranscriptAgent, PathBuf)>, CliFailure> {
-    let variable = |name: &str| {
-        let value = std::env::var_os(name).filter(|value| !value.is_empty());
-        value.map(PathBuf::from).filter(|path| path.is_absolute())
-    };
     let agent = wanted.agent.map(named).transpose()?;
     match (agent, wanted.paths) {
         (_, []) => {}
@@ -81,9 +77,9 @@ fn places(wanted: &AgentImport<'_>) -> Result<Vec<(TranscriptAgent, PathBuf)>, C
         (Some(_), _) => return Err(CliFailure::Use("--agent takes at most one PATH".into())),
         (None, _) => return Err(CliFailure::Use("--dry-run with a PATH needs --agent".into())),
     }
-    let person = variable("HOME")
+    let person = dir_variable("HOME")
         .ok_or_else(|| CliFailure::hinted("could not find your home directory", "set HOME"))?;
-    let place = |agent: TranscriptAgent| (agent, agent.place(&person, variable));
+    let place = |agent: TranscriptAgent| (agent, agent.place(&person, dir_variable));
     let Some(agent) = agent else {
         let all = TranscriptAgent::ALL.map(place).into_iter();
         return Ok(all.filter(|(_, place)| place.exists()).collect());

@@ -12,7 +12,7 @@ use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
 
 use super::plugin;
-use crate::app::CliApp;
+use crate::app::{CliApp, dir_variable};
 use crate::disk::{Configured, SettingsBackup};
 use crate::failure::{CliFailure, Done};
 use crate::installation::{keep, lasting};
@@ -353,19 +353,15 @@ fn request(app: &CliApp) -> InstallRequest {
 }
 
 fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
-    let dir = |name: &str| {
-        let value = std::env::var_os(name).filter(|value| !value.is_empty());
-        value.map(PathBuf::from).filter(|path| path.is_absolute())
-    };
-    let person = dir("HOME")
+    let person = dir_variable("HOME")
         .ok_or_else(|| CliFailure::hinted("could not find your home directory", "set HOME"))?;
     Ok(ClientPlaces {
-        config: dir("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
-        claude: dir("CLAUDE_CONFIG_DIR"),
-        codex: dir("CODEX_HOME"),
-        copilot: dir("COPILOT_HOME"),
-        cline: dir("CLINE_DIR"),
-        qwen: dir("QWEN_HOME"),
+        config: dir_variable("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
+        claude: dir_variable("CLAUDE_CONFIG_DIR"),
+        codex: dir_variable("CODEX_HOME"),
+        copilot: dir_variable("COPILOT_HOME"),
+        cline: dir_variable("CLINE_DIR"),
+        qwen: dir_variable("QWEN_HOME"),
         is_mac: cfg!(target_os = "macos"),
         project: project.then(|| app.project.clone()),
         person,
