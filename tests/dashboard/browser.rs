@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Runs `NAME.mjs` with what it has to know; `false` where there is no browser.
+/// Runs `NAME.mjs` with these arguments; returns `false` if there is no browser.
 #[track_caller]
 pub(crate) fn look(name: &str, world: &World, more: &Value) -> bool {
     let Some(script) = script(name) else { return false };

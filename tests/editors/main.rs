@@ -20,7 +20,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Where `bethink` lies, and `bethinkd` beside it.
+/// The directory that contains `bethink` and `bethinkd`.
 fn programs() -> PathBuf {
     let dir = Path::new(env!("CARGO_BIN_EXE_bethink")).parent().unwrap().to_path_buf();
     assert!(

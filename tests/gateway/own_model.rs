@@ -119,7 +119,7 @@ fn the_clients_own_model_writes_the_summary() {
     let answered = row["calls"].as_u64().unwrap() - row["failed"].as_u64().unwrap();
     assert_eq!((&row["purpose"], answered), (&json!("summary"), 1));
     assert_eq!(world.daemon.client().get("/v1/model").ok()["client_summaries"], true);
-    // The request itself goes up smaller.
+    // The request itself is forwarded in a shorter form.
     let sent = world.seen();
     assert_eq!(sent.purpose, Purpose::Other);
     assert!(sent.tokens < summary.tokens, "{} {}", sent.tokens, summary.tokens);

@@ -152,7 +152,7 @@ pub(crate) fn ids(client: &mut Client, session: &str) -> Vec<String> {
     messages.iter().map(|message| message["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The one session that is no child, and the ids of its messages once there are so many.
+/// Returns the only session without a parent, and the ids of its messages once it has this many.
 #[track_caller]
 pub(crate) fn followed(daemon: &Daemon, count: usize) -> (String, Vec<String>) {
     let mut client = daemon.client();

@@ -163,7 +163,7 @@ fn no_path_leads_out_and_the_teams_part_is_read_only() {
             json!({ "command": "delete", "path": path }),
             json!({ "command": "rename", "old_path": path, "new_path": "/memories/stolen.md" }),
         ] {
-            // What is no more than a name that is not there may be made: it is a memory then.
+            // A name that does not exist yet may be created, and becomes a memory.
             let is_inside = path.starts_with("/memories/") && input["command"] == "create";
             let called = desk.memory(&input);
             assert!(called.is_error || is_inside, "{path:?}: {}", called.text);
@@ -257,8 +257,8 @@ fn programs_that_run_their_own_tools_call_it_over_http() {
 }
 
 /// Commands that the SDK's own helper understands have the same effects and answers here, through a tool that the SDK
-/// runs. Where they differ on purpose
-/// is no part of the list: another ending than .md, an empty folder, the index, a slash at a path's end.
+/// runs. Where they differ on purpose is not part of the list: another extension than .md, an empty folder, the index,
+/// a slash at a path's end.
 #[test]
 fn the_sdks_own_helper_does_the_same() {
     let Some(python) = kit(Kit::Python) else { return };

@@ -251,7 +251,7 @@ fn what_was_piped_in_is_answered_before_the_end() {
     assert_eq!((lines.len(), code, complaint.as_str()), (20, 0, ""));
 }
 
-/// A restart is no matter to a client: what was sent to nobody is sent again.
+/// A client does not notice a restart: messages that no daemon received are sent again.
 #[test]
 fn a_daemon_that_restarts_is_found_again() {
     let mut desk = Desk::new();

@@ -93,7 +93,7 @@ fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
     assert!(text.contains("said so on 2026-03-02") && text.contains("10:00:00.123456Z"), "{text}");
     // The recording ends in the turn in which the person refused a call.
     assert!(desk.learns("never-push-main-without-asking").contains("never push to main"));
-    // Typed while the agent worked, so it is no message.
+    // Typed while the agent worked, so it is not a message.
     let text = desk.learns("use-tabs-indentation");
     assert!(text.contains("2026-03-02T10:05:00"), "{text}");
 }

@@ -77,7 +77,7 @@ pub struct CompactRequest {
     /// If absent, the cheapest level that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<SummaryLevel>,
-    /// Maximum size of the summary in tokens of 4 bytes.
+    /// Maximum size of the summary in tokens, counted as 4 bytes each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
 }
@@ -157,7 +157,7 @@ pub struct Compaction {
     pub summary: String,
     /// Tokens of the summary.
     pub summary_tokens: u64,
-    /// Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
+    /// Share of the names still needed that the new prompt contains, from 0 to 1.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
     /// Why the fidelity is low or has fallen; absent if neither is the case.

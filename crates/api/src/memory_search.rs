@@ -9,7 +9,7 @@ use crate::MemoryScope;
 pub struct MemorySearch {
     /// Any directory of the project
     pub project_dir: String,
-    /// The words to look for, in any form
+    /// The words to look for; other forms of the same words match, too
     pub q: String,
     /// Only topics of this scope
     #[serde(default, skip_serializing_if = "Option::is_none")]

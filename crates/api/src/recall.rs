@@ -14,7 +14,7 @@ pub struct RecallRequest {
     /// What the user said or wants to do, in any words.
     #[serde(default)]
     pub query: String,
-    /// Up to 8 other wordings of the question. Memories that fit any of them are returned.
+    /// Up to 7 other wordings of the question. Memories that fit any of them are returned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<String>,
     /// How strict to be. By default, `asked`.

@@ -144,7 +144,7 @@ pub struct SessionsPage {
 pub struct SessionQuery {
     /// Only sessions of this project
     pub project_dir: Option<String>,
-    /// Words in the title or the history
+    /// Text that the title or the ID contains; case does not matter in titles
     pub q: Option<String>,
     /// Only sessions with this tag
     pub tag: Option<String>,
@@ -193,7 +193,7 @@ pub struct NotesUpdate {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HookQuery {
-    /// `claude-code` (the default), `codex`, `gemini` or `cursor`
+    /// `claude-code` (the default), `codex`, `gemini`, `cursor` or `qwen`
     pub client: Option<String>,
     /// ID of the event. Events with the same ID are counted once
     #[serde(default, deserialize_with = "crate::query::given")]

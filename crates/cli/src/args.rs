@@ -135,7 +135,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink config set memory.layout claude")]
     Config(ConfigCommand),
-    /// Show the base URLs to set in Anthropic and OpenAI clients
+    /// Show the base URLs to set in clients of Anthropic, OpenAI and Gemini
     #[command(after_help = "Example: bethink gateway --project ~/src/app")]
     Gateway,
     /// Replace the token that gives programs access to the daemon
@@ -162,7 +162,7 @@ pub(crate) enum CliCommand {
     /// --session. It need not be the agent that recorded the session.
     #[command(after_help = "Example: bethink continue codex")]
     Continue {
-        /// claude-code, codex, gemini or opencode
+        /// claude-code, codex, gemini, qwen or opencode
         agent: String,
         /// Print the prompt instead of starting the agent
         #[arg(long)]
@@ -245,7 +245,7 @@ pub(crate) enum CliCommand {
     },
     /// Import sessions that your agents recorded
     ///
-    /// Reads those of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Cline and Continue.
+    /// Reads the sessions of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Cline and Continue.
     #[command(after_help = "Example: bethink import --agent codex --yes")]
     Import {
         /// Session files, or directories of JSONL files [default: find the sessions of all agents]

@@ -237,9 +237,9 @@ settings! {
         /// `model` or `embedded`; without a provider both are embedded.
         summary: Either(STRATEGIES) = "model",
         notes: Either(STRATEGIES) = "model",
-        /// Maximum number of tokens per day (UTC), input and output, for all purposes; 0 is no limit.
+        /// Maximum number of tokens per day (UTC), input and output, for all purposes; 0 means no limit.
         daily_tokens: Whole(0, 1 << 50) = 0,
-        /// Maximum cost per day (UTC), in US dollars; 0 is no limit. Calls to models without a price do not count.
+        /// Maximum cost per day (UTC), in US dollars; 0 means no limit. Calls to models without a price do not count.
         daily_cost: Money = 0.0,
         /// Prices of `name` and `small_name`, in US dollars per million tokens. If 0, the built-in price.
         price_input: Money = 0.0,

@@ -119,7 +119,7 @@ fn changed_by(stages: &[StageReport]) -> PromptChange {
 
 fn notices(state: &SessionState) -> Vec<String> {
     let busy = state.todos.items.iter().filter(|t| t.status == TodoStatus::InProgress).count();
-    let busy = (busy > 1).then(|| format!("{busy} todos are in progress at once"));
+    let busy = (busy > 1).then(|| format!("{busy} todos are in progress at the same time"));
     let (reported, configured) = (state.thresholds.window, state.model.context_window);
     let smaller = (reported < configured).then(|| {
         format!("the provider accepts only {reported} tokens, but the session's model is set to {configured}; correct its context_window")

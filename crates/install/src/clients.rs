@@ -123,8 +123,8 @@ fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFi
     ]
 }
 
-/// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks can
-/// be in `config.toml`. At the end of each turn, the transcript is read on.
+/// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks can be
+/// in `config.toml`. The hook at the end of a turn makes the daemon read what is new in the transcript.
 fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
     let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
@@ -155,8 +155,8 @@ fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     SettingsFile { path, edits, what: "MCP server" }
 }
 
-/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. At the end of
-/// each turn, the transcript is read on.
+/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. The hook at the end
+/// of a turn makes the daemon read what is new in the transcript.
 fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
     let path = dir.join("settings.json");

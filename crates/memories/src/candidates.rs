@@ -80,7 +80,7 @@ impl MemoryService {
             (None, _) => {
                 let shown: String = named.chars().take(40).collect();
                 Err(ServiceError::not_found(format!("no candidate {shown:?} is waiting"))
-                    .hint("it may be decided already; `bethink memory candidates` lists the ids of waiting ones"))
+                    .hint("it may have been kept or dropped; `bethink memory candidates` lists the ids of waiting ones"))
             }
         }
     }

@@ -49,7 +49,7 @@ fn with_time(text: &str, before: Option<&str>, now: UnixMicros, always: bool) ->
         return None;
     }
     let at = |time: &str| header::with(text, &[HeaderChange::Modified(time)]).ok();
-    // A text that differs only because its writer does not know the recorded time is no change.
+    // A text that differs only because its writer does not know the recorded time is not a change.
     let same = old.and_then(|old| at(old.modified.as_deref()?)).filter(|same| before == Some(same));
     same.or_else(|| at(&rfc3339(UnixMicros(now.0 - now.0.rem_euclid(1_000_000)))))
 }

@@ -92,7 +92,7 @@ fn reminders_come_and_go() {
     alike(&said(&[result, DATE]), &said(&[result]));
     // A message that is nothing but a reminder is what it says.
     unlike(&said(&[DATE]), &said(&[OTHER]));
-    // A person's text is no reminder because it quotes one.
+    // A person's text is not a reminder only because it quotes one.
     let quoted = r#"{"type":"text","text":"<system-reminder>a</system-reminder> why?"}"#;
     unlike(&said(&[quoted, TEXT]), &said(&[TEXT]));
     unlike(&said(&[result, TEXT]), &said(&[result]));

@@ -70,13 +70,13 @@ impl SessionFileFacts {
         self.pending = Some((line, boundary));
     }
 
-    /// Whether the next summary is no message of the history.
+    /// Whether the next summary is not a message of the history.
     pub(crate) fn expects_summary_apart(&self) -> bool {
         let boundary = self.pending.as_ref().map(|(_, boundary)| boundary);
         boundary.is_some_and(|boundary| boundary.is_ours || boundary.kept.is_some())
     }
 
-    /// Takes a summary that is no message of the history.
+    /// Takes a summary that is not a message of the history.
     pub(crate) fn summary_apart(&mut self, number: u64, message: &Message) {
         if let Some((line, boundary)) = self.pending.take() {
             self.compaction((line, boundary), number, message);

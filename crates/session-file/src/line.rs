@@ -111,7 +111,7 @@ pub struct RecordedCompaction {
     pub created_at: UnixMicros,
     pub boundary_line: u64,
     pub summary_line: u64,
-    /// Messages before the boundary were kept, or bethink wrote it. The summary then is no message of the history,
+    /// Messages before the boundary were kept, or bethink wrote it. The summary is then not a message of the history,
     /// because messages before it are shown after it.
     pub is_apart: bool,
     /// Ids of the first and the last of the messages before the boundary that were kept.

@@ -19,7 +19,7 @@ pub trait HookStore {
     ) -> StoreFuture<'_, ()>;
     /// Returns whether any transcript of this session has been read.
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool>;
-    /// Returns the places of transcripts that are read on, in the order in which they were added.
+    /// Returns the places whose transcripts are followed, in the order in which they were added.
     fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>>;
     /// Adds a place, or changes the time of one.
     fn put_transcript_place(&self, place: TranscriptPlace) -> StoreFuture<'_, ()>;

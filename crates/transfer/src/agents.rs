@@ -1,7 +1,7 @@
 //! Imports the transcripts of agents.
 //!
-//! An agent's session is imported once. Later imports add what is new, because messages have ids. A session that hooks or
-//! the gateway record is left to them.
+//! An agent's session is imported once. Later imports add what is new, because messages have ids. A session that hooks
+//! or the gateway record is skipped.
 
 use std::path::PathBuf;
 
@@ -286,7 +286,7 @@ impl TransferService {
         Ok(Some(made))
     }
 
-    /// Creates the fork that a transcript continues; `None` if it is no fork, or its parent is not known.
+    /// Creates the fork that a transcript continues; `None` if it is not a fork, or its parent is not known.
     pub(crate) async fn fork_of(
         &self,
         source: &TranscriptSource,

@@ -1,7 +1,7 @@
 //! Adds what an agent has written since its transcript was last read.
 //!
-//! A session is created with its first answer: until then the gateway may still begin to record it. A session that the
-//! gateway records is left to it.
+//! A session is created with its first answer: until then, the gateway may still begin to record it. Sessions that the
+//! gateway records are skipped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -23,12 +23,13 @@ use crate::tail::{AgentTail, ReadyTails, read_on};
 const BATCH: usize = 500;
 
 impl TransferService {
-    /// Reads an agent's transcript on. Its new messages are appended to the session, which is created if necessary.
+    /// Reads the new part of an agent's transcript. Its messages are appended to the session, which is created if
+    /// necessary.
     pub async fn follow(&self, agent: TranscriptAgent, path: PathBuf) -> Result<()> {
         self.follow_since(agent, path, UnixMicros(0)).await
     }
 
-    /// Reads on what has changed since a time. Only a database knows when a session in it has changed.
+    /// Reads the new part of a file, or the sessions of a database that have changed since a time.
     pub(crate) async fn follow_since(
         &self,
         agent: TranscriptAgent,
@@ -53,8 +54,8 @@ impl TransferService {
         Ok(())
     }
 
-    /// The same for a transcript that is read once. Returns the session and the number of new messages. The caller holds
-    /// the lock.
+    /// Like [`Self::follow`], but for a transcript that is read only once. Returns the session and the number of new
+    /// messages. The caller holds the lock.
     pub(crate) async fn read_once(
         &self,
         source: &TranscriptSource,
@@ -64,8 +65,8 @@ impl TransferService {
         Ok(read.map(|(_, session, added)| (session, added)))
     }
 
-    /// Returns `None` if the transcript is excluded from recording, or if a session would have to be created, and the
-    /// transcript has no answer yet although `needs_answer`.
+    /// Returns `None` if the transcript is excluded from recording, or if it has no session yet, `needs_answer` is set,
+    /// and it has no answer.
     async fn read_tail(
         &self,
         source: &TranscriptSource,

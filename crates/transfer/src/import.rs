@@ -191,12 +191,12 @@ impl TransferService {
         }
     }
 
-    /// Directory of request bodies that wait to be imported.
+    /// Returns the directory of request bodies that wait to be imported.
     fn spool(&self) -> PathBuf {
         self.cx.settings().home.join("spool")
     }
 
-    /// The report on a file whose session is complete.
+    /// Returns the report about a file whose session is complete.
     pub(crate) async fn imported_before(
         &self,
         file: String,

@@ -16,7 +16,7 @@ pub struct PausedParts<'a> {
 }
 
 impl<'a> PausedParts<'a> {
-    /// Reads the facts of all lines so far, also of those before a stored position.
+    /// Reads the facts of all lines so far, including those before the stored position.
     pub fn new(rules: &'a RecordingRules, facts: &'a SessionFileFacts) -> Self {
         let mut parts = Self { rules, first_at: facts.first_at, summaries: HashSet::new() };
         let repeating = facts.compactions.iter().filter(|one| parts.may_repeat(one.created_at));

@@ -1,7 +1,7 @@
 //! Follows the directories and databases from which an agent's sessions were imported.
 //!
-//! Not every agent has hooks that say when a transcript has grown. The places of an import are therefore watched, and what
-//! changes in them is read on. What an agent wrote while no daemon was running is read at the next start.
+//! Not every agent has hooks that say when a transcript has grown. The places of an import are therefore watched, and
+//! what is added to them is read. What an agent wrote while no daemon was running is read at the next start.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ impl TransferService {
         }
     }
 
-    /// Reads changed transcripts on. Returns whether all of them could be read.
+    /// Reads the new parts of changed transcripts. Returns whether all of them could be read.
     async fn read_changed(
         &self,
         agent: TranscriptAgent,

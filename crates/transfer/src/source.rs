@@ -1,4 +1,4 @@
-//! Transcripts of agents on disk: which there are, and how each is opened.
+//! Finds and opens agents' transcripts on disk.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};

@@ -1,4 +1,4 @@
-//! Reads a transcript on from where it was left, while the daemon runs.
+//! Reads transcripts that grow while the daemon runs, each from where reading stopped.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -96,12 +96,12 @@ impl AgentTail {
         }
     }
 
-    /// Whether only a file is read that grows, so that reading continues where it ended.
+    /// Whether the transcript is a file that only grows, so that reading can continue where it stopped.
     pub(crate) fn is_appended(&self) -> bool {
         self.source.agent.storage() == StorageForm::Lines
     }
 
-    /// Reads a growing file on, or another transcript as a whole.
+    /// Reads the new part of a growing file, or the whole of any other transcript.
     pub(crate) fn read_on(&mut self, whole: Option<TranscriptBytes>) -> Result<TailStretch> {
         let path = self.source.path.clone();
         let read = match whole {
@@ -176,7 +176,7 @@ impl AgentTail {
     }
 }
 
-/// Reads on without blocking the runtime.
+/// Reads the next part without blocking the runtime.
 pub(crate) async fn read_on(mut tail: AgentTail, most: u64) -> Result<(AgentTail, TailStretch)> {
     let whole = match tail.is_appended() {
         true => None,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::TransferService;
 
-/// A message, its answer, a line that is no JSON, and a sidechain.
+/// A message, its answer, a line that is not JSON, and a sidechain.
 const FILE: &str = concat!(
     r#"{"type":"user","uuid":"a","cwd":"/project","message":{"role":"user","content":"mend it"}}"#,
     "\n",
@@ -385,7 +385,7 @@ async fn a_transcript_is_followed_from_its_first_answer_on() {
     let session = codex_session(&transfer, "a").await;
     assert_eq!(session.last_seq.0, 3);
     assert_eq!(transfer.cx.store().compactions(session.id).await.unwrap().len(), 1);
-    // Written anew, as by another program: nothing is doubled.
+    // The file is written again, as another program would do: nothing is imported twice.
     let text = std::fs::read_to_string(dir.path("a")).unwrap() + &codex_said(4, "user", "thanks");
     std::fs::remove_file(dir.path("a")).unwrap();
     dir.add("a", &text);

@@ -51,7 +51,7 @@ impl Agent {
         }
     }
 
-    /// Runs the agent with one prompt, in a new session or in the last one. Returns `None` if it does not end.
+    /// Runs the agent with one prompt, in a new session or in the last one. Returns `None` if it does not end in time.
     pub(crate) fn run(
         &self,
         kit: &Installed,

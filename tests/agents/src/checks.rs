@@ -1,4 +1,4 @@
-//! What must hold for an agent.
+//! The checks of an agent.
 
 use std::thread;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::table::{AgentRow, Outcome};
 
 const PROMPT: &str = "How is the boathouse painted?";
 const FACT: &str = "The boathouse is painted green every spring.";
-/// How long an agent may take to its first request.
+/// How long an agent may take until its first request.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Tokens of a small window that are left beside an agent's first prompt and its answer.
+/// Size of the small window, in tokens, in addition to the agent's first prompt and the answer.
 const ROOM: u64 = 24_000;
 /// Prompts that do not fit into the room together, each with this many bytes.
 const LARGE_PROMPTS: usize = 5;
@@ -46,7 +46,7 @@ fn direct(agent: &Agent, kit: &Installed) -> (Outcome, Option<Seen>) {
     (outcome, sent.into_iter().max_by_key(|seen| seen.tokens))
 }
 
-/// Two turns of a session through the gateway: all requests go up as they are, and one session is recorded.
+/// Two turns of a session through the gateway: all requests are forwarded unchanged, and one session is recorded.
 fn gateway(agent: &Agent, kit: &Installed) -> [(&'static str, Outcome); 2] {
     let stage = Stage::new(agent, kit, Script::good());
     let url = stage.gateway();
@@ -64,7 +64,7 @@ fn gateway(agent: &Agent, kit: &Installed) -> [(&'static str, Outcome); 2] {
     [("gateway", answered.and(is_same)), ("session", stage.has_session(PROMPT))]
 }
 
-/// `bethink install`: the agent calls a tool, begins with what is remembered, and its session is recorded by hooks.
+/// `bethink install`: the agent calls a tool, its first prompt contains the memories, and hooks record its session.
 fn install(agent: &Agent, kit: &Installed) -> [(&'static str, Outcome); 3] {
     if agent.installed.is_empty() {
         return ["install", "hooks", "uninstall"].map(|check| (check, Outcome::Absent));
@@ -74,7 +74,7 @@ fn install(agent: &Agent, kit: &Installed) -> [(&'static str, Outcome); 3] {
     let stage = Stage::new(agent, kit, Script { call: Some(call), ..Script::good() });
     let url = stage.direct();
     agent.configure(&stage.place, &url);
-    // A first run, because some agents write their settings.
+    // Some agents write their settings in their first run.
     let (begun, _) = stage.begin(&url, "Hello");
     let before = stage.settings();
     let installed = stage.bethink(&["install", agent.name]);
@@ -93,7 +93,7 @@ fn install(agent: &Agent, kit: &Installed) -> [(&'static str, Outcome); 3] {
     ]
 }
 
-/// The first prompt of a session has what is remembered, and the session is in the daemon.
+/// Checks that the first prompt of a session contains the memories, and that the daemon has the session.
 fn hooks(stage: &Stage<'_>, sent: &[Seen]) -> Outcome {
     let has_fact = sent.iter().any(|seen| {
         String::from_utf8_lossy(&seen.body).contains(FACT) && !tool_results(seen).contains(FACT)
@@ -109,7 +109,7 @@ fn tool_results(seen: &Seen) -> String {
     results.map(|block| block["content"].to_string()).collect()
 }
 
-/// Long prompts in a small window: none is refused, and the last one is shorter than what the agent sent.
+/// Sends long prompts in a small window: none is refused, and the last one is shorter than what the agent sent.
 fn window(agent: &Agent, kit: &Installed, first: Option<&Seen>) -> Outcome {
     if agent.go_on.is_empty() {
         return Outcome::Absent;
@@ -117,7 +117,7 @@ fn window(agent: &Agent, kit: &Installed, first: Option<&Seen>) -> Outcome {
     let Some(first) = first else { return Outcome::Fails("no direct request".to_owned()) };
     let window = first.tokens + Ask::read(first.wire, &first.json).max_tokens + ROOM;
     let script = Script { window: Some(window), ..Script::good() };
-    // The window of this model alone, because bethink knows that of some models.
+    // Sets the window of exactly this model, because bethink knows the windows of some models.
     let windows = format!("{}={window}", first.json["model"].as_str().unwrap_or_default());
     let stage = Stage::with(agent, kit, script, &[("BETHINK_CONTEXT__WINDOWS", &windows)]);
     let url = stage.gateway();
@@ -140,7 +140,7 @@ fn window(agent: &Agent, kit: &Installed, first: Option<&Seen>) -> Outcome {
         .and(Outcome::of(is_shorter, || "the last prompt was not shortened".to_owned()))
 }
 
-/// The daemon is killed while the model answers, and starts again: the agent's turn ends well, and is recorded once.
+/// Kills and restarts the daemon while the model answers: the agent's turn must succeed, and be recorded once.
 fn kill(agent: &Agent, kit: &Installed) -> Outcome {
     let mut stage = Stage::new(agent, kit, Script::good());
     let url = stage.gateway();

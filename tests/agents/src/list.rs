@@ -18,7 +18,7 @@ const CLAUDE_CODE: Agent = Agent {
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         ("DISABLE_TELEMETRY", "1"),
-        // Otherwise the model first has to look the tools up.
+        // Otherwise, the model must first search for the tools.
         ("ENABLE_TOOL_SEARCH", "false"),
     ],
     files: &[],

@@ -1,7 +1,7 @@
-//! Runs real coding agents with a daemon and the scripted model server, and prints what holds.
+//! Runs real coding agents with a daemon and the scripted model server, and prints which checks pass.
 //!
 //! `agents [--short] [--only AGENT,…]`. The agents are installed first. After that, this program runs itself again in a
-//! network namespace with loopback alone, so that nothing reaches a provider.
+//! network namespace that has only loopback, so that nothing reaches a provider.
 //!
 //! Reading order: `agent` → `list` (how each is run) → `stage` → `checks` → `table`.
 
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     if passed == rows.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs this program in a namespace of its own.
+/// Runs this program in a network namespace of its own.
 fn isolated(arguments: &[String]) -> ExitCode {
     let can = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);

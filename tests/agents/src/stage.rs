@@ -34,7 +34,7 @@ impl<'a> Stage<'a> {
         Self::with(agent, kit, script, &[])
     }
 
-    /// The same with settings of the daemon.
+    /// Like [`Self::new`], with these settings of the daemon.
     pub(crate) fn with(
         agent: &'a Agent,
         kit: &'a Installed,
@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
         Self { agent, kit, server, daemon, tap, place }
     }
 
-    /// Returns the model server's address, as the agent wants it.
+    /// Returns the model server's address in the form that the agent expects.
     pub(crate) fn direct(&self) -> String {
         self.server.url() + self.agent.base
     }
@@ -90,7 +90,7 @@ impl<'a> Stage<'a> {
         self.run(url, self.agent.begin, prompt)
     }
 
-    /// The same in the agent's last session.
+    /// Like [`Self::begin`], but continues the agent's last session.
     pub(crate) fn go_on(&self, url: &str, prompt: &str) -> (Outcome, Vec<Seen>) {
         self.run(url, self.agent.go_on, prompt)
     }
@@ -111,7 +111,7 @@ impl<'a> Stage<'a> {
         (Outcome::of(is_answered, told), sent)
     }
 
-    /// Returns how long a run takes.
+    /// Runs the agent once, and returns how long that takes.
     pub(crate) fn time(&self, url: &str, prompt: &str) -> Duration {
         let begun = Instant::now();
         self.begin(url, prompt);
@@ -133,7 +133,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Returns the sessions that are below no other.
+    /// Returns the sessions without a parent.
     pub(crate) fn sessions(&self) -> Vec<Value> {
         let page = self.daemon.client().get("/v1/sessions").ok();
         let all = page["sessions"].as_array().cloned().unwrap_or_default();

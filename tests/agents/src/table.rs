@@ -1,8 +1,8 @@
-//! The table of what holds.
+//! The table of results.
 
 use std::time::Duration;
 
-/// Whether a check holds, and why not.
+/// The result of a check, with the reason if it failed.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Holds,
@@ -32,7 +32,7 @@ impl Outcome {
     }
 }
 
-/// What holds for an agent.
+/// The results of an agent's checks.
 #[derive(Debug)]
 pub(crate) struct AgentRow {
     pub(crate) name: &'static str,

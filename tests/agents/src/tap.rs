@@ -1,5 +1,5 @@
-//! A forwarder between an agent and the gateway, which keeps what the agent sends. Its address stays when the daemon gets
-//! another one.
+//! A forwarder between an agent and the gateway, which records what the agent sends. Its address stays the same when
+//! the daemon gets another one.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub(crate) struct Tap {
 #[derive(Debug, Default)]
 struct Shared {
     to: Option<SocketAddr>,
-    /// Everything that was sent, a connection after the other.
+    /// Everything that was sent, connection by connection.
     sent: Vec<Vec<u8>>,
 }
 
@@ -51,7 +51,7 @@ impl Tap {
     }
 }
 
-/// Forwards until one side ends. A connection to a daemon that does not run is closed.
+/// Forwards until one side ends. A connection is closed if no daemon is running.
 fn forward(mut from: TcpStream, shared: &Mutex<Shared>) {
     let (to, number) = {
         let mut shared = shared.lock().unwrap();

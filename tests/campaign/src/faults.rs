@@ -1,7 +1,7 @@
-//! Disk faults: the n-th file call of each of the daemon's threads fails, and so do, in other runs, all from the n-th on.
+//! Disk faults: the n-th file call of each of the daemon's threads fails; in other runs, all later calls fail, too.
 //!
-//! `strace` counts the calls of the scenario, and injects the errors. Whatever fails, no write is acknowledged that is not stored, no error is called an internal one,
-//! and the next start has everything.
+//! `strace` counts the calls of the scenario, and injects the errors. Whatever fails, every acknowledged write is
+//! stored, no error is reported as internal, and nothing is missing after the next start.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,9 +18,9 @@ use crate::report::AttackResult;
 const CALLS: &str = "pwrite64,fsync,fdatasync,ftruncate,fallocate,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat";
 /// The errors of a broken, a full and a read-only disk.
 const ERRORS: [&str; 3] = ["EIO", "ENOSPC", "EROFS"];
-/// Writes under faults.
+/// Number of writes while faults are injected.
 const STEPS: usize = 25;
-/// Primes: one that does not divide the number of calls leads to all of them.
+/// Primes. Steps of a size that does not divide the number of calls reach all of them.
 const STRIDES: [usize; 3] = [37, 41, 43];
 
 #[derive(Debug, Default)]
@@ -43,7 +43,8 @@ struct DiskFault {
 }
 
 impl DiskFault {
-    /// The faults in order: each call fails once, then with all later ones, then the same with the next error.
+    /// Returns the faults in order: each call fails once, then together with all later ones, then the same with the
+    /// next error.
     fn nth(number: usize, calls: usize) -> Self {
         let (turn, place) = (number / calls, number % calls);
         // Every third call has the same error in one turn, so that a short run has all of them.
@@ -101,7 +102,7 @@ fn file_calls(seed: u64) -> usize {
     busiest(&log)
 }
 
-/// The most lines of one thread in strace's output. Each line begins with the thread's number.
+/// Returns the largest number of lines of one thread in strace's output. Each line begins with the thread's number.
 fn busiest(log: &Path) -> usize {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
@@ -118,7 +119,7 @@ pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
     }
     let (start, mut tally) = (Instant::now(), FaultTally::default());
     let calls = file_calls(seed).max(1);
-    // Many calls apart, so that a short run has faults everywhere in the scenario.
+    // The steps are large, so that even a short run has faults everywhere in the scenario.
     let step = STRIDES.into_iter().find(|step| !calls.is_multiple_of(*step)).unwrap_or(1);
     while limit.allows(tally.runs) {
         let number = tally.runs as usize;

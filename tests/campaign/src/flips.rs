@@ -1,5 +1,5 @@
-//! Flipped bits: one bit of a stopped daemon's files is changed. What the daemon serves afterwards must be what was written,
-//! or the damage must be told.
+//! Flipped bits: one bit of a stopped daemon's files is changed. Afterwards, the daemon must serve what was written, or
+//! report the damage.
 //!
 //! The files are the database, its log, and Markdown memories. There are no vectors: search and recall work with words, and
 //! their index is in the database.
@@ -17,21 +17,21 @@ use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 
 const WRITERS: usize = 3;
-/// Writes before the daemon stops.
+/// Number of writes before the daemon stops.
 const STEPS: usize = 120;
-/// Flips in one home, before another one is made.
+/// Number of flips in one home, before another one is created.
 const FLIPS_OF_A_HOME: usize = 25;
 /// One flip in this many hits a memory.
 const MEMORIES_EVERY: usize = 4;
 
-/// What became of a flip.
+/// The effect of a flip.
 #[derive(Debug)]
 enum Flip {
     /// Everything is as it was written.
     Harmless,
-    /// Something is missing, and the daemon says so.
+    /// Something is missing, and the daemon reports it.
     Told,
-    /// Something is missing or altered, and nothing says so.
+    /// Something is missing or altered, and the daemon does not report it.
     Silent(String),
 }
 
@@ -52,7 +52,7 @@ enum FlippedFiles {
     Memories,
 }
 
-/// A stopped daemon's home, and what must be in it.
+/// A stopped daemon's home, and its expected content.
 struct StoppedHome {
     dir: TempDir,
     writers: Vec<Writer>,
@@ -109,7 +109,7 @@ impl StoppedHome {
             for _ in 0..STEPS {
                 assert!(writer.step(&mut client), "a daemon without trouble answers");
             }
-            // Imports are finished, so that a flip meets no work under way.
+            // Imports are finished first, so that no job is running when a bit is flipped.
             let audit = writer.audit(&mut client, EVERYTHING);
             assert!(audit.wrong.is_empty(), "{:?}", audit.wrong);
         }
@@ -142,7 +142,7 @@ impl StoppedHome {
         let mut bytes = fs::read(&file).expect("a file");
         let (at, bit) = (rng.below(bytes.len()), rng.below(8));
         bytes[at] ^= 1 << bit;
-        // A disk that fails does not change the time.
+        // A failing disk does not change the modification time.
         let modified = modified(&file);
         fs::write(&file, bytes).expect("a file");
         set_modified(&file, modified);
@@ -161,7 +161,7 @@ impl StoppedHome {
         }
         wrong.extend(self.memories.iter().filter_map(|memory| memory.fault(&mut client)));
         let Some(first) = wrong.first().cloned() else { return Flip::Harmless };
-        // Some damage is only seen by checks in the background.
+        // Some damage is only found by checks in the background.
         let told = until(PATIENCE, || is_told(&daemon, &mut client).then_some(()));
         daemon.kill9();
         if told.is_some() { Flip::Told } else { Flip::Silent(first) }
@@ -203,7 +203,7 @@ impl KnownMemory {
             .collect()
     }
 
-    /// How the memory differs from what it was.
+    /// Returns how the memory differs from its earlier text.
     fn fault(&self, client: &mut Client) -> Option<String> {
         let answer = client.get(&self.path);
         (answer.text() != self.text).then(|| format!("{}: {}", self.path, answer.brief()))
@@ -245,8 +245,8 @@ fn set_modified(file: &Path, time: SystemTime) {
         .expect("a file");
 }
 
-/// Copies regular files and folders, with their times: a daemon knows by them that a database is as it left it. Sockets stay
-/// behind.
+/// Copies regular files and folders, with their times, by which a daemon recognizes that a database has not changed.
+/// Sockets are not copied.
 fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
     for entry in fs::read_dir(from).expect("a directory").flatten() {

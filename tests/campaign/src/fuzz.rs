@@ -1,7 +1,8 @@
-//! Fuzzing: each parser of outside text gets mutated examples for a while, and must neither panic nor hang.
+//! Fuzzing: each parser of text from outside gets mutated examples, and must neither panic nor hang.
 //!
-//! The mutations are random and know nothing about coverage, so that a stable compiler suffices; the committed examples lead
-//! them to the interesting code. A finding is saved as a file, which becomes an example when the parser is mended.
+//! The mutations are random and know nothing about coverage, so that a stable compiler suffices; with the committed
+//! examples, they reach the interesting code. A finding is saved as a file, which becomes an example when the parser is
+//! fixed.
 //!
 //! Reading order: [`targets`] → [`corpus`] → `mutate` → [`run`].
 
@@ -24,10 +25,10 @@ use targets::FuzzTarget;
 
 /// An input that takes longer is a hang: a thousand times what the slowest example takes.
 const HANG: Duration = Duration::from_secs(60);
-/// The largest input. Most quadratic code takes seconds for it.
+/// Maximum size of an input, in bytes. Most quadratic code takes seconds for it.
 const MAX_INPUT: usize = 64 << 10;
-/// The most processor time for an input: several times what linear code needs for the largest. A debug build is twenty times
-/// slower.
+/// Maximum processor time for an input: several times what linear code needs for the largest input. A debug build is
+/// twenty times slower.
 const SLOW: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2500 } else { 125 });
 
 /// What a run of a target found.
@@ -58,7 +59,7 @@ pub fn run(target: &FuzzTarget, limit: AttackLimit, seed: u64) -> FuzzTally {
     let corpus = Corpus::of(target.name);
     let (steps, received) = channel();
     let (check, slow) = (target.check, SLOW * target.slowness);
-    // A thread that hangs can't be ended. It is left behind, and the program ends without it.
+    // A thread that hangs can't be ended. It keeps running until the program ends.
     std::thread::spawn(move || {
         work(|input| tried(check, slow, input), &corpus.examples, limit, seed, &steps);
     });
@@ -112,8 +113,8 @@ fn message(payload: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// The processor time of this thread, which other programs do not lengthen. The kernel updates it at least each time it
-/// interrupts the thread.
+/// Returns the processor time of this thread, which does not depend on other programs. The kernel updates it at least
+/// each time it interrupts the thread.
 fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = text.split(' ').next().and_then(|first| first.parse().ok());

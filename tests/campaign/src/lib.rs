@@ -1,12 +1,12 @@
 //! Attacks bethink, and counts what broke: kills, power cuts, disk faults, flipped bits, load, hostile requests,
 //! fuzzing.
 //!
-//! Each part runs the real daemon, or the parsers that read text from outside, for a share of the time that is given. What the
+//! Each part runs the real daemon, or the parsers that read text from outside, for a share of the given time. What the
 //! daemon promises, and what it does not, is in `docs/promises.md`.
 //!
 //! Reading order: [`limit`] → [`report`] → [`fuzz`] → [`power`] → [`faults`] → [`flips`] → [`load`] → [`requests`] → [`parts`].
 
-// A campaign that cannot go on ends the program.
+// If the campaign cannot continue, the program ends.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 pub mod faults;

@@ -1,4 +1,4 @@
-//! How long an attack goes on.
+//! How long an attack runs.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +14,17 @@ impl AttackLimit {
         Self { end: Instant::now() + time, attempts }
     }
 
-    /// Whether there is time for another attempt after so many.
+    /// Returns whether there may be another attempt after `done` ones.
     pub fn allows(&self, done: u64) -> bool {
         done < self.attempts && !self.left().is_zero()
     }
 
-    /// The time that is left.
+    /// Returns the remaining time.
     pub fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// The same limit, but no more than this time from now.
+    /// Returns this limit, but at most `time` from now.
     pub fn within(&self, time: Duration) -> Self {
         Self { end: self.end.min(Instant::now() + time), ..*self }
     }

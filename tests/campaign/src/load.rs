@@ -1,4 +1,5 @@
-//! Load: many sessions, large bodies, and connections that say nothing. The daemon's memory stays bounded, and it still answers.
+//! Load: many sessions, large bodies, and silent connections. The daemon's memory must stay bounded, and it must still
+//! answer.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
@@ -14,30 +15,30 @@ use serde_json::{Value, json};
 use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 
-/// Sessions that get messages in random order.
+/// Number of sessions that get messages in random order.
 const SESSIONS: usize = 400;
 /// Size of one append, in megabytes.
 const APPEND_MB: usize = 1;
-/// The most memory that the daemon may take for sessions, and for bodies, in MiB.
+/// Maximum memory of the daemon, in MiB: for sessions, and for bodies.
 const SESSIONS_PEAK: u64 = 200;
 const BODIES_PEAK: u64 = 400;
 /// A debug build of the daemon maps larger program files: 40 MiB are resident, 20 MiB in a release build.
 const DEBUG_FILES: u64 = if cfg!(debug_assertions) { 20 } else { 0 };
-/// Bodies that are sent at the same time.
+/// Number of bodies that are sent at the same time.
 const BODIES: usize = 24;
-/// Their size in megabytes: nearly the largest that the daemon accepts.
+/// Size of each body, in megabytes: nearly the largest that the daemon accepts.
 const BODY_MB: usize = 60;
 /// How long a client waits for the answer to a large body.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Connections without a token.
+/// Number of silent connections.
 const SILENT: usize = 1000;
-/// Requests of a client over each entrance, before the connections are made anew.
+/// Number of a client's requests over each listener, before the silent connections are opened again.
 const ROUND: usize = 50;
-/// A connection that says nothing for longer than this may be closed without a word.
+/// After this time, a silent connection may be closed without an answer.
 const SILENCE: Duration = Duration::from_secs(8);
 
 pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
-    // The bodies take as long as they take.
+    // The bodies have no time limit.
     let time = limit.left();
     let silence = silence(limit.within(time / 4));
     vec![silence, sessions(limit.within(time / 2), seed), bodies()]
@@ -131,12 +132,12 @@ struct SilenceTally {
     tcp_failed: u64,
     socket_failed: u64,
     slowest: Duration,
-    /// Silent connections that were closed, and those of them that were not told why.
+    /// Number of silent connections that were closed, and of those that were closed without an answer.
     closed: u64,
     untold: u64,
 }
 
-/// Opens connections that say nothing, while a client connects anew for each request.
+/// Opens silent connections, while a client opens a new connection for each request.
 fn silence(limit: AttackLimit) -> AttackResult {
     let (start, daemon) = (Instant::now(), Daemon::fresh());
     let session = daemon.session(200_000);
@@ -230,7 +231,7 @@ fn expect_ok(answer: std::io::Result<Answer>, broken: &mut Vec<String>) {
     }
 }
 
-/// Returns the most memory that the daemon took, in MiB, as a release build would.
+/// Checks the peak of the daemon's memory, in MiB, corrected to that of a release build, and returns it.
 fn expect_peak(daemon: &Daemon, most: u64, broken: &mut Vec<String>) -> u64 {
     let peak = memory(daemon, "VmHWM").saturating_sub(DEBUG_FILES);
     if peak > most {
@@ -239,7 +240,7 @@ fn expect_peak(daemon: &Daemon, most: u64, broken: &mut Vec<String>) -> u64 {
     peak
 }
 
-/// A line of the daemon's `/proc/PID/status`, in MiB.
+/// Returns the value of a line of the daemon's `/proc/PID/status`, in MiB.
 fn memory(daemon: &Daemon, line: &str) -> u64 {
     let status = format!("/proc/{}/status", daemon.pid().unwrap_or_default());
     let status = std::fs::read_to_string(status).unwrap_or_default();

@@ -16,13 +16,13 @@ campaign [--hours N] [--only PART,…] [--attempts PART=N,…] [--seed N]
 A part ends after its share of the hours, or after so many attempts: kills, cuts, faults, flips, megabytes of load, requests,
 or inputs of each parser.";
 
-/// The short form: fits into the checks of a change.
+/// Duration of the short form, which is one of the checks of a change.
 const SHORT_HOURS: f64 = 0.05;
 
 struct CampaignRequest {
     hours: f64,
     parts: Vec<Part>,
-    /// The most attempts of a part; others are limited by time.
+    /// Maximum number of attempts of a part. Other parts are limited by time.
     attempts: Vec<(String, u64)>,
     seed: u64,
 }

@@ -1,4 +1,4 @@
-//! The attacks, and what share of the time each one gets.
+//! The attacks, and each one's share of the time.
 
 use std::time::Instant;
 

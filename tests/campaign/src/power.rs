@@ -1,9 +1,9 @@
 //! Power cuts: the daemon's home is on a disk that logs each write and flush, and is rebuilt as of a random moment.
 //!
-//! A disk keeps what was flushed. Of what was written since, a cut keeps everything, nothing, or a random part, down to half a
-//! write. What the daemon acknowledged before the cut must be there. The same cuts hit a file that is written with one sync
-//! after each line, and one that is written without: the first must keep all lines, and the second must lose some, or the disk
-//! does not show what it should.
+//! A disk keeps what was flushed. Of later writes, a cut keeps all, none, or a random part, which may end in the middle
+//! of a write. Everything that the daemon acknowledged before the cut must be there. The disk also has a file that is
+//! synced after each line, and one that is never synced: the first must keep all lines, and the second must lose some,
+//! because otherwise the simulated disk would prove nothing.
 //!
 //! Reading order: [`log_disk`] → [`mounted`] → [`control`] → [`cuts`].
 
@@ -19,7 +19,7 @@ use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 use cuts::{CutTally, Recording};
 
-/// Share of the time in which the workload runs; the rest is for cuts.
+/// The workload runs for one part in this many of the time; the rest is for cuts.
 const RECORDED: u32 = 6;
 /// The longest workload, because each cut checks all of it.
 const LONGEST: Duration = Duration::from_secs(12);

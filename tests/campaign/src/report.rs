@@ -7,22 +7,22 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct AttackResult {
     pub attack: String,
-    /// How often it was tried, with its unit: `3,000 kills`.
+    /// Number of attempts, with the unit: `3,000 kills`.
     pub size: String,
-    /// What was looked at.
+    /// Number of checks.
     pub checks: u64,
-    /// What broke.
+    /// The broken promises.
     pub broken: Vec<String>,
     pub took: Duration,
     /// Anything else that a reader should know.
     pub note: String,
 }
 
-/// Most broken promises that are listed for one attack. The rest are counted.
+/// Maximum number of broken promises that are listed for one attack. The rest are only counted.
 const MOST_LISTED: usize = 10;
 
 impl AttackResult {
-    /// A part that cannot run here, and why. It counts as neither held nor broken.
+    /// Returns the result of a part that cannot run here, for this reason. It counts as neither passed nor failed.
     pub fn not_run(attack: &str, why: &str) -> Self {
         Self {
             attack: attack.to_owned(),
@@ -34,7 +34,7 @@ impl AttackResult {
         }
     }
 
-    /// What broke, for people.
+    /// Describes the broken promises.
     pub fn details(&self) -> String {
         let mut lines: Vec<String> =
             self.broken.iter().take(MOST_LISTED).map(|what| format!("  {what}\n")).collect();

@@ -1,6 +1,7 @@
-//! Hostile requests: every route of the API gets mutated bodies, requests of strangers, and bytes that are hardly HTTP.
+//! Hostile requests: every route of the API gets mutated bodies, requests without credentials, and bytes that are
+//! barely HTTP.
 //!
-//! No answer is an internal error, no stranger gets in, and the daemon goes on.
+//! There must be no internal error and no unauthorized access, and the daemon must keep running.
 
 use std::time::Instant;
 
@@ -12,11 +13,11 @@ use crate::fuzz::mutate::mutated;
 use crate::limit::AttackLimit;
 use crate::report::AttackResult;
 
-/// The largest body.
+/// Maximum size of a body, in bytes.
 const MAX_BODY: usize = 16 << 10;
 /// Routes that write into the project's directory, whose name is mutated here, and the one that replaces our own token.
 const LEFT_OUT: [&str; 2] = ["/v1/team", "/v1/token/rotate"];
-/// Routes that tell nothing, and answer everybody.
+/// Routes that contain no secrets and need no token.
 const OPEN: [&str; 4] = ["/health", "/openapi.json", "/v1/dashboard/login", "/v1/proof"];
 
 /// A route of the API.
@@ -110,7 +111,7 @@ impl Attack {
         }
     }
 
-    /// A request without the token, of another host, or of a page.
+    /// Sends a request without a token, for another host, or from a web page.
     fn stranger(&mut self, rng: &mut Rng) {
         let request = self.request(rng);
         let path = request.path.split('?').next().unwrap_or_default();
@@ -133,7 +134,7 @@ impl Attack {
         }
     }
 
-    /// Bytes instead of a request. Whatever they are, they have no token, so they change nothing.
+    /// Sends random bytes instead of a request. They contain no token, so they must not change anything.
     fn bytes(&mut self, rng: &mut Rng) {
         let head = "POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}";
         let bytes = mutated(rng, &[head.as_bytes().to_vec()], MAX_BODY);
@@ -153,7 +154,7 @@ impl Attack {
     }
 }
 
-/// The routes in the API's description.
+/// Returns the routes in the API's description.
 fn routes(description: &Value) -> Vec<AttackedRoute> {
     let mut routes = Vec::new();
     for (path, methods) in description["paths"].as_object().into_iter().flatten() {

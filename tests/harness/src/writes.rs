@@ -271,7 +271,7 @@ impl Writer {
             self.things.push(KnownThing::new(list, id.to_owned(), self.now()));
         }
         match sent {
-            // A session that is too short is not compacted; that is no failure.
+            // A session that is too short is not compacted, which is not a failure.
             Sent::Refused(answer) if matches!(answer.status, 409 | 422) => {
                 Sent::Acknowledged(answer)
             }

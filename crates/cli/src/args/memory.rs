@@ -50,7 +50,7 @@ pub(crate) enum MemoryCommand {
     /// Search the whole text of all memories
     #[command(after_help = "Example: bethink memory search staging deploy")]
     Search {
-        /// The words to look for, in any form
+        /// The words to look for; other forms of the same words match, too
         #[arg(required = true, value_name = "QUERY")]
         query: Vec<String>,
         #[command(flatten)]
@@ -220,14 +220,14 @@ pub(crate) struct OneMemory {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AllowSecret {
-    /// Allow findings of the secret scan: a rule, or RULE:LINE; may be repeated
+    /// Write the text although the secret scan found something: the rule, or RULE:LINE; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow_secret: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Questions {
-    /// A question that the topic answers, worded differently, to help recall; may be repeated
+    /// A question that the topic answers, in other words than the topic itself; helps recall; may be repeated
     #[arg(long, value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
 }

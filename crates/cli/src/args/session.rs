@@ -47,7 +47,7 @@ pub(crate) enum SessionCommand {
         /// An id, its beginning or end, or `last` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
-        /// Number of the last message to share [default: the newest]
+        /// Number of the last message that the new session shares with the old one [default: the newest]
         #[arg(long, value_name = "SEQ")]
         at: Option<u64>,
         /// The new session's title
@@ -100,7 +100,7 @@ pub(crate) struct ListSessions {
     /// List the sessions of all projects
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// Show only sessions with these words in their title
+    /// Show only sessions whose title or ID contains this text
     #[arg(long, short = 's', value_name = "WORDS")]
     pub(crate) search: Option<String>,
     /// Show only sessions with this tag

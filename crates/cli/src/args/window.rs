@@ -22,7 +22,7 @@ pub(crate) struct Compact {
 pub(crate) struct Expand {
     /// The id of a compaction or a collapsed span, or the beginning or end of it [default: the newest compaction]
     pub(crate) compaction: Option<String>,
-    /// Show only messages about these words, such as a line of the summary
+    /// Show only messages that match these words, for example a line of the summary
     #[arg(long, short = 's', value_name = "WORDS")]
     pub(crate) search: Option<String>,
     /// Show whole messages, not only their beginnings

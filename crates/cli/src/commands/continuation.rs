@@ -42,7 +42,7 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     let after_seq = Some(session.last_seq.saturating_sub(RECENT));
     let query = MessageQuery { after_seq, ..MessageQuery::default() };
     let recent = client.messages(session.id, &query).await?.messages;
-    // Notes without a message in them are the empty template.
+    // Notes that cover no message are the empty template.
     let notes =
         if notes.through_seq > 0 { without_descriptions(&notes.text) } else { String::new() };
     let state =

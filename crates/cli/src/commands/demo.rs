@@ -31,7 +31,7 @@ const PLAY: Duration = Duration::from_millis(6_000);
 /// How long a compaction stays on the screen before the next message.
 const LOOK: Duration = Duration::from_millis(1_500);
 const SUMMARY: usize = 14;
-/// How often the bar is printed if the output is not a terminal.
+/// How many times the progress bar is printed if the output is not a terminal.
 const STILLS: usize = 6;
 
 pub(crate) async fn demo(app: &mut CliApp, how: &Demo) -> Done {

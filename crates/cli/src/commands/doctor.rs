@@ -258,7 +258,7 @@ fn moved(app: &CliApp) -> Option<DoctorFinding> {
     let found = std::fs::read_to_string(&note).ok()?;
     let todo = format!(
         "agents that use the gateway still send their requests to that program: run `bethink install AGENT --gateway` \
-         for each, or `bethink gateway`; then delete {}",
+         for each agent, and set the addresses that `bethink gateway` prints in other clients; then delete {}",
         note.display()
     );
     Some(warn("port", found.trim(), todo))

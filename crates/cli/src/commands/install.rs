@@ -326,8 +326,8 @@ async fn wanted(
     }
     if !agent.takes_gateway() {
         return Err(CliFailure::hinted(
-            format!("{} cannot use the gateway", agent.as_str()),
-            "leave out --gateway to install the rest",
+            format!("could not set the gateway's address for {}", agent.as_str()),
+            "leave out --gateway; `bethink gateway` prints the addresses to set by hand",
         ));
     }
     let addresses = app.client().await?.gateway().await?;

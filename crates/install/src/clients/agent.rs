@@ -130,9 +130,10 @@ impl InstallAgent {
         Self::ALL.into_iter().find(|agent| agent.as_str() == name)
     }
 
-    /// Whether it can use the gateway.
+    /// Whether its settings have the gateway's address, so that `install --gateway` can set it.
     pub fn takes_gateway(self) -> bool {
-        // Codex only speaks the Responses API, which the gateway does not support; the others have no such setting.
+        // Some of the others can use the gateway, too, but the user must set it up: Gemini CLI, for example, with a
+        // variable.
         matches!(self, Self::ClaudeCode | Self::Zed | Self::Opencode)
     }
 

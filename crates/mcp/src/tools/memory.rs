@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::client::McpClient;
 
-// One struct for all commands, because models handle that better than alternatives.
+// One struct for all commands, because models handle it better than a union.
 /// The fields of all commands. The daemon checks which of them belong to the command.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -238,7 +238,7 @@ fn two_versions_become_one() {
         "# Theirs\n- [A](a.md) x\n",
         "# Theirs\n- [A](a.md) x\n- [B](b.md) x\n",
     );
-    // Line ends are no change.
+    // A different line ending is not a change.
     merged(
         "- [A](a.md) x\n",
         "- [A](a.md) x  \r\n",

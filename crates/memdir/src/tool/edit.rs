@@ -68,7 +68,7 @@ fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     let why = match shown.contains(old) && shown != text {
         true => {
             " The file has characters there that a view hides or shows differently; replace the text \
-             around them, or create the file anew under another name."
+             around them, or create the file again under another name."
         }
         false => "",
     };

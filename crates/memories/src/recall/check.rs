@@ -116,7 +116,7 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
             continue;
         }
         let (what, advice) = match at {
-            0 => ("description", "say in the description what only this topic is about"),
+            0 => ("description", "say in the description how this topic differs from the others"),
             _ => ("quoted line", "add words from the quoted line to the description"),
         };
         let reason = match found.is_empty() {

@@ -219,7 +219,7 @@ impl ContentReader {
     }
 
     /// Returns the block of a response; `None` if it repeats one, as some clients do when they resume a conversation. A
-    /// response without a call is no tool result.
+    /// response without a call is not a tool result.
     fn response(&mut self, response: &FunctionResponse<'_>, raw: &str) -> Option<String> {
         let name = response.name.as_deref().unwrap_or_default();
         let own_id = response.id.as_deref().filter(|id| !id.is_empty());

@@ -206,7 +206,7 @@ fn sidechains_follow_their_parents() {
 fn a_repeated_uuid_is_a_record_only() {
     let file = [user("a", "null", ""), user("a", "null", ""), user("b", "null", "")].join("\n");
     assert_eq!(read(&file), ["a", "damaged: an earlier message already has the uuid a", "b"]);
-    // A record that is no message, and one that could not be read, take no uuid away.
+    // A uuid may be used again if its first record is not a message or could not be read.
     let other = r#"{"type":"progress","uuid":"a"}"#;
     let broken = r#"{"type":"user","uuid":"a","message":{"role":"user","content":""}}"#;
     let file = [other, broken, &user("a", "null", "")].join("\n");

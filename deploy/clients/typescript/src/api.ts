@@ -1609,7 +1609,7 @@ export interface components {
             level?: components["schemas"]["SummaryLevel"] | null;
             /**
              * Format: int64
-             * @description Maximum size of the summary in tokens of 4 bytes.
+             * @description Maximum size of the summary in tokens, counted as 4 bytes each.
              */
             summary_tokens?: number | null;
         };
@@ -1647,7 +1647,7 @@ export interface components {
             summary_tokens: number;
             /**
              * Format: double
-             * @description Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
+             * @description Share of the names still needed that the new prompt contains, from 0 to 1.
              */
             fidelity: number;
             fidelity_detail: components["schemas"]["FidelityDetail"];
@@ -1692,10 +1692,10 @@ export interface components {
             tokens_after: number;
             /**
              * Format: double
-             * @description Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
+             * @description Share of the names still needed that the new prompt contains, from 0 to 1.
              */
             fidelity: number;
-            /** @description What a person should know. */
+            /** @description A warning for a person. */
             warning?: string | null;
             /** @description Whether it was undone. */
             undone: boolean;
@@ -1888,7 +1888,7 @@ export interface components {
             project_dir: string;
             /** @description The title. */
             title?: string | null;
-            /** @description Labels for searching. */
+            /** @description Labels by which lists can be filtered. */
             tags?: string[];
             /**
              * Format: uuid
@@ -1908,7 +1908,7 @@ export interface components {
         /** @description A proposal and its state. */
         DecidedProposal: {
             proposal: components["schemas"]["Proposal"];
-            /** @description What a person should know. */
+            /** @description Warnings for a person. */
             warnings?: string[];
         };
         /** @description One way in which prompts differ from the history. */
@@ -1988,7 +1988,7 @@ export interface components {
             project_dir: string;
             /** @description The memory directory. */
             dir: string;
-            /** @description Nothing was changed. */
+            /** @description Whether this was a dry run, which changes nothing. */
             dry_run: boolean;
             /** @description An earlier consolidation was undone. */
             undo: boolean;
@@ -2054,7 +2054,7 @@ export interface components {
         Extracted: {
             /** @description `embedded` or `model`; empty if there was nothing to process. */
             strategy: string;
-            /** @description Nothing was changed. */
+            /** @description Whether this was a dry run, which changes nothing. */
             dry_run: boolean;
             /**
              * Format: int64
@@ -2149,7 +2149,7 @@ export interface components {
         };
         /** @description What was removed, or would be. */
         Forgotten: {
-            /** @description Nothing was changed. */
+            /** @description Whether this was a dry run, which changes nothing. */
             dry_run: boolean;
             /**
              * Format: uuid
@@ -2391,7 +2391,7 @@ export interface components {
              * @description Estimated tokens.
              */
             tokens: number;
-            /** @description What a person should know. */
+            /** @description Warnings for a person. */
             warnings?: string[];
             /** @description The text as the model reads it. */
             content: string;
@@ -2515,7 +2515,7 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: double
-             * @description Of the names that are still needed, the share that the new prompt contains, from 0 to 1.
+             * @description Share of the names still needed that the new prompt contains, from 0 to 1.
              */
             fidelity: number;
             /** @description Why the fidelity is low or has fallen; absent if neither is the case. */
@@ -2704,7 +2704,7 @@ export interface components {
              */
             bytes: number;
             cut_by?: components["schemas"]["IndexLimit"] | null;
-            /** @description What a person should know. */
+            /** @description Warnings for a person. */
             warnings: string[];
             /**
              * Format: int64
@@ -2751,7 +2751,7 @@ export interface components {
             added: string[];
             /** @description Lines that were removed. */
             dropped: string[];
-            /** @description What a person should know. */
+            /** @description Warnings for a person. */
             warnings: string[];
         };
         /**
@@ -3257,7 +3257,7 @@ export interface components {
         PatchSession: {
             /** @description The title. */
             title?: string | null;
-            /** @description Labels for searching. */
+            /** @description Labels by which lists can be filtered. */
             tags?: string[] | null;
             model?: components["schemas"]["ModelSpec"] | null;
         };
@@ -3575,7 +3575,7 @@ export interface components {
             project_dir: string;
             /** @description What the user said or wants to do, in any words. */
             query?: string;
-            /** @description Up to 8 other wordings of the question. Memories that fit any of them are returned. */
+            /** @description Up to 7 other wordings of the question. Memories that fit any of them are returned. */
             queries?: string[];
             /** @description How strict to be. By default, `asked`. */
             manner?: components["schemas"]["RecallManner"];
@@ -3900,7 +3900,7 @@ export interface components {
             project_dir: string;
             /** @description The title. */
             title?: string | null;
-            /** @description Labels for searching. */
+            /** @description Labels by which lists can be filtered. */
             tags: string[];
             /**
              * Format: uuid
@@ -4941,7 +4941,7 @@ export interface operations {
     hook_deliver: {
         parameters: {
             query?: {
-                /** @description `claude-code` (the default), `codex`, `gemini` or `cursor` */
+                /** @description `claude-code` (the default), `codex`, `gemini`, `cursor` or `qwen` */
                 client?: string;
                 /** @description ID of the event. Events with the same ID are counted once */
                 id?: string;
@@ -5359,7 +5359,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description The words to look for, in any form */
+                /** @description The words to look for; other forms of the same words match, too */
                 q: string;
                 /** @description Only topics of this scope */
                 scope?: components["schemas"]["MemoryScope"];
@@ -6013,7 +6013,7 @@ export interface operations {
             query?: {
                 /** @description Only sessions of this project */
                 project_dir?: string;
-                /** @description Words in the title or the history */
+                /** @description Text that the title or the ID contains; case does not matter in titles */
                 q?: string;
                 /** @description Only sessions with this tag */
                 tag?: string;

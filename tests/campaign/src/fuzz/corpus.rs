@@ -1,4 +1,4 @@
-//! The examples of a parser: `tests/campaign/corpus/NAME/*`, and findings that were not mended yet.
+//! The examples of a parser: `tests/campaign/corpus/NAME/*`, and findings that are not fixed yet.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads the examples in order of their names, so that a seed repeats a run.
+    /// Reads the examples in order of their names, so that a run can be repeated with its seed.
     pub fn of(name: &str) -> Self {
         let mut files: Vec<PathBuf> = match fs::read_dir(directory().join(name)) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
@@ -25,7 +25,8 @@ pub(super) fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// Saves an input that went wrong beside the build. When the parser is mended, the file goes into the corpus.
+/// Saves an input with which a check failed, in the build directory. When the parser is fixed, the file is added to the
+/// corpus.
 pub(super) fn save(name: &str, input: &[u8]) -> io::Result<PathBuf> {
     let folder = std::env::temp_dir().join("bethink-campaign").join(name);
     fs::create_dir_all(&folder)?;
@@ -34,7 +35,7 @@ pub(super) fn save(name: &str, input: &[u8]) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// FNV-1a: equal inputs have one file.
+/// Returns the FNV-1a hash, so that equal inputs have the same file name.
 fn fingerprint(input: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     input.iter().fold(0xcbf2_9ce4_8422_2325, mix)

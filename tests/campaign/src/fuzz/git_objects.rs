@@ -9,9 +9,9 @@ use bethink_git::{Git, GitLimits, Oid, Repo};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
-/// Most bytes of a blob that are read.
+/// Maximum number of bytes of a blob that are read.
 const MOST_BLOB: u64 = 1 << 20;
-/// Most commits of a history that are read.
+/// Maximum number of commits that are read.
 const MOST_COMMITS: usize = 10;
 
 struct FuzzRepo {
@@ -41,8 +41,8 @@ impl FuzzRepo {
     }
 }
 
-/// The input's first line is the kind of object; the rest is its content. Whatever it is, the answer is a value or an error,
-/// and a blob is read as it was written.
+/// The input's first line is the kind of object; the rest is its content. In any case, the result is a value or an
+/// error, and a blob is read as it was written.
 pub(super) fn check(input: &[u8]) {
     let fuzz = REPO.lock().unwrap_or_else(PoisonError::into_inner);
     let line = input.iter().position(|byte| *byte == b'\n').map_or(input.len(), |at| at + 1);

@@ -1,4 +1,4 @@
-//! Git's output, from a program that prints the input instead.
+//! Git's output. A program that prints the input replaces git.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use bethink_git::{Git, GitLimits, Oid, Repo};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
-/// Most bytes of a blob that are read.
+/// Maximum number of bytes of a blob that are read.
 const MOST_BLOB: u64 = 1 << 20;
 
 struct FakeGit {
@@ -38,7 +38,7 @@ impl FakeGit {
     }
 }
 
-/// Whatever git prints, the answer is a value or an error.
+/// Whatever git prints, the result is a value or an error.
 pub(super) fn check(input: &[u8]) {
     let fake = FAKE.lock().unwrap_or_else(PoisonError::into_inner);
     fs::write(&fake.output, input).expect("the output");

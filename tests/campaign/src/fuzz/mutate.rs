@@ -1,4 +1,4 @@
-//! Mutations of examples: small damage, spans that move, and spans that repeat many times.
+//! Mutates examples: damages bytes, moves spans, and repeats spans many times.
 
 use bethink_harness::Rng;
 
@@ -45,9 +45,9 @@ const WORDS: [&str; 40] = [
     "!",
     "{\"type\":\"text\"}",
 ];
-/// Most mutations of one input.
+/// Maximum number of mutations of one input.
 const MOST: usize = 6;
-/// One input in this many is made long by repetition.
+/// One input in this many has a span that is repeated many times.
 const LONG: usize = 24;
 
 /// Returns a mutated example, of at most `most` bytes.
@@ -109,7 +109,7 @@ fn repeat(rng: &mut Rng, input: &mut Vec<u8>, most: usize) {
 
 fn span(rng: &mut Rng, length: usize) -> (usize, usize) {
     let from = rng.below(length + 1);
-    // Short spans more often: most formats have short words.
+    // Prefers short spans, because the words of most formats are short.
     let room = (length - from).min(1 << rng.below(12));
     (from, from + rng.below(room + 1))
 }

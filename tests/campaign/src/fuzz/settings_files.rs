@@ -2,7 +2,7 @@
 
 use bethink_install::{ClientPlaces, InstallAgent, InstallRequest, files};
 
-/// What is put in can be taken out again, and putting it in twice changes nothing.
+/// Entries that were added can be removed again, and adding them twice changes nothing more.
 pub(super) fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let places = ClientPlaces {

@@ -1,4 +1,4 @@
-//! The parsers that read text from outside, each with what must be true of every input.
+//! The parsers that read text from outside, each with a check that must pass for every input.
 
 use bethink_hook_events::{Delivery, HookInput};
 use bethink_memdir::{Name, header, index};
@@ -14,11 +14,11 @@ use super::{git_objects, git_output, settings_files};
 /// A parser under test.
 #[derive(Clone, Copy, Debug)]
 pub struct FuzzTarget {
-    /// Also the name of its folder of examples.
+    /// The target's name, and that of the folder with its examples.
     pub name: &'static str,
-    /// Panics if something is wrong.
+    /// Panics if the parser breaks its promise.
     pub check: fn(&[u8]),
-    /// How many times as long as the limit an input may take.
+    /// The factor by which the time limit is multiplied.
     pub slowness: u32,
 }
 
@@ -37,11 +37,11 @@ pub const ALL: [FuzzTarget; 9] = [
     FuzzTarget::new("git-objects", git_objects::check),
     FuzzTarget::new("git-output", git_output::check),
     FuzzTarget::new("hook-input", hook_input),
-    // Each input is edited about a hundred times: several entries in the files of all agents, thrice.
+    // Each input is edited about a hundred times: several entries in the files of all agents, three times.
     FuzzTarget { name: "settings-files", check: settings_files::check, slowness: 4 },
 ];
 
-/// The lines of a file together are the file, and it does not matter in what pieces it arrives.
+/// The lines of a file, joined, are the file again, in whatever pieces it arrives.
 fn session_file(input: &[u8]) {
     let joined = |lines: &[bethink_session_file::SessionLine]| -> Vec<u8> {
         lines.iter().flat_map(|l| [&l.head[..], l.raw(), &l.tail[..]].concat()).collect()
@@ -69,7 +69,7 @@ fn sse(input: &[u8]) {
     assert_eq!(whole, pieces);
 }
 
-/// A topic's text can be read; a header that is written is read again.
+/// Any text can be read as a topic, and a written header is read back unchanged.
 fn front_matter(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let topic = header::read(&text);
@@ -79,7 +79,8 @@ fn front_matter(input: &[u8]) {
     assert!(rewritten == written, "a header that was written is read as another one");
 }
 
-/// The cursor accepts what serde accepts, as far as it goes; a message is JSON once its lone surrogates are mended.
+/// The cursor accepts everything that serde accepts; a message is valid JSON after its lone surrogates have been
+/// replaced.
 fn json_spans(input: &[u8]) {
     let Ok(id) = MessageId::new("m1") else { return };
     let meta = MessageMeta { seq: Seq(1), id, created_at: UnixMicros(0) };
@@ -120,7 +121,7 @@ fn markdown(input: &[u8]) {
     assert_eq!(text::closed_fences(&lines).len(), lines.len());
     let plain = text::plain(&source);
     assert!(!plain.contains('\u{1b}'), "an escape is left");
-    // A file of ours may be tidied once: a heading in a fence that is never closed gets a blank line.
+    // The first write may tidy the file once: a heading in a fence that is never closed gets a blank line.
     let first = notes_of(&source, &WrittenNotes::default());
     let second = notes_of(&first.text, &first.written);
     let third = notes_of(&second.text, &second.written);
@@ -133,13 +134,13 @@ fn markdown(input: &[u8]) {
     }
 }
 
-/// A notes file that is merged with nothing new.
+/// Merges a notes file with an update that adds nothing.
 fn notes_of(file: &str, last: &WrittenNotes) -> Updated {
     let (template, budget) = (Template::default(), NotesBudget::default());
     update(&template, NotesDraft::default(), last, Some(file), &budget)
 }
 
-/// An input that is accepted is accepted again as it is sent on.
+/// An input that is accepted is also accepted in the form in which it is sent to the daemon.
 fn hook_input(input: &[u8]) {
     if let Ok(read) = HookInput::read(input) {
         assert_eq!(HookInput::read(read.to_json().as_bytes()).as_ref(), Ok(&read));

@@ -1,5 +1,5 @@
-//! Files that show what the disk does: one is synced after each line, the others never. One of those is written by SQLite, with
-//! the setting that a daemon must not use.
+//! Files that show whether the simulated disk loses data as it should: one is synced after each line, the others never.
+//! One of those is written by SQLite, with the setting that a daemon must not use.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -71,7 +71,7 @@ impl ControlWriter {
         }
     }
 
-    /// Compares the files after a cut with what was done before it.
+    /// Compares the files after a cut with the lines that were written before it.
     pub fn loss(&self, dir: &Path, moment: u64) -> ControlLoss {
         let due = self.done.partition_point(|done| *done <= moment);
         let is_lost = |name: &str| {

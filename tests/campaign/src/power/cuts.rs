@@ -18,7 +18,7 @@ use crate::report::AttackResult;
 /// Size of the disk. It is copied for each cut.
 const DISK: usize = 64 << 20;
 const WRITERS: usize = 4;
-/// Cuts in one recording, before another one is made.
+/// Number of cuts in one recording, before another one is made.
 const CUTS_OF_A_RECORDING: u64 = 100;
 
 /// A workload on a disk that logged it.
@@ -38,7 +38,7 @@ pub struct CutTally {
     pub cuts: u64,
     acknowledged: u64,
     audit: Audit,
-    /// Cuts in which a control lost lines.
+    /// Number of cuts in which a control file lost lines.
     synced_lost: u64,
     unsynced_lost: u64,
     /// Cuts in which SQLite with `synchronous = OFF` lost rows, and those in which it had rows to lose.
@@ -146,7 +146,7 @@ fn workload(
     });
 }
 
-/// Writes everything to the disk, so that the file system itself is on it.
+/// Writes everything to the disk, so that it contains the file system itself.
 fn sync_disk(place: &std::path::Path) {
     let done = std::process::Command::new("sync").arg("-f").arg(place).status();
     assert!(done.is_ok_and(|status| status.success()), "could not sync {}", place.display());
@@ -164,7 +164,7 @@ impl CutTally {
             note: format!("lost what was written in {lost} cuts"),
         };
         let kept = (self.synced_lost > 0).then_some("the disk lost what was synced");
-        // Otherwise the disk shows nothing.
+        // Otherwise, the simulated disk would prove nothing.
         let lost = (self.unsynced_lost * 10 < cuts * 9)
             .then_some("the disk kept what was not synced in more than a tenth of the cuts");
         let off = (self.off_lost < self.off_due)

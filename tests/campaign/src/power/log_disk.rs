@@ -16,7 +16,7 @@ use super::fuse;
 const ENOENT: i32 = 2;
 const ENOSPC: i32 = 28;
 const ENOSYS: i32 = 38;
-/// What a disk writes at once, even if it loses power.
+/// Number of bytes that a disk writes completely or not at all, even if it loses power.
 const SECTOR: usize = 512;
 
 /// One entry of the log.
@@ -40,7 +40,7 @@ pub struct LogDisk {
     mount: PathBuf,
 }
 
-/// What was written until some moment.
+/// The data that was written up to some moment.
 #[derive(Debug)]
 pub struct DiskLog {
     base: Vec<u8>,
@@ -72,12 +72,12 @@ impl LogDisk {
         Ok(disk)
     }
 
-    /// The file to use as a block device.
+    /// Returns the path of the file to use as a block device.
     pub fn file(&self) -> PathBuf {
         self.mount.join("disk")
     }
 
-    /// Forgets the log: cuts happen after this moment.
+    /// Clears the log, because cuts only happen after this moment.
     pub fn begin(&self) -> Vec<u8> {
         let mut state = self.lock();
         state.log.clear();
@@ -149,7 +149,7 @@ impl LogDisk {
     }
 }
 
-/// What is left of the writes since the last flush.
+/// Which of the writes since the last flush remain.
 #[derive(Clone, Copy, Debug)]
 enum Unflushed {
     All,
@@ -168,7 +168,7 @@ impl DiskLog {
         self.events.is_empty()
     }
 
-    /// What the disk has if the power goes when `moment` events have happened.
+    /// Returns the disk's content after a power cut at event `moment`.
     pub fn cut(&self, moment: usize, rng: &mut Rng) -> Vec<u8> {
         let mut content = self.base.clone();
         let happened = &self.events[..moment.min(self.events.len())];

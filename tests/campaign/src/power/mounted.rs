@@ -9,7 +9,7 @@ pub struct MountedDisk {
     place: PathBuf,
 }
 
-/// Whether disks can be mounted here, or why not.
+/// Returns an error with the reason if disks cannot be mounted here.
 pub fn is_possible() -> Result<(), String> {
     for device in ["/dev/fuse", "/dev/loop-control"] {
         std::fs::OpenOptions::new()
@@ -53,7 +53,7 @@ impl MountedDisk {
 
 impl Drop for MountedDisk {
     fn drop(&mut self) {
-        // A disk that is still mounted is seen by the next test that needs a loop device.
+        // If a disk stays mounted, the next test that needs a loop device fails.
         drop(run("umount", &["-l", &self.place.to_string_lossy()]));
         drop(detach(&self.device));
     }

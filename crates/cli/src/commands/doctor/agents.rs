@@ -33,7 +33,9 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let is_installed = is(InstallState::Current) || is(InstallState::Stale);
     match plugin::removal(app, agent) {
         Some(removal) if is_installed => {
-            let found = format!("{name}: installed, and also a plugin; its hooks run twice");
+            let found = format!(
+                "{name}: installed both in its settings and as a plugin, so its hooks run twice"
+            );
             let todo = format!("run `bethink uninstall {name}` or `{removal}`");
             return Some(warn("agents", found, todo));
         }

@@ -430,7 +430,7 @@ class LastCompaction(TypedDict):
     """The ID."""
     level: CompactionLevel
     fidelity: float
-    """Of the names that are still needed, the share that the new prompt contains, from 0 to 1."""
+    """Share of the names still needed that the new prompt contains, from 0 to 1."""
     warning: NotRequired[str | None]
     """Why the fidelity is low or has fallen; absent if neither is the case."""
     at: str
@@ -690,7 +690,7 @@ class PatchSession(TypedDict):
     title: NotRequired[str | None]
     """The title."""
     tags: NotRequired[list[str] | None]
-    """Labels for searching."""
+    """Labels by which lists can be filtered."""
     model: NotRequired[ModelSpec | None]
 
 
@@ -898,7 +898,7 @@ class RecallRequest(TypedDict):
     query: NotRequired[str]
     """What the user said or wants to do, in any words."""
     queries: NotRequired[list[str]]
-    """Up to 8 other wordings of the question. Memories that fit any of them are returned."""
+    """Up to 7 other wordings of the question. Memories that fit any of them are returned."""
     manner: NotRequired[RecallManner]
     """How strict to be. By default, `asked`."""
     session_id: NotRequired[str | None]
@@ -1062,7 +1062,7 @@ class Session(TypedDict):
     title: NotRequired[str | None]
     """The title."""
     tags: list[str]
-    """Labels for searching."""
+    """Labels by which lists can be filtered."""
     parent: NotRequired[str | None]
     """The session that this one was forked from, or the main session if this one belongs to a subagent."""
     forked_at_seq: NotRequired[int | None]
@@ -1552,7 +1552,7 @@ class CompactRequest(TypedDict):
     """What the summary should focus on."""
     level: NotRequired[SummaryLevel | None]
     summary_tokens: NotRequired[int | None]
-    """Maximum size of the summary in tokens of 4 bytes."""
+    """Maximum size of the summary in tokens, counted as 4 bytes each."""
 
 
 class CompactionEventData(TypedDict):
@@ -1567,9 +1567,9 @@ class CompactionEventData(TypedDict):
     tokens_after: int
     """Size of the prompt after the compaction, in tokens."""
     fidelity: float
-    """Of the names that are still needed, the share that the new prompt contains, from 0 to 1."""
+    """Share of the names still needed that the new prompt contains, from 0 to 1."""
     warning: NotRequired[str | None]
-    """What a person should know."""
+    """A warning for a person."""
     undone: bool
     """Whether it was undone."""
 
@@ -1669,7 +1669,7 @@ class CreateSession(TypedDict):
     title: NotRequired[str | None]
     """The title."""
     tags: NotRequired[list[str]]
-    """Labels for searching."""
+    """Labels by which lists can be filtered."""
     parent: NotRequired[str | None]
     """The main session, if this one belongs to a subagent."""
     model: NotRequired[ModelSpec | None]
@@ -1730,7 +1730,7 @@ class DreamResult(TypedDict):
     dir: str
     """The memory directory."""
     dry_run: bool
-    """Nothing was changed."""
+    """Whether this was a dry run, which changes nothing."""
     undo: bool
     """An earlier consolidation was undone."""
     strategy: Strategy
@@ -1858,7 +1858,7 @@ class InstructionFile(TypedDict):
     tokens: int
     """Estimated tokens."""
     warnings: NotRequired[list[str]]
-    """What a person should know."""
+    """Warnings for a person."""
     content: str
     """The text as the model reads it."""
 
@@ -2046,7 +2046,7 @@ class MemoryIndex(TypedDict):
     """Size of the whole file."""
     cut_by: NotRequired[IndexLimit | None]
     warnings: list[str]
-    """What a person should know."""
+    """Warnings for a person."""
     topics: NotRequired[int]
     """Number of topics in the directory, including those that the index does not list."""
     strange: NotRequired[list[str]]
@@ -2072,7 +2072,7 @@ class MemoryRebuilt(TypedDict):
     dropped: list[str]
     """Lines that were removed."""
     warnings: list[str]
-    """What a person should know."""
+    """Warnings for a person."""
 
 
 class MemoryShelf(TypedDict):
@@ -2601,7 +2601,7 @@ class Compaction(TypedDict):
     summary_tokens: int
     """Tokens of the summary."""
     fidelity: float
-    """Of the names that are still needed, the share that the new prompt contains, from 0 to 1."""
+    """Share of the names still needed that the new prompt contains, from 0 to 1."""
     fidelity_detail: FidelityDetail
     warning: NotRequired[str | None]
     """Why the fidelity is low or has fallen; absent if neither is the case."""
@@ -2646,7 +2646,7 @@ class DecidedProposal(TypedDict):
 
     proposal: Proposal
     warnings: NotRequired[list[str]]
-    """What a person should know."""
+    """Warnings for a person."""
 
 
 class Extracted(TypedDict):
@@ -2655,7 +2655,7 @@ class Extracted(TypedDict):
     strategy: str
     """`embedded` or `model`; empty if there was nothing to process."""
     dry_run: bool
-    """Nothing was changed."""
+    """Whether this was a dry run, which changes nothing."""
     through_seq: int
     """Position of the last message of the newest turn processed; 0 if no turn has ended."""
     statements: int
@@ -2684,7 +2684,7 @@ class Forgotten(TypedDict):
     """What was removed, or would be."""
 
     dry_run: bool
-    """Nothing was changed."""
+    """Whether this was a dry run, which changes nothing."""
     session_id: str
     """The session."""
     files: list[ForgottenMemory]
