@@ -62,7 +62,7 @@ pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
         checks: sent,
         broken,
         took: start.elapsed(),
-        note: format!("{} routes, {strangers} requests of strangers", attack.routes.len()),
+        note: format!("{} routes, {strangers} requests without credentials", attack.routes.len()),
     }]
 }
 

@@ -220,14 +220,14 @@ pub(crate) struct OneMemory {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AllowSecret {
-    /// Write the text although the secret scan found something: the rule, or RULE:LINE; may be repeated
+    /// Allow what the secret scan found: the name of its rule, or RULE:LINE; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow_secret: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Questions {
-    /// A question that the topic answers, in other words than the topic itself; helps recall; may be repeated
+    /// A question that the topic answers, worded differently from the topic itself; may be repeated
     #[arg(long, value_name = "QUESTION")]
     pub(crate) question: Vec<String>,
 }
