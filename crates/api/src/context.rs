@@ -407,7 +407,7 @@ pub enum ErrorClass {
     Broken,
     /// The answer, or one of its events, is larger than the limit.
     TooMuch,
-    /// bethink did not send the request: the address, the budget or the breaker forbids it.
+    /// The address, the budget or the breaker forbids the request, or a redirect answered it, which is not followed.
     Forbidden,
     /// None of these; never retried.
     #[default]

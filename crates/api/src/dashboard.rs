@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::percent::percent_encode;
 
-/// A URL that logs in one browser, once.
+/// A URL that logs in one browser tab, once.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct Launch {
     /// Open this URL in a browser within a minute. It works once.

@@ -101,7 +101,7 @@ pub(crate) enum CliCommand {
     /// Stop the daemon
     #[command(after_help = "Example: bethink down --uninstall")]
     Down {
-        /// Also stop starting at login: undoes `up --install`
+        /// Also stop starting it at login; undoes `up --install`
         #[arg(long)]
         uninstall: bool,
         /// With --uninstall: show what would be removed
@@ -127,7 +127,7 @@ pub(crate) enum CliCommand {
     /// Open the dashboard in a browser
     #[command(after_help = "Example: bethink dashboard --print")]
     Dashboard {
-        /// Print the URL instead; it logs in one browser, once, and expires in a minute
+        /// Print the URL instead; it works once, in one browser tab, within a minute
         #[arg(long)]
         print: bool,
     },
@@ -271,7 +271,7 @@ pub(crate) enum CliCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Play a recorded session through the daemon and measure it
+    /// Replay a recorded session turn by turn, and print prompt sizes, compactions and faults
     #[command(after_help = "Example: bethink replay session.jsonl --window 60000")]
     Replay(Replay),
     /// Add bethink to an agent's settings
@@ -335,7 +335,7 @@ pub(crate) struct Replay {
     /// Maximum length of the model's answer, in tokens
     #[arg(long, default_value_t = 8_000, value_name = "TOKENS")]
     pub(crate) max_output: u64,
-    /// Request the prompt only every N turns
+    /// Build and check a prompt only every N turns, which is faster
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: u64,
 }

@@ -21,7 +21,7 @@ pub struct Context {
 }
 
 impl Client {
-    /// Creates a URL that logs in one browser.
+    /// Creates a URL that logs in one browser tab.
     pub async fn launch_dashboard(&self) -> Result<api::Launch> {
         self.post("v1/dashboard/launch").await
     }

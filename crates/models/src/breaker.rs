@@ -149,7 +149,7 @@ enum Blame {
     Provider,
     /// A person has to fix it: the key, the account or the model's name is wrong.
     Person,
-    /// The call was not made.
+    /// The call was not made, or a redirect answered it, which is not followed.
     Nobody,
 }
 

@@ -106,7 +106,7 @@ fn problems(
     }
     if !settings.summaries_by_model() && !settings.notes_by_model() {
         tell(
-            "a provider is set, but nothing uses it".to_owned(),
+            "a provider is set, but neither summaries nor notes use it".to_owned(),
             "set `summary` or `notes` in [model] to \"model\", or `provider` to \"none\"",
         );
     }

@@ -150,7 +150,7 @@ pub(crate) struct Search {
     /// Show at most this many hits [default: 5 on a terminal, else 10]
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
-    /// Show only messages of the user, or of the assistant
+    /// Show only messages from the user, or from the assistant
     #[arg(long, value_parser = ["user", "assistant"])]
     pub(crate) role: Option<String>,
     /// Show only calls to this tool and their results

@@ -60,7 +60,7 @@ fn introduce(app: &mut CliApp, recording: &Recording, how: &Demo) -> Done {
     let what = format!(
         "Replaying a coding agent's session of {messages} messages into a window of {window} tokens."
     );
-    let safe = " It has its own daemon and home directory: your data is not touched, and no model is called.";
+    let safe = " The demo has its own daemon and home directory: your data is not touched, and no model is called.";
     app.screen.gap()?;
     app.screen.line(StyledText::from(" ").strong("bethink demo"))?;
     app.screen.flowing(format!(" {what}"), 1)?;

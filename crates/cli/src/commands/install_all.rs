@@ -72,7 +72,7 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
         picker::confirm(
             app,
             &question,
-            "nothing was changed; `bethink install AGENT` installs for one",
+            "nothing was changed; `bethink install AGENT` installs bethink for one agent",
         )?;
     }
     let (mut is_new, mut failed) = (false, false);

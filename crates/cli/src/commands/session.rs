@@ -224,8 +224,8 @@ async fn handover(app: &mut CliApp, client: &Client, named: Option<&str>) -> Don
     screen.hint(match session.agent.as_ref().and_then(resume_command) {
         Some(command) => format!("`{command}` continues this session in the agent"),
         None => format!(
-            "to continue this session, an agent sends its messages to \
-             POST /v1/sessions/{}/messages",
+            "`bethink continue AGENT` continues this work in an agent; a program adds messages \
+             with POST /v1/sessions/{}/messages",
             session.id
         ),
     })?;

@@ -15,7 +15,7 @@ use crate::problem::{HttpFailure, ProblemSort};
 /// Anybody may send a login request, so the limit is small.
 const LOGIN_BYTES: u64 = 1_024;
 
-/// Create a URL that logs in one browser. It works once, within a minute.
+/// Create a URL that logs in one browser tab. It works once, within a minute.
 #[utoipa::path(
     post, path = "/v1/dashboard/launch", tag = "dashboard", operation_id = "dashboard_launch",
     responses((status = 200, body = api::Launch))

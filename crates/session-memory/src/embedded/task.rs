@@ -10,9 +10,10 @@ use crate::draft::{NotesRow, one_line};
 const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
 /// Maximum length, in characters, of a title in a language that is written without spaces.
 const TITLE_CHARS: usize = 28;
-/// Maximum sizes in bytes: the first request states the task, later ones add to it.
+/// Maximum size of a quoted request, in bytes. The first one states the task, so it gets more room than later ones.
 const FIRST_BYTES: usize = 1_400;
 const LATER_BYTES: usize = 420;
+/// Maximum size of a quoted plan, in bytes.
 const PLAN_BYTES: usize = 1_600;
 /// Number of the assistant's newest decisions that are listed.
 const DECISIONS: usize = 12;

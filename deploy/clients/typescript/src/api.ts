@@ -115,7 +115,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Create a URL that logs in one browser. It works once, within a minute. */
+        /** Create a URL that logs in one browser tab. It works once, within a minute. */
         post: operations["dashboard_launch"];
         delete?: never;
         options?: never;
@@ -2523,7 +2523,7 @@ export interface components {
             /** @description When it happened, as RFC 3339. */
             at: string;
         };
-        /** @description A URL that logs in one browser, once. */
+        /** @description A URL that logs in one browser tab, once. */
         Launch: {
             /** @description Open this URL in a browser within a minute. It works once. */
             url: string;
@@ -4820,7 +4820,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A URL that logs in one browser, once. */
+            /** @description A URL that logs in one browser tab, once. */
             200: {
                 headers: {
                     [name: string]: unknown;

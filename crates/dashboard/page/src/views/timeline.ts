@@ -150,7 +150,7 @@ class Timeline {
 
   #compactionRow(done: Compaction): HTMLElement {
     const undone = done.undone_at ? " · undone" : "";
-    const words = `${KIND_WORDS[done.trigger] ?? done.trigger} compaction, ${KIND_WORDS[done.level] ?? done.level}: ${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens${undone}`;
+    const words = `compaction (${KIND_WORDS[done.trigger] ?? done.trigger}, ${KIND_WORDS[done.level] ?? done.level}): ${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens${undone}`;
     return h(
       "a",
       { class: `row boundary ${done.undone_at ? "undone" : ""}`, href: link(["session", this.#id, "compactions", done.id]) },

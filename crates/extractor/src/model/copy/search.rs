@@ -114,5 +114,5 @@ fn wildcards(pattern: &str) -> Result<Regex, String> {
     }
     out.push('$');
     let built = RegexBuilder::new(&out).size_limit(COMPILED_BYTES).build();
-    built.map_err(|_| "the pattern is not valid: use only * and ? as wildcards".to_owned())
+    built.map_err(|_| "the pattern has too many wildcards: use a shorter one".to_owned())
 }

@@ -438,7 +438,7 @@ class LastCompaction(TypedDict):
 
 
 class Launch(TypedDict):
-    """A URL that logs in one browser, once."""
+    """A URL that logs in one browser tab, once."""
 
     url: str
     """Open this URL in a browser within a minute. It works once."""
