@@ -13,23 +13,17 @@ use super::content::{ContentPart, FunctionResponse, given};
 struct ContentBlock<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     source: Option<MediaSource<'a>>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     part: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct MediaSource<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     media_type: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     data: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     url: Option<&'a RawValue>,
 }
 

@@ -28,13 +28,9 @@ const NOTHING: &str = "(nothing to show)";
 struct ContentBlock<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     source: Option<MediaSource<'a>>,
 }
 
@@ -50,13 +46,10 @@ struct MediaSource<'a> {
 
 #[derive(Deserialize)]
 struct ToolDeclaration<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     description: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input_schema: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     function: Option<&'a RawValue>,
 }
 

@@ -13,26 +13,16 @@ const USER: &str = "user";
 struct ContentBlock<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     source: Option<MediaSource<'a>>,
-    #[serde(borrow, default)]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_use_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     cache_control: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     encrypted_content: Option<&'a RawValue>,
     /// What an item has besides its block.
-    #[serde(borrow, default)]
     item: Option<&'a RawValue>,
 }
 
@@ -84,7 +74,6 @@ pub fn with_output(item: &str, block: &str) -> Option<String> {
     struct Kind<'a> {
         #[serde(borrow, rename = "type")]
         kind: Cow<'a, str>,
-        #[serde(borrow, default)]
         output: Option<&'a RawValue>,
     }
     let block: ContentBlock<'_> = serde_json::from_str(block).ok()?;
