@@ -46,29 +46,24 @@ impl TranscriptAgent {
 
     /// Returns the agent's name on the command line and in the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Qwen => "qwen",
-            Self::Opencode => "opencode",
-            Self::Pi => "pi",
-            Self::Cline => "cline",
-            Self::Continue => "continue",
-        }
+        self.names().0
     }
 
     /// Returns the agent's product name.
     pub fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Gemini => "Gemini CLI",
-            Self::Qwen => "Qwen Code",
-            Self::Opencode => "opencode",
-            Self::Pi => "pi",
-            Self::Cline => "Cline",
-            Self::Continue => "Continue",
+            Self::ClaudeCode => ("claude-code", "Claude Code"),
+            Self::Codex => ("codex", "Codex"),
+            Self::Gemini => ("gemini", "Gemini CLI"),
+            Self::Qwen => ("qwen", "Qwen Code"),
+            Self::Opencode => ("opencode", "opencode"),
+            Self::Pi => ("pi", "pi"),
+            Self::Cline => ("cline", "Cline"),
+            Self::Continue => ("continue", "Continue"),
         }
     }
 

@@ -96,19 +96,13 @@ pub(crate) struct WireEnvelope<W> {
 /// The members of a body that the gateway reads, in any wire format.
 #[derive(Deserialize)]
 pub(crate) struct Members<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(crate) messages: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
     pub(crate) input: Option<InputItems<'a>>,
-    #[serde(borrow, default)]
     pub(crate) instructions: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(crate) previous_response_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(crate) conversation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(crate) store: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(crate) contents: Option<Vec<&'a RawValue>>,
     #[serde(
         borrow,
@@ -122,21 +116,14 @@ pub(crate) struct Members<'a> {
     pub(crate) cached_content: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     pub(crate) system: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(crate) cache_control: Option<&'a RawValue>,
     #[serde(borrow, default)]
     model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     tools: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     prompt_cache_key: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     max_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     max_completion_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     max_output_tokens: Option<&'a RawValue>,
 }
 
@@ -350,7 +337,7 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, 
 /// The text of a content part, if it has one.
 #[derive(Deserialize)]
 struct TextPart<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     text: Option<&'a RawValue>,
 }
 

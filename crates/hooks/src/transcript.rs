@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use bethink_session_file::{LineKind, SessionFileReader, SessionLine, Thread};
+use bethink_session_file::{LineKind, SessionFileReader, SessionLine, SettledLines, Thread};
 use bethink_store::TranscriptPosition;
 use bethink_transcript::Message;
 use bytes::Bytes;
@@ -54,10 +54,7 @@ pub(crate) struct Tail {
     read: u64,
     /// The last of these bytes.
     ending: Vec<u8>,
-    /// Hash of all complete lines.
-    hasher: blake3::Hasher,
-    rest: Vec<u8>,
-    settled: u64,
+    settled: SettledLines,
     /// Number of bytes at the beginning whose messages are already stored.
     skip: u64,
 }
@@ -77,7 +74,7 @@ impl Tail {
 
     /// Returns the position from which a later daemon can continue, and the hash of the lines before it.
     pub(crate) fn settled(&self) -> (u64, String) {
-        (self.settled, self.hasher.finalize().to_hex().to_string())
+        (self.settled.bytes(), self.settled.hash())
     }
 
     /// Reads the next part. The text before the stored position is only read because later lines depend on it: its
@@ -162,8 +159,8 @@ impl Tail {
 
     fn feed(&mut self, chunk: Bytes, found: &mut Vec<FoundMessage>) {
         // The first line that ends in this chunk begins where the last complete one ended.
-        let mut at = self.settled;
-        self.settle(&chunk);
+        let mut at = self.settled.bytes();
+        self.settled.take(&chunk);
         self.read += chunk.len() as u64;
         self.ending.extend_from_slice(&chunk[chunk.len().saturating_sub(ENDING)..]);
         self.ending.drain(..self.ending.len().saturating_sub(ENDING));
@@ -174,18 +171,6 @@ impl Tail {
                 found.extend(message(line, agent.as_deref()));
             }
         });
-    }
-
-    fn settle(&mut self, chunk: &[u8]) {
-        match chunk.iter().rposition(|byte| *byte == b'\n') {
-            None => self.rest.extend_from_slice(chunk),
-            Some(end) => {
-                let (whole, rest) = chunk.split_at(end + 1);
-                self.hasher.update(&self.rest).update(whole);
-                self.settled += (self.rest.len() + whole.len()) as u64;
-                self.rest = rest.to_vec();
-            }
-        }
     }
 
     fn io(&self, source: io::Error) -> TranscriptUnreadable {

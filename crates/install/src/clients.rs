@@ -3,6 +3,8 @@
 //! Paths and formats are from the agents' documentation, which is linked.
 
 mod agent;
+mod entry;
+mod places;
 mod servers;
 
 use std::path::PathBuf;
@@ -10,48 +12,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 pub use agent::InstallAgent;
+pub use entry::InstallRequest;
+use entry::{NAME, address, home_of, member, shared, with_home};
+pub use places::ClientPlaces;
 use servers::ServerList;
 
-use crate::edit::{HOME, Ours, SettingsEdit, quoted};
+use crate::edit::{HOME, SettingsEdit, quoted};
 use crate::file::SettingsFile;
 
-/// Where the user's files are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientPlaces {
-    pub person: PathBuf,
-    /// `$XDG_CONFIG_HOME`, else `~/.config`.
-    pub config: PathBuf,
-    /// `$CLAUDE_CONFIG_DIR`.
-    pub claude: Option<PathBuf>,
-    /// `$CODEX_HOME`.
-    pub codex: Option<PathBuf>,
-    /// `$COPILOT_HOME`.
-    pub copilot: Option<PathBuf>,
-    /// `$CLINE_DIR`.
-    pub cline: Option<PathBuf>,
-    /// `$QWEN_HOME`.
-    pub qwen: Option<PathBuf>,
-    /// Whether this is macOS, where applications keep their settings in `~/Library`.
-    pub is_mac: bool,
-    /// The project to install for; `None` to install for the user.
-    pub project: Option<PathBuf>,
-}
-
-/// What to write.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InstallRequest {
-    /// The program's path.
-    pub program: String,
-    /// The home, if it is not the default one. Some agents do not pass their environment on to the programs that they run.
-    pub home: Option<String>,
-    /// The gateway's address for Anthropic, if the agent should use it.
-    pub anthropic: Option<String>,
-    /// The gateway's address for OpenAI, if the agent should use it.
-    pub openai: Option<String>,
-}
-
-/// The name of our entries, and of the program.
-const NAME: &str = "bethink";
 /// Timeout of a hook in Claude Code, Codex and Qwen Code, in seconds. A hook takes less than a third of a second.
 const SECONDS: u64 = 5;
 /// The same for Gemini CLI, in milliseconds.
@@ -209,51 +177,6 @@ fn opencode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let base = wanted.anthropic.as_ref().map(|url| format!("{url}/v1"));
     edits.extend(address(&["provider", "anthropic", "options", "baseURL"], base.as_ref()));
     SettingsFile { path, edits, what: "MCP server" }
-}
-
-impl ClientPlaces {
-    /// The directory in which a desktop application keeps its settings.
-    fn application(&self, name: &str) -> PathBuf {
-        match self.is_mac {
-            true => self.person.join("Library/Application Support").join(name),
-            false => self.config.join(name),
-        }
-    }
-}
-
-fn member(path: &[&str], value: Value) -> SettingsEdit {
-    SettingsEdit::member(path, value, Ours::Program)
-}
-
-/// Returns the edit for the gateway's address, if it is requested.
-fn address(path: &[&str], url: Option<&String>) -> Option<SettingsEdit> {
-    url.map(|url| SettingsEdit::member(path, Value::from(url.as_str()), Ours::Address))
-}
-
-/// Returns the program's name for a file that may be shared.
-fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
-    match places.project {
-        Some(_) => NAME.to_owned(),
-        None => wanted.program.clone(),
-    }
-}
-
-/// Returns the home to write; `None` for a file that may be shared, because the path differs between machines.
-fn home_of<'a>(places: &ClientPlaces, wanted: &'a InstallRequest) -> Option<&'a str> {
-    wanted.home.as_deref().filter(|_| places.project.is_none())
-}
-
-/// Adds the home to the environment of an MCP server. `variables` is the agent's name for the environment.
-fn with_home(
-    mut server: Value,
-    variables: &str,
-    places: &ClientPlaces,
-    wanted: &InstallRequest,
-) -> Value {
-    if let Some(home) = home_of(places, wanted) {
-        server[variables] = json!({ HOME: home });
-    }
-    server
 }
 
 fn line(home: Option<&str>, program: &str, words: &[&str]) -> String {

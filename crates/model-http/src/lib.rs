@@ -9,6 +9,7 @@
 mod answer;
 mod anthropic;
 pub mod base;
+mod block;
 mod call;
 mod clean;
 mod command;

@@ -63,9 +63,7 @@ impl LineEnvelope<'_> {
         struct CompactMetadata<'a> {
             #[serde(borrow)]
             trigger: Option<&'a RawValue>,
-            #[serde(borrow)]
             pre_tokens: Option<&'a RawValue>,
-            #[serde(borrow)]
             preserved_segment: Option<PreservedSegment<'a>>,
         }
         #[derive(Default, Deserialize)]
@@ -73,7 +71,6 @@ impl LineEnvelope<'_> {
         struct PreservedSegment<'a> {
             #[serde(borrow)]
             head_uuid: Option<&'a RawValue>,
-            #[serde(borrow)]
             tail_uuid: Option<&'a RawValue>,
         }
         let metadata: CompactMetadata<'_> = self

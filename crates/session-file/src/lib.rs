@@ -15,6 +15,7 @@ mod envelope;
 pub mod facts;
 pub mod line;
 pub mod reader;
+mod settled;
 pub mod writer;
 
 pub use ending::Ending;
@@ -23,4 +24,5 @@ pub use line::{
     LineDamage, LineKind, MessageLine, RecordedCompaction, SessionLine, SidechainKey, Thread,
 };
 pub use reader::{SessionFileReader, lines};
+pub use settled::SettledLines;
 pub use writer::{ExportedCompaction, RecordWriter};

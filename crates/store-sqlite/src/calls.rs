@@ -1,12 +1,11 @@
 //! Model calls: rows that are only added, and their sums.
 
-use bethink_store::{
-    LedgerStore, MOST_OF_A_CALL, ModelCall, StoreFuture, StoreResult, UsageFilter, UsageSum,
-};
+use bethink_store::{LedgerStore, MOST_OF_A_CALL, ModelCall, StoreFuture, UsageFilter, UsageSum};
 use bethink_transcript::UnixMicros;
 use sqlx::AssertSqlSafe;
 
-use crate::sql::{Row, sql};
+use crate::record::Record;
+use crate::sql::sql;
 use crate::store::SqliteStore;
 
 const ADD: &str = "
@@ -61,23 +60,6 @@ impl LedgerStore for SqliteStore {
         // A condition on an optional parameter would not use an index.
         let of_session = if filter.session.is_some() { "AND session = ?3" } else { "" };
         let sums = sql(AssertSqlSafe(format!("{SUM} {of_session} {GROUPS}")));
-        self.all(sums.bind(filter.by_session).bind(since).bind(filter.session), sum)
+        self.all(sums.bind(filter.by_session).bind(since).bind(filter.session), Record::read)
     }
-}
-
-fn sum(row: &Row) -> StoreResult<UsageSum> {
-    Ok(UsageSum {
-        session: row.get("owner")?,
-        purpose: row.get("purpose")?,
-        model: row.get("model")?,
-        calls: row.get("calls")?,
-        failed: row.get("failed")?,
-        input: row.get("input")?,
-        output: row.get("output")?,
-        cache_read: row.get("cache_read")?,
-        cache_write: row.get("cache_write")?,
-        cost: row.get("cost")?,
-        unpriced: row.get("unpriced")?,
-        last_at: row.get("last_at")?,
-    })
 }

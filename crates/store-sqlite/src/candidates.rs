@@ -8,7 +8,8 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use crate::sql::{Row, Statement, sql};
+use crate::record::Record;
+use crate::sql::sql;
 use crate::store::SqliteStore;
 
 const ADD: &str = "
@@ -77,12 +78,12 @@ const REMOVED: &str = "SELECT removed FROM candidate_overflow WHERE project_dir 
 
 impl CandidateStore for SqliteStore {
     fn candidate(&self, id: Uuid) -> StoreFuture<'_, Option<StoredCandidate>> {
-        self.optional(sql(CANDIDATE).bind(id), candidate)
+        self.optional(sql(CANDIDATE).bind(id), Record::read)
     }
 
     fn candidates(&self, filter: CandidateFilter) -> StoreFuture<'_, Vec<StoredCandidate>> {
         let CandidateFilter { project_dir, session, state } = filter;
-        self.all(sql(CANDIDATES).bind(project_dir).bind(session).bind(state), candidate)
+        self.all(sql(CANDIDATES).bind(project_dir).bind(session).bind(state), Record::read)
     }
 
     fn removed_candidates(&self, project_dir: String) -> StoreFuture<'_, u64> {
@@ -102,7 +103,7 @@ pub(crate) async fn put(db: &mut SqliteConnection, found: ExtractedCandidates) -
         sql(DELETE_WAITING).bind(id).run(&mut *db).await?;
     }
     for one in found.new {
-        add(one).seal(&mut *db, "candidates").await?;
+        sql(ADD).bind_all(one).seal(&mut *db, "candidates").await?;
     }
     if let Some(project) = project {
         let trim = sql(TRIM_WAITING).bind(project.clone()).bind(WAITING_CANDIDATES);
@@ -134,47 +135,4 @@ async fn update(db: &mut SqliteConnection, candidates: Vec<StoredCandidate>) -> 
         sql(TRIM_DECIDED).bind(project).bind(DECIDED_CANDIDATES).run(db).await?;
     }
     Ok(())
-}
-
-fn add(one: StoredCandidate) -> Statement {
-    sql(ADD)
-        .bind(one.id)
-        .bind(one.project_dir)
-        .bind(one.session)
-        .bind(one.seq)
-        .bind(one.message)
-        .bind(one.sentence)
-        .bind(one.context)
-        .bind(one.kind)
-        .bind(one.rule)
-        .bind(one.score)
-        .bind(one.said_at)
-        .bind(one.found_at)
-        .bind(one.state)
-        .bind(one.decided_at)
-        .bind(one.decided_by)
-        .bind(one.topic)
-        .bind(json!(one.offers).to_string())
-}
-
-fn candidate(row: &Row) -> StoreResult<StoredCandidate> {
-    Ok(StoredCandidate {
-        id: row.get("id")?,
-        project_dir: row.get("project_dir")?,
-        session: row.get("session")?,
-        seq: row.get("seq")?,
-        message: row.get("message")?,
-        sentence: row.get("sentence")?,
-        context: row.get("context")?,
-        kind: row.get("kind")?,
-        rule: row.get("rule")?,
-        score: row.get("score")?,
-        said_at: row.get("said_at")?,
-        found_at: row.get("found_at")?,
-        state: row.get("state")?,
-        decided_at: row.get("decided_at")?,
-        decided_by: row.get("decided_by")?,
-        topic: row.get("topic")?,
-        offers: row.json("offers", "offers of a candidate")?,
-    })
 }

@@ -5,7 +5,8 @@ use bethink_transcript::{CompactionId, SessionId, UnixMicros};
 use sqlx::SqliteConnection;
 
 use crate::decisions;
-use crate::sql::{Row, not_found, sql};
+use crate::record::Record;
+use crate::sql::{not_found, sql};
 
 const TABLE: &str = "compactions";
 
@@ -41,25 +42,10 @@ pub(crate) async fn add(
     with: Vec<NewDecision>,
 ) -> StoreResult<()> {
     decisions::add(db, new.session, with).await?;
-    let insert = sql(INSERT)
-        .bind(new.id)
-        .bind(new.session)
-        .bind(new.trigger)
-        .bind(new.level)
-        .bind(new.first_seq)
-        .bind(new.last_seq)
-        .bind(new.kept_from)
-        .bind(new.made_after)
-        .bind(new.tokens_before)
-        .bind(new.tokens_after)
-        .bind(new.summary)
-        .bind(new.summary_tokens)
-        .bind(new.fidelity)
-        .bind(new.detail)
-        .bind(new.created_at)
-        .bind(new.undone_at);
-    insert.insert(&mut *db, || format!("compaction {} already exists", new.id)).await?;
-    sql(READ_ONE).bind(new.id).bind(new.session).seal(db, TABLE).await.map(drop)
+    let (id, session) = (new.id, new.session);
+    let insert = sql(INSERT).bind_all(new);
+    insert.insert(&mut *db, || format!("compaction {id} already exists")).await?;
+    sql(READ_ONE).bind(id).bind(session).seal(db, TABLE).await.map(drop)
 }
 
 pub(crate) async fn undo(
@@ -70,31 +56,14 @@ pub(crate) async fn undo(
     with: Vec<NewDecision>,
 ) -> StoreResult<CompactionRecord> {
     let read = || sql(READ_ONE).bind(id).bind(session);
-    read().optional(&mut *db, compaction).await?;
+    read().optional(&mut *db, CompactionRecord::read).await?;
     if sql(UNDO).bind(at).bind(id).bind(session).run(&mut *db).await? > 0 {
         decisions::add(db, session, with).await?;
     }
     let undone = read().seal(db, TABLE).await?;
-    undone.first().map(compaction).transpose()?.ok_or_else(|| not_found("compaction", id))
-}
-
-pub(crate) fn compaction(row: &Row) -> StoreResult<CompactionRecord> {
-    Ok(CompactionRecord {
-        id: row.get("id")?,
-        session: row.get("session")?,
-        trigger: row.get("trigger")?,
-        level: row.get("level")?,
-        first_seq: row.get("first_seq")?,
-        last_seq: row.get("last_seq")?,
-        kept_from: row.get("kept_from")?,
-        made_after: row.get("made_after")?,
-        tokens_before: row.get("tokens_before")?,
-        tokens_after: row.get("tokens_after")?,
-        summary: row.get("summary")?,
-        summary_tokens: row.get("summary_tokens")?,
-        fidelity: row.get("fidelity")?,
-        detail: row.get("detail")?,
-        created_at: row.get("created_at")?,
-        undone_at: row.get("undone_at")?,
-    })
+    undone
+        .first()
+        .map(CompactionRecord::read)
+        .transpose()?
+        .ok_or_else(|| not_found("compaction", id))
 }

@@ -1,12 +1,12 @@
 //! Decisions about how history is shown.
 
-use bethink_store::{DecisionRecord, NewDecision, StoreResult};
+use bethink_store::{NewDecision, StoreResult};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::sessions;
-use crate::sql::{Row, sql};
+use crate::sql::sql;
 
 pub(crate) const READ: &str = "
     SELECT *
@@ -34,14 +34,4 @@ pub(crate) async fn add(
         new.into_iter().map(|new| json!([new.kind, new.data, new.made_after, new.created_at.0]));
     let rows = Value::Array(rows.collect()).to_string();
     sql(INSERT).bind(id).bind(rows).seal(db, "decisions").await.map(drop)
-}
-
-pub(crate) fn decision(row: &Row) -> StoreResult<DecisionRecord> {
-    Ok(DecisionRecord {
-        id: row.get("number")?,
-        kind: row.get("kind")?,
-        data: row.get("data")?,
-        made_after: row.get("made_after")?,
-        created_at: row.get("created_at")?,
-    })
 }

@@ -7,6 +7,7 @@ use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
+use crate::record::Record;
 use crate::sessions;
 use crate::sql::{Row, sql, unreadable};
 use crate::store::SqliteStore;
@@ -76,13 +77,7 @@ impl GatewayStore for SqliteStore {
     }
 
     fn client_of(&self, session: SessionId) -> StoreFuture<'_, Option<ClientSession>> {
-        self.optional(sql(CLIENT_OF).bind(session), |row| {
-            Ok(ClientSession {
-                client: row.get("client")?,
-                key: row.get("key")?,
-                session: row.get("session")?,
-            })
-        })
+        self.optional(sql(CLIENT_OF).bind(session), Record::read)
     }
 
     fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()> {
@@ -141,8 +136,7 @@ impl GatewayStore for SqliteStore {
 
 async fn put_client(db: &mut SqliteConnection, known: ClientSession) -> StoreResult<()> {
     sessions::must_exist(&mut *db, known.session).await?;
-    let put = sql(PUT_CLIENT).bind(known.client).bind(known.key).bind(known.session);
-    put.seal(db, "client_sessions").await.map(drop)
+    sql(PUT_CLIENT).bind_all(known).seal(db, "client_sessions").await.map(drop)
 }
 
 async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> StoreResult<()> {

@@ -4,8 +4,8 @@ use bethink_store::{
     DeliveredMemories, HookStore, StoreFuture, TranscriptPlace, TranscriptPosition,
 };
 use bethink_transcript::SessionId;
-use serde_json::json;
 
+use crate::record::Record;
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
@@ -62,14 +62,7 @@ impl HookStore for SqliteStore {
         session: SessionId,
         path: String,
     ) -> StoreFuture<'_, Option<TranscriptPosition>> {
-        self.optional(sql(POSITION).bind(session).bind(path), |row| {
-            Ok(TranscriptPosition {
-                bytes: row.get("bytes")?,
-                hash: row.get("hash")?,
-                through: row.get("through_seq")?,
-                elsewhere: row.get("elsewhere")?,
-            })
-        })
+        self.optional(sql(POSITION).bind(session).bind(path), Record::read)
     }
 
     fn put_transcript_position(
@@ -78,13 +71,7 @@ impl HookStore for SqliteStore {
         path: String,
         position: TranscriptPosition,
     ) -> StoreFuture<'_, ()> {
-        let put = sql(PUT_POSITION)
-            .bind(session)
-            .bind(path)
-            .bind(position.bytes)
-            .bind(position.hash)
-            .bind(position.through)
-            .bind(position.elsewhere);
+        let put = sql(PUT_POSITION).bind(session).bind(path).bind_all(position);
         self.seal_for(session, "transcript_positions", put)
     }
 
@@ -94,18 +81,11 @@ impl HookStore for SqliteStore {
     }
 
     fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>> {
-        self.all(sql(PLACES), |row| {
-            Ok(TranscriptPlace {
-                agent: row.get("agent")?,
-                path: row.get("path")?,
-                read_at: row.get("read_at")?,
-            })
-        })
+        self.all(sql(PLACES), Record::read)
     }
 
     fn put_transcript_place(&self, place: TranscriptPlace) -> StoreFuture<'_, ()> {
-        let put = sql(PUT_PLACE).bind(place.agent).bind(place.path).bind(place.read_at);
-        self.seal("transcript_places", put)
+        self.seal("transcript_places", sql(PUT_PLACE).bind_all(place))
     }
 
     fn delivered_memories(
@@ -113,10 +93,7 @@ impl HookStore for SqliteStore {
         client: String,
         key: String,
     ) -> StoreFuture<'_, Option<DeliveredMemories>> {
-        self.optional(sql(DELIVERED).bind(client).bind(key), |row| {
-            let names = row.json("names", "names of delivered memories")?;
-            Ok(DeliveredMemories { names, bytes: row.get("bytes")? })
-        })
+        self.optional(sql(DELIVERED).bind(client).bind(key), Record::read)
     }
 
     fn put_delivered_memories(
@@ -125,8 +102,7 @@ impl HookStore for SqliteStore {
         key: String,
         delivered: DeliveredMemories,
     ) -> StoreFuture<'_, ()> {
-        let names = json!(delivered.names).to_string();
-        let put = sql(PUT_DELIVERED).bind(client).bind(key).bind(names).bind(delivered.bytes);
+        let put = sql(PUT_DELIVERED).bind(client).bind(key).bind_all(delivered);
         self.seal("delivered_memories", put)
     }
 

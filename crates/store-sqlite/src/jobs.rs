@@ -7,6 +7,7 @@ use bethink_store::{
 use bethink_transcript::{JobId, UnixMicros};
 use sqlx::{Executor, Sqlite, SqliteConnection};
 
+use crate::record::Record;
 use crate::sql::{Row, not_found, sql};
 use crate::store::SqliteStore;
 
@@ -159,12 +160,7 @@ pub(crate) async fn note_progress(
     id: JobId,
     progress: Progress,
 ) -> StoreResult<()> {
-    let note = sql(PROGRESS)
-        .bind(progress.done)
-        .bind(progress.total)
-        .bind(progress.unit)
-        .bind(progress.watermark)
-        .bind(id);
+    let note = sql(PROGRESS).bind_all(progress).bind(id);
     if note.run(db).await? == 0 { Err(not_found("job", id)) } else { Ok(()) }
 }
 
@@ -191,12 +187,7 @@ fn job(row: &Row) -> StoreResult<JobRecord> {
         state: row.get("state")?,
         owner: row.get("owner")?,
         attempts: row.get("attempts")?,
-        progress: Progress {
-            done: row.get("done")?,
-            total: row.get("total")?,
-            unit: row.get("unit")?,
-            watermark: row.get("watermark")?,
-        },
+        progress: Progress::read(row)?,
         result: row.get("result")?,
         error: row.get("error")?,
         created_at: row.get("created_at")?,

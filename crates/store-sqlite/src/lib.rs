@@ -36,6 +36,7 @@ mod postings;
 mod probe;
 mod readers;
 mod receipts;
+mod record;
 mod recording;
 mod recover;
 mod salvage;

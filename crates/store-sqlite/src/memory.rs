@@ -9,6 +9,7 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
+use crate::record::Record;
 use crate::sql::sql;
 use crate::store::SqliteStore;
 use crate::{candidates, sessions};
@@ -185,19 +186,7 @@ impl MemoryStore for SqliteStore {
             .bind(filter.before.unwrap_or(i64::MAX))
             .bind(filter.session)
             .bind(filter.limit);
-        self.all(list, |row| {
-            Ok(VersionRecord {
-                number: row.get("version")?,
-                directory: row.get("directory")?,
-                file: row.get("file")?,
-                hash: row.get("hash")?,
-                bytes: row.get("bytes")?,
-                author: row.get("author")?,
-                session: row.get("session")?,
-                note: row.get("note")?,
-                at: row.get("at")?,
-            })
-        })
+        self.all(list, Record::read)
     }
 
     fn memory_content(
@@ -206,18 +195,7 @@ impl MemoryStore for SqliteStore {
         file: String,
         number: i64,
     ) -> StoreFuture<'_, Option<NewMemoryVersion>> {
-        self.optional(sql(CONTENT).bind(directory).bind(file).bind(number), |row| {
-            Ok(NewMemoryVersion {
-                directory: row.get("directory")?,
-                file: row.get("file")?,
-                hash: row.get("hash")?,
-                content: row.get("content")?,
-                author: row.get("author")?,
-                session: row.get("session")?,
-                note: row.get("note")?,
-                at: row.get("at")?,
-            })
-        })
+        self.optional(sql(CONTENT).bind(directory).bind(file).bind(number), Record::read)
     }
 
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>> {
@@ -232,14 +210,7 @@ impl MemoryStore for SqliteStore {
             });
             let Some(mut plan) = plan.await? else { return Ok(None) };
             let writes = self.all(sql(PLANNED_WRITES).bind(session), |row| {
-                let write = PlannedWrite {
-                    name: row.get("name")?,
-                    over: row.get("replaces")?,
-                    text: row.get("text")?,
-                    sentence: row.get("sentence")?,
-                    seq: row.get("seq")?,
-                };
-                Ok((row.get("proposed")?, write))
+                Ok((row.get("proposed")?, PlannedWrite::read(row)?))
             });
             for (proposed, write) in writes.await? {
                 let list = if proposed { &mut plan.proposals } else { &mut plan.writes };
@@ -266,11 +237,7 @@ impl MemoryStore for SqliteStore {
                     sql(ADD_WRITE)
                         .bind(session)
                         .bind(proposed)
-                        .bind(write.name)
-                        .bind(write.over)
-                        .bind(write.text)
-                        .bind(write.sentence)
-                        .bind(write.seq)
+                        .bind_all(write)
                         .seal(&mut *db, "extraction_plan_writes")
                         .await?;
                 }
@@ -289,10 +256,7 @@ impl MemoryStore for SqliteStore {
     }
 
     fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>> {
-        self.all(sql(REFUSED).bind(project), |row| {
-            let words = row.json("words", "words of a refused statement")?;
-            Ok(RefusedStatement { words, negative: row.get("negative")? })
-        })
+        self.all(sql(REFUSED).bind(project), Record::read)
     }
 
     fn refuse_statement(
@@ -301,32 +265,16 @@ impl MemoryStore for SqliteStore {
         statement: RefusedStatement,
         at: UnixMicros,
     ) -> StoreFuture<'_, ()> {
-        let words = json!(statement.words).to_string();
-        let refuse = sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at);
+        let refuse = sql(REFUSE).bind(project).bind_all(statement).bind(at);
         self.seal("refused_statements", refuse)
     }
 
     fn secret_allowances(&self, directory: String) -> StoreFuture<'_, Vec<SecretAllowance>> {
-        self.all(sql(ALLOWANCES).bind(directory), |row| {
-            Ok(SecretAllowance {
-                file: row.get("file")?,
-                rule: row.get("rule")?,
-                line: row.get("line")?,
-                by: row.get("allowed_by")?,
-                at: row.get("allowed_at")?,
-            })
-        })
+        self.all(sql(ALLOWANCES).bind(directory), Record::read)
     }
 
     fn allow_secret(&self, directory: String, allowance: SecretAllowance) -> StoreFuture<'_, ()> {
-        let allow = sql(ALLOW)
-            .bind(directory)
-            .bind(allowance.file)
-            .bind(allowance.rule)
-            .bind(allowance.line)
-            .bind(allowance.by)
-            .bind(allowance.at);
-        self.seal("secret_allowances", allow)
+        self.seal("secret_allowances", sql(ALLOW).bind(directory).bind_all(allowance))
     }
 
     fn topic_vectors(
@@ -334,10 +282,7 @@ impl MemoryStore for SqliteStore {
         project: String,
         encoder: String,
     ) -> StoreFuture<'_, Vec<TopicVectors>> {
-        self.all(sql(VECTORS).bind(project).bind(encoder), |row| {
-            let (topic, hash) = (row.get("topic")?, row.get("hash")?);
-            Ok(TopicVectors { topic, hash, vectors: row.get("vectors")? })
-        })
+        self.all(sql(VECTORS).bind(project).bind(encoder), Record::read)
     }
 
     fn put_topic_vectors(
@@ -368,13 +313,11 @@ impl MemoryStore for SqliteStore {
     }
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>> {
-        self.optional(sql(LAST_DREAM).bind(project), |row| {
-            Ok(LastDream { at: row.get("at")?, id: row.get("dream")? })
-        })
+        self.optional(sql(LAST_DREAM).bind(project), Record::read)
     }
 
     fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()> {
-        self.run(sql(PUT_LAST_DREAM).bind(project).bind(last.at).bind(last.id))
+        self.run(sql(PUT_LAST_DREAM).bind(project).bind_all(last))
     }
 
     fn lock_name(&self, candidate: String) -> StoreFuture<'_, String> {
@@ -406,18 +349,8 @@ async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> StoreResu
 
 async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> StoreResult<()> {
     for version in versions {
-        let (directory, file) = (version.directory, version.file);
-        let added = sql(ADD)
-            .bind(directory.clone())
-            .bind(file.clone())
-            .bind(version.hash)
-            .bind(version.content)
-            .bind(version.author)
-            .bind(version.session)
-            .bind(version.note)
-            .bind(version.at)
-            .seal(&mut *db, "memory_versions")
-            .await?;
+        let (directory, file) = (version.directory.clone(), version.file.clone());
+        let added = sql(ADD).bind_all(version).seal(&mut *db, "memory_versions").await?;
         let number = added.first().map(|row| row.get::<i64>("version")).transpose()?;
         let number = number.unwrap_or_default();
         if number % TRIM_EVERY == 0 {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::options::RECEIPT_MICROS;
+use crate::record::Record;
 use crate::seal::{SealedValue, seal_of};
 use crate::sql::{Row, sql};
 
@@ -42,12 +43,8 @@ pub(crate) async fn find(
     if keys.is_empty() {
         return Ok(HashMap::new());
     }
-    let read = |row: &Row| Ok((row.get("key")?, stored(row)?));
+    let read = |row: &Row| Ok((row.get("key")?, StoredReceipt::read(row)?));
     Ok(sql(FIND).bind(json!(keys).to_string()).all(db, read).await?.into_iter().collect())
-}
-
-pub(crate) fn stored(row: &Row) -> StoreResult<StoredReceipt> {
-    Ok(StoredReceipt { fingerprint: row.get("fingerprint")?, answer: row.get("answer")? })
 }
 
 /// Returns the answer stored for this key. A different request with the same key is a conflict.
@@ -55,7 +52,7 @@ pub(crate) async fn honoured(
     db: &mut SqliteConnection,
     receipt: &Receipt,
 ) -> StoreResult<Option<String>> {
-    match sql(READ).bind(receipt.key.clone()).optional(db, stored).await? {
+    match sql(READ).bind(receipt.key.clone()).optional(db, StoredReceipt::read).await? {
         None => Ok(None),
         Some(stored) if stored.fingerprint == receipt.fingerprint => Ok(Some(stored.answer)),
         Some(_) => Err(reused(&receipt.key)),

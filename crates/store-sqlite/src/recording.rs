@@ -3,6 +3,7 @@
 use bethink_store::{PauseRecord, RecordingStore, StoreFuture};
 use bethink_transcript::UnixMicros;
 
+use crate::record::Record;
 use crate::sql::{sql, unreadable};
 use crate::store::SqliteStore;
 
@@ -31,13 +32,11 @@ const ADD_MARK: &str = "
 
 impl RecordingStore for SqliteStore {
     fn pauses(&self) -> StoreFuture<'_, Vec<PauseRecord>> {
-        self.all(sql(PAUSES), |row| {
-            Ok(PauseRecord { since: row.get("since")?, until: row.get("until")? })
-        })
+        self.all(sql(PAUSES), Record::read)
     }
 
     fn put_pause(&self, pause: PauseRecord) -> StoreFuture<'_, ()> {
-        self.seal("pauses", sql(PUT_PAUSE).bind(pause.since).bind(pause.until))
+        self.seal("pauses", sql(PUT_PAUSE).bind_all(pause))
     }
 
     fn unrecorded_marks(&self) -> StoreFuture<'_, Vec<u128>> {

@@ -10,8 +10,9 @@ use sqlx::{Executor, Sqlite, SqliteConnection};
 
 use crate::readers::Readers;
 use crate::receipts::{self, reused};
+use crate::record::Record;
 use crate::segments;
-use crate::sql::{Row, hex, not_found, sql};
+use crate::sql::{hex, not_found, sql};
 
 const TABLE: &str = "sessions";
 
@@ -124,7 +125,7 @@ pub(crate) async fn read(
     db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
 ) -> StoreResult<SessionRecord> {
-    let found = sql(READ).bind(id).optional(db, session).await?;
+    let found = sql(READ).bind(id).optional(db, SessionRecord::read).await?;
     found.ok_or_else(|| not_found("session", id))
 }
 
@@ -154,7 +155,7 @@ pub(crate) async fn list(
         .bind(after.map(|(at, _)| at))
         .bind(after.map(|(_, id)| id))
         .bind(wanted.saturating_add(1));
-    let mut sessions = list.all(&*readers.get().await, session).await?;
+    let mut sessions = list.all(&*readers.get().await, SessionRecord::read).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
     let cursor = sessions.last().filter(|_| more).map(write_cursor);
@@ -177,7 +178,7 @@ pub(crate) async fn update(
         .bind(change.state)
         .bind(change.updated_at);
     let updated = update.seal(db, TABLE).await?;
-    updated.first().map(session).transpose()?.ok_or_else(|| not_found("session", id))
+    updated.first().map(SessionRecord::read).transpose()?.ok_or_else(|| not_found("session", id))
 }
 
 pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> StoreResult<()> {
@@ -186,24 +187,6 @@ pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> StoreRes
         sql(statement).bind(id).run(&mut *db).await?;
     }
     Ok(())
-}
-
-fn session(row: &Row) -> StoreResult<SessionRecord> {
-    Ok(SessionRecord {
-        id: row.get("id")?,
-        project_dir: row.get("project_dir")?,
-        title: row.get("title")?,
-        titled: row.get("titled")?,
-        tags: row.json("tags", "tags of a session")?,
-        parent: row.get("parent")?,
-        forked_at: row.get("forked_at")?,
-        model: row.get("model")?,
-        state: row.get("state")?,
-        content_hash: row.get("content_hash")?,
-        last_seq: row.get("last_seq")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-    })
 }
 
 /// Returns the cursor after this session: its `updated_at` and id.

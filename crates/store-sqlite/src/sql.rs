@@ -15,6 +15,7 @@ use sqlx::{ColumnIndex, Decode, Encode, Executor, Row as _, SqlSafeStr, Sqlite, 
 use uuid::Uuid;
 
 use crate::error::{from_sqlx, is_unique_violation};
+use crate::record::Record;
 
 pub(crate) struct Statement(Query<'static, Sqlite, SqliteArguments>);
 
@@ -25,6 +26,11 @@ pub(crate) fn sql(text: impl SqlSafeStr) -> Statement {
 impl Statement {
     pub(crate) fn bind(self, value: impl Column) -> Self {
         Self(self.0.bind(value.store()))
+    }
+
+    /// Binds the fields of a record.
+    pub(crate) fn bind_all(self, record: impl Record) -> Self {
+        record.bind(self)
     }
 
     /// Returns the number of changed rows.

@@ -17,6 +17,7 @@ use crate::open::open_for_writing;
 use crate::opened::{OpenError, OpenReport};
 use crate::options::Options;
 use crate::readers::{self, Readers};
+use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
 use crate::writer::{DatabaseFile, WriteRequest, Writer};
 use crate::{collapses, compactions, connect, decisions, files, messages, receipts, sessions};
@@ -252,7 +253,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>> {
-        self.all_of(id, sql(decisions::READ).bind(id), decisions::decision)
+        self.all_of(id, sql(decisions::READ).bind(id), Record::read)
     }
 
     fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()> {
@@ -260,7 +261,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>> {
-        self.all_of(id, sql(compactions::READ).bind(id), compactions::compaction)
+        self.all_of(id, sql(compactions::READ).bind(id), Record::read)
     }
 
     fn add_compaction(
@@ -295,7 +296,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn receipt(&self, key: String) -> StoreFuture<'_, Option<StoredReceipt>> {
-        self.optional(sql(receipts::READ).bind(key), receipts::stored)
+        self.optional(sql(receipts::READ).bind(key), Record::read)
     }
 
     fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()> {

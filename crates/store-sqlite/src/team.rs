@@ -6,6 +6,7 @@ use bethink_store::{
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::record::Record;
 use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
 
@@ -106,17 +107,15 @@ impl TeamStore for SqliteStore {
     }
 
     fn team_bases(&self, project: String) -> StoreFuture<'_, Vec<TeamBase>> {
-        self.all(sql(BASES).bind(project), |row| {
-            Ok(TeamBase { file: row.get("file")?, blob: row.get("blob")? })
-        })
+        self.all(sql(BASES).bind(project), Record::read)
     }
 
     fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 sql(DELETE_BASES).bind(project.clone()).run(&mut *db).await?;
-                for TeamBase { file, blob } in bases {
-                    let add = sql(ADD_BASE).bind(project.clone()).bind(file).bind(blob);
+                for base in bases {
+                    let add = sql(ADD_BASE).bind(project.clone()).bind_all(base);
                     add.seal(&mut *db, "team_bases").await?;
                 }
                 Ok(())

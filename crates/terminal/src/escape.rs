@@ -62,20 +62,10 @@ fn replaced(c: char, lines: LineMode) -> bool {
     }
 }
 
-/// Returns whether a character is DEL or C1, has no width, or changes the text direction.
+/// Returns whether a character is DEL or C1, has no width, or changes the text direction. Emoji need the first variation
+/// selectors.
 fn unseen(c: char) -> bool {
-    matches!(c,
-        '\x7f'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+    bethink_invisible_chars::kind(c).is_some() && !matches!(c, '\u{fe00}'..='\u{fe0f}')
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use bethink_agent_transcript::{SkippedRecord, TranscriptHeader, TranscriptReader
 use bethink_api as api;
 use bethink_service::{Result, ServiceError, is_disk_fault, rfc3339};
 use bethink_session_file::{
-    LineKind, SessionFileFacts, SessionFileReader, SessionLine, SidechainKey, Thread,
+    LineKind, SessionFileFacts, SessionFileReader, SessionLine, SettledLines, SidechainKey, Thread,
 };
 use bethink_sessions::sidechain_session;
 use bethink_store::{NewMessage, NewRecord};
@@ -124,7 +124,7 @@ pub(crate) fn read_bytes(
     }
     let facts = reader.finish(|line| collector.line(line));
     collector.send(send, facts.cwd.clone(), read, total);
-    let (settled, hash) = (settled.bytes, settled.hasher.finalize().to_hex().to_string());
+    let (settled, hash) = (settled.bytes(), settled.hash());
     let mut done = ReadFile { facts, bytes: read, settled, hash, ..collector.read };
     if let Some(converter) = converter {
         done.header = Some(converter.header().clone());
@@ -134,27 +134,6 @@ pub(crate) fn read_bytes(
             .collect();
     }
     Ok(done)
-}
-
-/// The complete lines of a file, so that following it can continue after them.
-#[derive(Default)]
-struct SettledLines {
-    bytes: u64,
-    hasher: blake3::Hasher,
-    rest: Vec<u8>,
-}
-
-impl SettledLines {
-    fn take(&mut self, chunk: &[u8]) {
-        let Some(end) = chunk.iter().rposition(|byte| *byte == b'\n') else {
-            self.rest.extend_from_slice(chunk);
-            return;
-        };
-        let (whole, rest) = chunk.split_at(end + 1);
-        self.hasher.update(&self.rest).update(whole);
-        self.bytes += (self.rest.len() + whole.len()) as u64;
-        self.rest = rest.to_vec();
-    }
 }
 
 impl ReadFile {

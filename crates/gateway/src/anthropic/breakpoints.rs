@@ -16,9 +16,8 @@ const MINUTES: &str = r#"{"type":"ephemeral"}"#;
 
 #[derive(Deserialize)]
 struct MarkedBlock<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     cache_control: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
 }
 

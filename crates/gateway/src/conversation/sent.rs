@@ -69,7 +69,7 @@ fn breakpoints_of(message: &[u8], seq: Seq) -> Vec<SentMark> {
     }
     #[derive(Deserialize)]
     struct MarkedBlock<'a> {
-        #[serde(borrow, default)]
+        #[serde(borrow)]
         cache_control: Option<&'a RawValue>,
     }
     let Ok(read) = serde_json::from_slice::<MarkedMessage<'_>>(message) else { return Vec::new() };

@@ -18,13 +18,9 @@ use crate::envelope;
 pub(super) struct ChatMessage<'a> {
     #[serde(borrow)]
     role: Cow<'a, str>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tool_calls: Option<Vec<FunctionCall<'a>>>,
-    #[serde(borrow, default)]
     tool_call_id: Option<&'a RawValue>,
 }
 
@@ -32,7 +28,6 @@ pub(super) struct ChatMessage<'a> {
 struct FunctionCall<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
-    #[serde(borrow)]
     function: Function<'a>,
 }
 
@@ -40,7 +35,6 @@ struct FunctionCall<'a> {
 struct Function<'a> {
     #[serde(borrow)]
     name: &'a RawValue,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
@@ -48,11 +42,8 @@ struct Function<'a> {
 struct ContentPart<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     image_url: Option<Image<'a>>,
 }
 

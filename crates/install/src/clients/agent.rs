@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ClientPlaces;
+use super::places::ClientPlaces;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallAgent {
@@ -43,43 +43,31 @@ impl InstallAgent {
     ];
 
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Cursor => "cursor",
-            Self::Vscode => "vscode",
-            Self::Zed => "zed",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Copilot => "copilot",
-            Self::Windsurf => "windsurf",
-            Self::Cline => "cline",
-            Self::Roo => "roo",
-            Self::Qwen => "qwen",
-            Self::Kiro => "kiro",
-            Self::Amp => "amp",
-        }
+        self.names().0
     }
 
     /// The agent's product name.
     pub fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Cursor => "Cursor",
-            Self::Vscode => "VS Code",
-            Self::Zed => "Zed",
-            Self::Gemini => "Gemini CLI",
-            Self::Opencode => "opencode",
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::Copilot => "Copilot CLI",
-            Self::Windsurf => "Windsurf",
-            Self::Cline => "Cline",
-            Self::Roo => "Roo Code",
-            Self::Qwen => "Qwen Code",
-            Self::Kiro => "Kiro",
-            Self::Amp => "Amp",
+            Self::ClaudeCode => ("claude-code", "Claude Code"),
+            Self::Codex => ("codex", "Codex"),
+            Self::Cursor => ("cursor", "Cursor"),
+            Self::Vscode => ("vscode", "VS Code"),
+            Self::Zed => ("zed", "Zed"),
+            Self::Gemini => ("gemini", "Gemini CLI"),
+            Self::Opencode => ("opencode", "opencode"),
+            Self::ClaudeDesktop => ("claude-desktop", "Claude Desktop"),
+            Self::Copilot => ("copilot", "Copilot CLI"),
+            Self::Windsurf => ("windsurf", "Windsurf"),
+            Self::Cline => ("cline", "Cline"),
+            Self::Roo => ("roo", "Roo Code"),
+            Self::Qwen => ("qwen", "Qwen Code"),
+            Self::Kiro => ("kiro", "Kiro"),
+            Self::Amp => ("amp", "Amp"),
         }
     }
 
@@ -89,16 +77,7 @@ impl InstallAgent {
             Self::ClaudeCode => Some("claude"),
             Self::Vscode => Some("code"),
             Self::ClaudeDesktop | Self::Roo | Self::Amp => None,
-            Self::Codex
-            | Self::Cursor
-            | Self::Zed
-            | Self::Gemini
-            | Self::Opencode
-            | Self::Copilot
-            | Self::Windsurf
-            | Self::Cline
-            | Self::Qwen
-            | Self::Kiro => Some(self.as_str()),
+            others => Some(others.as_str()),
         }
     }
 

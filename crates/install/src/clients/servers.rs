@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{ClientPlaces, InstallAgent, InstallRequest, NAME, member, shared, with_home};
+use super::agent::InstallAgent;
+use super::entry::{InstallRequest, NAME, member, shared, with_home};
+use super::places::ClientPlaces;
 use crate::file::SettingsFile;
 
 /// Where an agent lists its MCP servers.

@@ -27,16 +27,14 @@ pub struct GeminiMessage {
 struct Content<'a> {
     #[serde(borrow, default)]
     role: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     parts: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ContentPart<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(super) thought: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "thought_signature")]
     pub(super) thought_signature: Option<&'a RawValue>,
@@ -56,7 +54,6 @@ pub(super) struct ContentPart<'a> {
 struct MediaData<'a> {
     #[serde(borrow, default, alias = "mime_type")]
     mime_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     data: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "file_uri")]
     file_uri: Option<&'a RawValue>,
@@ -68,7 +65,6 @@ struct FunctionCall<'a> {
     id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     name: Cow<'a, str>,
-    #[serde(borrow, default)]
     args: Option<&'a RawValue>,
 }
 
@@ -78,9 +74,7 @@ pub(super) struct FunctionResponse<'a> {
     id: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub(super) response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     parts: Option<Vec<&'a RawValue>>,
 }
 

@@ -19,15 +19,13 @@ const MAX_PARTS: usize = 10_000;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GenerateContentBody<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     candidates: Option<Vec<Candidate<'a>>>,
-    #[serde(borrow, default)]
     usage_metadata: Option<&'a RawValue>,
     #[serde(borrow, default)]
     model_version: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     response_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     prompt_feedback: Option<PromptFeedback<'a>>,
 }
 
@@ -36,7 +34,7 @@ pub(super) struct GenerateContentBody<'a> {
 struct Candidate<'a> {
     #[serde(default)]
     index: Option<u64>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     content: Option<CandidateContent<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Cow<'a, str>>,
@@ -44,7 +42,7 @@ struct Candidate<'a> {
 
 #[derive(Deserialize)]
 struct CandidateContent<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     parts: Option<Vec<&'a RawValue>>,
 }
 

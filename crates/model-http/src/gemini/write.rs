@@ -1,37 +1,10 @@
 //! Writes parts from blocks of the Messages API.
 
-use std::borrow::Cow;
-
 use bethink_transcript::json::{encode_string, members, with_member, without_key};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{ContentPart, FunctionResponse, given};
-
-/// The members of a block that are read.
-#[derive(Deserialize)]
-struct ContentBlock<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    source: Option<MediaSource<'a>>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    part: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct MediaSource<'a> {
-    #[serde(borrow, default)]
-    media_type: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    url: Option<&'a RawValue>,
-}
+use crate::block::{ContentBlock, MediaSource};
 
 /// Returns the parts for blocks that bethink wrote; `None` for a call or a result, which only a client writes. Thinking
 /// is left out.
@@ -39,7 +12,7 @@ pub fn parts_of_blocks<'a>(blocks: impl IntoIterator<Item = &'a str>) -> Option<
     let mut parts = Vec::new();
     for raw in blocks {
         let block: ContentBlock<'_> = serde_json::from_str(raw).ok()?;
-        match &*block.kind {
+        match block.kind.as_deref()? {
             "text" => parts.push(format!(r#"{{"text":{}}}"#, block.text?.get())),
             "image" | "document" => parts.push(media(block.source.as_ref()?)?),
             "part" => parts.push(block.part?.get().to_owned()),

@@ -4,8 +4,6 @@
 //! the bytes of a shorter one. Thinking, cache breakpoints and blocks of unknown kinds are left out, because these servers
 //! do not support them.
 
-use std::borrow::Cow;
-
 use bethink_model::ModelRequest;
 use bethink_transcript::json::encode_string;
 use bethink_transcript::prompt::{PromptBlock, PromptMessage};
@@ -13,6 +11,7 @@ use bethink_transcript::{BlockKind, Message, Origin, Role, Seq};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::block::{ContentBlock, MediaSource};
 use crate::trouble::ProviderTrouble;
 
 /// A blank line between two text blocks of a message, already escaped for a JSON string.
@@ -23,40 +22,12 @@ const IMAGE: &str = "[image]";
 /// an empty string, and the templates of local models reject a missing message.
 const NOTHING: &str = "(nothing to show)";
 
-/// The members of a block that are read.
-#[derive(Deserialize)]
-struct ContentBlock<'a> {
-    #[serde(borrow, rename = "type", default)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    source: Option<MediaSource<'a>>,
-}
-
-#[derive(Deserialize)]
-struct MediaSource<'a> {
-    #[serde(borrow, default)]
-    media_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    data: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    url: Option<Cow<'a, str>>,
-}
-
 #[derive(Deserialize)]
 struct ToolDeclaration<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     description: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input_schema: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     function: Option<&'a RawValue>,
 }
 
@@ -231,19 +202,12 @@ fn inside(literal: &RawValue) -> Option<&str> {
 fn part(block: &ContentBlock<'_>) -> Option<UserPart> {
     match block.kind.as_deref() {
         Some("text") => text_of(block).map(|text| UserPart::Text(text.to_owned())),
-        Some("image") => Some(image(block.source.as_ref())),
+        Some("image") => {
+            let url = block.source.as_ref().and_then(MediaSource::to_url);
+            Some(url.map_or_else(|| UserPart::Text(IMAGE.to_owned()), UserPart::Image))
+        }
         Some("document") => Some(UserPart::Text(DOCUMENT.to_owned())),
         _ => None,
-    }
-}
-
-fn image(source: Option<&MediaSource<'_>>) -> UserPart {
-    match source {
-        Some(MediaSource { media_type: Some(kind), data: Some(data), .. }) => {
-            UserPart::Image(format!("data:{kind};base64,{data}"))
-        }
-        Some(MediaSource { url: Some(url), .. }) => UserPart::Image(url.clone().into_owned()),
-        _ => UserPart::Text(IMAGE.to_owned()),
     }
 }
 

@@ -37,25 +37,15 @@ struct ItemMembers<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     role: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     call_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     approval_request_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     action: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     operation: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     output: Option<&'a RawValue>,
     #[serde(borrow, default)]
     execution: Option<Cow<'a, str>>,
@@ -66,13 +56,10 @@ struct ItemMembers<'a> {
 struct ContentPart<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
     #[serde(borrow, default)]
     image_url: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     prompt_cache_breakpoint: Option<&'a RawValue>,
 }
 

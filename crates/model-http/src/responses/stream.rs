@@ -20,9 +20,7 @@ const MAX_ITEMS: usize = 10_000;
 pub(super) struct ResponseEvent<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     response: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     item: Option<&'a RawValue>,
 }
 
@@ -35,13 +33,9 @@ pub(super) struct ResponseBody<'a> {
     model: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     status: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     output: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     incomplete_details: Option<IncompleteDetails<'a>>,
 }
 

@@ -6,45 +6,9 @@ use bethink_transcript::json::{encode_string, members, with_member};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::block::{ContentBlock, MediaSource};
+
 const USER: &str = "user";
-
-/// The members of a block that are read.
-#[derive(Deserialize)]
-struct ContentBlock<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    source: Option<MediaSource<'a>>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_use_id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    cache_control: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    encrypted_content: Option<&'a RawValue>,
-    /// What an item has besides its block.
-    #[serde(borrow, default)]
-    item: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct MediaSource<'a> {
-    #[serde(borrow, default)]
-    media_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    data: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    url: Option<Cow<'a, str>>,
-}
 
 /// Returns the items for blocks of one message; `None` if a block is invalid. Neighboring texts become one message.
 /// Items have no ids, because the provider may not have stored them. Reasoning that it did not return in encrypted form
@@ -56,12 +20,13 @@ pub fn items_of_blocks<'a>(
     let (mut items, mut parts) = (Vec::new(), Vec::new());
     for raw in blocks {
         let block: ContentBlock<'_> = serde_json::from_str(raw).ok()?;
+        let kind = block.kind.as_deref()?;
         if let Some(part) = part(&block, raw, role) {
             parts.push(part);
             continue;
         }
         items.extend(message(role, &mut parts));
-        match &*block.kind {
+        match kind {
             "tool_use" => items.push(call(&block)?),
             "tool_result" => items.push(result(&block)?),
             "reasoning" if !is_encrypted(&block) => {}
@@ -84,7 +49,6 @@ pub fn with_output(item: &str, block: &str) -> Option<String> {
     struct Kind<'a> {
         #[serde(borrow, rename = "type")]
         kind: Cow<'a, str>,
-        #[serde(borrow, default)]
         output: Option<&'a RawValue>,
     }
     let block: ContentBlock<'_> = serde_json::from_str(block).ok()?;
@@ -108,7 +72,7 @@ fn shell_output(output: &str, text: &str) -> Option<String> {
 /// Returns the content part for a block; `None` if the block is an item of its own.
 fn part(block: &ContentBlock<'_>, raw: &str, role: &str) -> Option<String> {
     let kind = if role == "assistant" { "output_text" } else { "input_text" };
-    match &*block.kind {
+    match block.kind.as_deref()? {
         "text" => {
             let text = block.text?.get();
             let mark = breakpoint(block);
@@ -127,14 +91,11 @@ fn breakpoint(block: &ContentBlock<'_>) -> String {
 }
 
 fn image(block: &ContentBlock<'_>) -> String {
-    let url = match &block.source {
-        Some(MediaSource { media_type: Some(kind), data: Some(data), .. }) => {
-            format!("data:{kind};base64,{data}")
-        }
-        Some(MediaSource { url: Some(url), .. }) => url.clone().into_owned(),
-        _ => return r#"{"type":"input_text","text":"[image]"}"#.to_owned(),
-    };
-    format!(r#"{{"type":"input_image","image_url":{}}}"#, encode_string(&url))
+    let url = block.source.as_ref().and_then(MediaSource::to_url);
+    url.map_or_else(
+        || r#"{"type":"input_text","text":"[image]"}"#.to_owned(),
+        |url| format!(r#"{{"type":"input_image","image_url":{}}}"#, encode_string(&url)),
+    )
 }
 
 /// Returns a message with these parts, and empties them.
