@@ -25,6 +25,12 @@ const LOG_GLIMPSE: u64 = 2_000;
 /// The hidden command of the launcher; see [`detach`].
 pub const LAUNCH: &str = "launch-daemon";
 
+/// Makes glibc give memory back. It returns an allocation of 1 MiB or more to the system as soon as it is freed; otherwise
+/// this limit grows to the largest allocation that was freed. And it has two heaps, one for each worker, because each of the
+/// other threads' heaps would keep what was once freed in it.
+const ALLOCATOR: [(&str, &str); 2] =
+    [("MALLOC_MMAP_THRESHOLD_", "1048576"), ("MALLOC_ARENA_MAX", "2")];
+
 /// The environment of a started daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
@@ -118,7 +124,17 @@ pub fn detach(
 ) -> io::Result<u32> {
     // Fails only if this process leads a group, and then it already has a session of its own.
     let _session = rustix::process::setsid();
-    Ok(Command::new(daemon).args(arguments).spawn()?.id())
+    Ok(daemon_command(daemon, arguments).spawn()?.id())
+}
+
+fn daemon_command(
+    daemon: &OsStr,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> Command {
+    let mut command = Command::new(daemon);
+    command.args(arguments);
+    command.envs(ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()));
+    command
 }
 
 /// Waits until the daemon serves. The launcher and the daemon have the same stdout, so its end is the end of both.
@@ -243,6 +259,16 @@ mod tests {
         assert_eq!(find().unwrap().daemon, other.path().join("bethinkd"));
         std::fs::write(own.path().join("bethinkd"), "").unwrap();
         assert_eq!(find().unwrap().daemon, own.path().join("bethinkd"));
+    }
+
+    #[test]
+    fn the_daemon_gives_memory_back() {
+        let command = daemon_command(OsStr::new("bethinkd"), ["--listen"]);
+        for (name, value) in ALLOCATOR {
+            let is_set =
+                |(set, to): (&OsStr, Option<&OsStr>)| set == name && to == Some(OsStr::new(value));
+            assert!(command.get_envs().any(is_set) || std::env::var_os(name).is_some(), "{name}");
+        }
     }
 
     #[tokio::test]

@@ -121,7 +121,16 @@ impl Daemon {
 
     /// Resumes the work that the previous daemon did not finish, and starts to run jobs.
     pub(crate) async fn resume(&self) -> Result<(), BootError> {
-        self.runner.release().await?;
+        match self.runner.release().await {
+            // Damage of one job must not keep history from being served. Leases end by themselves.
+            Err(StoreError::Damaged(why)) => {
+                tracing::error!(
+                    why,
+                    "could not resume the unfinished jobs; a restart recovers them"
+                );
+            }
+            other => other?,
+        }
         self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
         self.transfer.follow_places().await.map_err(BootError::Transcripts)?;
         self.cx.spawn(self.runner.clone().work());

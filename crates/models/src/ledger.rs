@@ -230,6 +230,24 @@ mod tests {
         cx.store().close().await.unwrap();
     }
 
+    /// Otherwise the daemon would not start, and no history could be read.
+    #[tokio::test]
+    async fn the_service_opens_with_a_damaged_ledger() {
+        let home = tempfile::tempdir().unwrap();
+        let (cx, models) = open(home.path(), |_| ()).await;
+        models.enter_call(call(cx.now().0, 99, Some(2_000_000))).await;
+        close(&cx).await;
+        let file = home.path().join("bethink.db");
+        let mut bytes = std::fs::read(&file).unwrap();
+        let at = bytes.windows(9).position(|window| window == b"anthropic").unwrap();
+        bytes[at] = b'A';
+        std::fs::write(&file, bytes).unwrap();
+        let (cx, models) = open(home.path(), |_| ()).await;
+        let error = models.usage(None, None, false).await.unwrap_err();
+        assert_eq!(error.kind, bethink_service::ErrorKind::StorageDamaged);
+        close(&cx).await;
+    }
+
     #[tokio::test]
     async fn a_budget_is_held_and_survives_a_restart() {
         let home = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 
 use bethink_service::{ServiceContext, locked};
-use bethink_store::{ModelCall, UsageFilter, UsageSum};
+use bethink_store::{ModelCall, StoreError, UsageFilter, UsageSum};
 use bethink_transcript::UnixMicros;
 
 pub(crate) const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
@@ -38,7 +38,18 @@ impl Ledger {
     pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::StoreResult<Self> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
-        let sums = cx.store().model_usage(UsageFilter { since, ..UsageFilter::default() }).await?;
+        let sums = cx.store().model_usage(UsageFilter { since, ..UsageFilter::default() }).await;
+        let sums = match sums {
+            // Damage of the ledger must not keep history from being served.
+            Err(StoreError::Damaged(why)) => {
+                tracing::error!(
+                    why,
+                    "could not read the ledger; today's budget begins at zero until a restart recovers it"
+                );
+                Vec::new()
+            }
+            other => other?,
+        };
         let mut spent = Spent::default();
         sums.iter().for_each(|sum| spent.add(&of_sum(sum)));
         Ok(Self(Mutex::new(SpentDay { number, spent })))

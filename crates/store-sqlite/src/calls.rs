@@ -15,6 +15,22 @@ const ADD: &str = "
     )
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+const READ: &str = "
+    SELECT *
+    FROM model_calls
+    WHERE id = ?";
+
+/// Reads the rows of a sum after a number.
+const ROWS: &str = "
+    SELECT *
+    FROM model_calls
+    WHERE started_at >= ?1
+      AND number > ?2";
+
+const NEXT: &str = "
+    ORDER BY number
+    LIMIT 1000";
+
 const SUM: &str = "
     SELECT iif(?1, session, NULL) AS owner,
            purpose,
@@ -51,15 +67,32 @@ impl LedgerStore for SqliteStore {
             .bind(call.cache_write.min(MOST_OF_A_CALL))
             .bind(call.cost.map(|cost| cost.min(MOST_OF_A_CALL)))
             .bind(call.outcome);
-        let conflict = move || format!("the call {} is already recorded", call.id);
-        self.write(move |db| Box::pin(add.insert(db, conflict)))
+        self.write(move |db| {
+            Box::pin(async move {
+                let conflict = || format!("the call {} is already recorded", call.id);
+                add.insert(&mut *db, conflict).await?;
+                sql(READ).bind(call.id).seal(db, "model_calls").await.map(drop)
+            })
+        })
     }
 
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>> {
         let since = filter.since.unwrap_or(UnixMicros(i64::MIN));
         // A condition on an optional parameter would not use an index.
         let of_session = if filter.session.is_some() { "AND session = ?3" } else { "" };
+        let rows = format!("{ROWS} {of_session} {NEXT}");
         let sums = sql(AssertSqlSafe(format!("{SUM} {of_session} {GROUPS}")));
-        self.all(sums.bind(filter.by_session).bind(since).bind(filter.session), Record::read)
+        let sums = sums.bind(filter.by_session).bind(since).bind(filter.session);
+        self.read(async move {
+            let mut after = 0_i64;
+            loop {
+                let rows = sql(AssertSqlSafe(rows.clone()));
+                let rows = rows.bind(since).bind(after).bind(filter.session);
+                let numbers = rows.all(&*self.readers.get().await, |row| row.get("number")).await?;
+                let Some(last) = numbers.last() else { break };
+                after = *last;
+            }
+            sums.all(&*self.readers.get().await, Record::read).await
+        })
     }
 }

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use crate::connect;
 use crate::error::from_sqlx;
 use crate::files;
-use crate::probe::{TABLES, full_check};
+use crate::probe::{INDEX_TABLES, TABLES, full_check};
 use crate::salvage::{is_whole, next_rows};
 use crate::sql::sql;
 use crate::store::SqliteStore;
@@ -74,7 +74,7 @@ async fn find_fault(db: &mut SqliteConnection) -> StoreResult<Option<String>> {
     if let Some(fault) = full_check(db).await? {
         return Ok(Some(fault));
     }
-    for table in TABLES {
+    for table in TABLES.into_iter().chain(INDEX_TABLES) {
         if let Some(number) = first_spoiled(db, table).await? {
             return Ok(Some(format!("row {number} of {table} is corrupted")));
         }

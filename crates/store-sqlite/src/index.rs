@@ -38,14 +38,17 @@ const KNOW: &str = "
     VALUES (?)
     ON CONFLICT DO NOTHING";
 
+const KNOWN: &str = "
+    SELECT *
+    FROM index_sessions
+    WHERE session = ?";
+
 const COUNT: &str = "
     UPDATE index_sessions
     SET messages = messages + ?2,
         terms    = terms + ?3
     WHERE session = ?1
-    RETURNING number";
-
-const FORGET: [&str; 3] = [segments::MARK_STALE, segments::FORGET_SESSION, UNMARK];
+    RETURNING *";
 
 const UNMARK: &str = "
     UPDATE sessions
@@ -86,10 +89,8 @@ impl IndexStore for SqliteStore {
         self.write(move |db| {
             Box::pin(async move {
                 marks(&mut *db, id).await?;
-                for statement in FORGET {
-                    sql(statement).bind(id).run(&mut *db).await?;
-                }
-                Ok(())
+                segments::forget(&mut *db, id).await?;
+                sql(UNMARK).bind(id).run(db).await.map(drop)
             })
         })
     }
@@ -187,7 +188,10 @@ async fn know(
     terms: u64,
 ) -> StoreResult<u32> {
     sql(KNOW).bind(session).run(&mut *db).await?;
-    let number: i64 = sql(COUNT).bind(session).bind(messages).bind(terms).value(db).await?;
+    let known = sql(KNOWN).bind(session).optional(&mut *db, |row| row.get::<i64>("number")).await?;
+    let number = known.ok_or_else(|| not_found("session", session))?;
+    let count = sql(COUNT).bind(session).bind(messages).bind(terms);
+    count.seal(db, "index_sessions").await?;
     u32::try_from(number).map_err(|_| {
         StoreError::Failed(format!("the session number {number} is too large for the index"))
     })

@@ -26,6 +26,15 @@ const NEWEST: &str = "
     ORDER BY number DESC
     LIMIT ?";
 
+const NEXT: &str = "
+    SELECT *
+    FROM jobs
+    WHERE state < 2
+      AND (state = 0 OR lease_until < ?1)
+      AND background <= ?2
+    ORDER BY background, created_at, number
+    LIMIT 1";
+
 const LEASE: &str = "
     UPDATE jobs
     SET state       = 1,
@@ -33,15 +42,7 @@ const LEASE: &str = "
         lease_until = ?3,
         attempts    = attempts + 1,
         updated_at  = ?2
-    WHERE number = (
-        SELECT number
-        FROM jobs
-        WHERE state < 2
-          AND (state = 0 OR lease_until < ?2)
-          AND background <= ?4
-        ORDER BY background, created_at, number
-        LIMIT 1
-    )
+    WHERE id = ?4
     RETURNING *";
 
 const HEARTBEAT: &str = "
@@ -50,16 +51,17 @@ const HEARTBEAT: &str = "
         updated_at  = ?
     WHERE id = ?
       AND state = 1
-      AND owner = ?";
+      AND owner = ?
+    RETURNING *";
 
 const PROGRESS: &str = "
     UPDATE jobs
     SET done      = ?,
         total     = ?,
         unit      = ?,
-        watermark = ?,
-        seal      = NULL
-    WHERE id = ?";
+        watermark = ?
+    WHERE id = ?
+    RETURNING *";
 
 const FINISH: &str = "
     UPDATE jobs
@@ -73,13 +75,22 @@ const FINISH: &str = "
       AND owner = ?
     RETURNING *";
 
+const HELD: &str = "
+    SELECT *
+    FROM jobs
+    WHERE state = 1
+      AND owner = ?";
+
 const RELEASE: &str = "
     UPDATE jobs
     SET state       = 0,
         owner       = NULL,
         lease_until = NULL
     WHERE state = 1
-      AND owner = ?";
+      AND owner = ?
+    RETURNING *";
+
+const TABLE: &str = "jobs";
 
 impl JobStore for SqliteStore {
     fn enqueue(&self, new: NewJob) -> StoreFuture<'_, ()> {
@@ -90,8 +101,12 @@ impl JobStore for SqliteStore {
             .bind(new.payload)
             .bind(new.background)
             .bind(new.created_at);
-        let conflict = move || format!("job {} already exists", new.id);
-        self.write(move |db| Box::pin(insert.insert(db, conflict)))
+        self.write(move |db| {
+            Box::pin(async move {
+                insert.insert(&mut *db, || format!("job {} already exists", new.id)).await?;
+                sql(READ).bind(new.id).seal(db, TABLE).await.map(drop)
+            })
+        })
     }
 
     fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord> {
@@ -103,9 +118,7 @@ impl JobStore for SqliteStore {
     }
 
     fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>> {
-        let take =
-            sql(LEASE).bind(lease.owner).bind(lease.now).bind(lease.until).bind(lease.background);
-        self.write(move |db| Box::pin(take.optional(db, job)))
+        self.write(move |db| Box::pin(take(db, lease)))
     }
 
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()> {
@@ -113,10 +126,11 @@ impl JobStore for SqliteStore {
         let extend = sql(HEARTBEAT).bind(until).bind(now).bind(id).bind(owner.clone());
         self.write(move |db| {
             Box::pin(async move {
-                if extend.run(&mut *db).await? == 0 {
+                read(&mut *db, id).await?;
+                if extend.rows(&mut *db).await?.is_empty() {
                     return Err(not_held(db, id, &owner).await);
                 }
-                note_progress(db, id, progress).await
+                set_progress(db, id, progress).await
             })
         })
     }
@@ -136,7 +150,8 @@ impl JobStore for SqliteStore {
             sql(FINISH).bind(state).bind(result).bind(error).bind(at).bind(id).bind(owner.clone());
         self.write(move |db| {
             Box::pin(async move {
-                match finish.seal(&mut *db, "jobs").await?.is_empty() {
+                read(&mut *db, id).await?;
+                match finish.seal(&mut *db, TABLE).await?.is_empty() {
                     true => Err(not_held(db, id, &owner).await),
                     false => Ok(()),
                 }
@@ -145,8 +160,22 @@ impl JobStore for SqliteStore {
     }
 
     fn release(&self, owner: String) -> StoreFuture<'_, ()> {
-        self.run(sql(RELEASE).bind(owner))
+        self.write(move |db| {
+            Box::pin(async move {
+                // An altered row must not get a new checksum.
+                sql(HELD).bind(owner.clone()).all(&mut *db, job).await?;
+                sql(RELEASE).bind(owner).seal(db, TABLE).await.map(drop)
+            })
+        })
     }
+}
+
+async fn take(db: &mut SqliteConnection, lease: Lease) -> StoreResult<Option<JobRecord>> {
+    let Lease { owner, now, until, background } = lease;
+    let next = sql(NEXT).bind(now).bind(background).optional(&mut *db, job).await?;
+    let Some(next) = next else { return Ok(None) };
+    let take = sql(LEASE).bind(owner).bind(now).bind(until).bind(next.id);
+    take.seal(db, TABLE).await?.first().map(job).transpose()
 }
 
 async fn read(db: impl Executor<'_, Database = Sqlite>, id: JobId) -> StoreResult<JobRecord> {
@@ -160,8 +189,14 @@ pub(crate) async fn note_progress(
     id: JobId,
     progress: Progress,
 ) -> StoreResult<()> {
-    let note = sql(PROGRESS).bind_all(progress).bind(id);
-    if note.run(db).await? == 0 { Err(not_found("job", id)) } else { Ok(()) }
+    read(&mut *db, id).await?;
+    set_progress(db, id, progress).await
+}
+
+/// Sets the progress of a job whose row was read in the same transaction.
+async fn set_progress(db: &mut SqliteConnection, id: JobId, progress: Progress) -> StoreResult<()> {
+    let set = sql(PROGRESS).bind_all(progress).bind(id);
+    set.seal(db, TABLE).await.map(drop)
 }
 
 /// Returns an error that says why this owner does not hold the job.

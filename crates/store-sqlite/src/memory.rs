@@ -69,13 +69,14 @@ const CONTENT: &str = "
       AND file = ?
       AND version = ?";
 
-const MARK: &str = "SELECT through_seq FROM extraction_marks WHERE session = ?";
+const MARK: &str = "SELECT * FROM extraction_marks WHERE session = ?";
 
 const MOVE_MARK: &str = "
     INSERT INTO extraction_marks (session, through_seq)
     VALUES (?, ?)
     ON CONFLICT (session) DO UPDATE
-    SET through_seq = max(through_seq, excluded.through_seq)";
+    SET through_seq = max(through_seq, excluded.through_seq)
+    RETURNING *";
 
 const PLAN: &str = "SELECT * FROM extraction_plans WHERE session = ?";
 
@@ -144,14 +145,15 @@ const DELETE_VECTORS: &str = "
     WHERE project = ?
       AND topic IN (SELECT value FROM json_each(?))";
 
-const LAST_DREAM: &str = "SELECT at, dream FROM last_dreams WHERE project = ?";
+const LAST_DREAM: &str = "SELECT * FROM last_dreams WHERE project = ?";
 
 const PUT_LAST_DREAM: &str = "
     INSERT INTO last_dreams (project, at, dream)
     VALUES (?, ?, ?)
     ON CONFLICT (project) DO UPDATE
     SET at    = excluded.at,
-        dream = excluded.dream";
+        dream = excluded.dream
+    RETURNING *";
 
 /// Inserts the name, unless there is one, and returns the stored name.
 const LOCK_NAME: &str = "
@@ -199,7 +201,7 @@ impl MemoryStore for SqliteStore {
     }
 
     fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>> {
-        self.optional(sql(MARK).bind(session), |row| row.get("through_seq"))
+        self.optional(sql(MARK).bind(session), mark)
     }
 
     fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>> {
@@ -250,7 +252,10 @@ impl MemoryStore for SqliteStore {
         self.write(move |db| {
             Box::pin(async move {
                 delete_plan(db, session).await?;
-                sql(MOVE_MARK).bind(session).bind(through).run(db).await.map(drop)
+                // An altered mark must not get a new checksum.
+                sql(MARK).bind(session).optional(&mut *db, mark).await?;
+                let move_mark = sql(MOVE_MARK).bind(session).bind(through);
+                move_mark.seal(db, "extraction_marks").await.map(drop)
             })
         })
     }
@@ -317,7 +322,7 @@ impl MemoryStore for SqliteStore {
     }
 
     fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()> {
-        self.run(sql(PUT_LAST_DREAM).bind(project).bind_all(last))
+        self.seal("last_dreams", sql(PUT_LAST_DREAM).bind(project).bind_all(last))
     }
 
     fn lock_name(&self, candidate: String) -> StoreFuture<'_, String> {
@@ -336,6 +341,10 @@ impl MemoryStore for SqliteStore {
         let revoke = sql(REVOKE).bind(project).bind(path);
         self.write(move |db| Box::pin(async move { Ok(revoke.run(db).await? > 0) }))
     }
+}
+
+fn mark(row: &Row) -> StoreResult<Seq> {
+    row.get("through_seq")
 }
 
 /// Deletes the session's plan, if it has one; the session must exist.

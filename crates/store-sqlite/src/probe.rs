@@ -56,7 +56,7 @@ pub(crate) const TABLES: [&str; 35] = [
 /// Tables of older schemas, whose rows were moved to other tables later.
 pub(crate) const FORMER_TABLES: [&str; 1] = ["kept"];
 /// Tables of the index, which is rebuilt rather than recovered.
-const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "index_sessions"];
+pub(crate) const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "index_sessions"];
 
 #[derive(Debug)]
 pub(crate) enum ProbeVerdict {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
 use crate::readers::Readers;
+use crate::segments;
 use crate::sql::{not_found, sql};
 
 /// Returns all sessions in one row. A project may have a thousand, and passing that many rows takes longer than the rest
@@ -33,7 +34,7 @@ const SCOPE: &str = "
 
 /// Finds the pages that may contain keys of each term.
 const PAGES: &str = "
-    SELECT asked.key AS term, index_pages.body
+    SELECT asked.key AS term, segment, index_pages.first, body, index_pages.seal AS page_seal
     FROM json_each(?1) AS asked
     CROSS JOIN index_segments
     CROSS JOIN index_pages
@@ -65,7 +66,7 @@ pub(crate) async fn lookup(readers: &Readers, lookup: IndexLookup) -> StoreResul
         .bind(asked(&lookup, first, last))
         .bind(i64::from(first))
         .bind(i64::from(last))
-        .all(&*readers.get().await, |row| Ok((row.get(0)?, row.get(1)?)))
+        .all(&*readers.get().await, |row| Ok((row.get("term")?, segments::read_page(row)?)))
         .await?;
     let work = move || read_lists(&lookup, &pages, &numbers);
     let (lists, families) = tokio::task::spawn_blocking(work)

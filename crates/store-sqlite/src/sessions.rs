@@ -61,7 +61,7 @@ pub(crate) const PROJECTS: &str = "
     ORDER BY project_dir";
 
 /// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
-const DELETE: [&str; 19] = [
+const DELETE: [&str; 17] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -69,8 +69,6 @@ const DELETE: [&str; 19] = [
      WHERE messages.session = ?1
        AND records.message = messages.number
        AND records.session <> ?1",
-    segments::MARK_STALE,
-    segments::FORGET_SESSION,
     "DELETE FROM records WHERE session = ?",
     "DELETE FROM decisions WHERE session = ?",
     "DELETE FROM compactions WHERE session = ?",
@@ -183,6 +181,7 @@ pub(crate) async fn update(
 
 pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> StoreResult<()> {
     must_exist(&mut *db, id).await?;
+    segments::forget(&mut *db, id).await?;
     for statement in DELETE {
         sql(statement).bind(id).run(&mut *db).await?;
     }

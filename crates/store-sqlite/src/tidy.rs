@@ -19,7 +19,7 @@ use crate::store::SqliteStore;
 const STEP: usize = 96;
 
 const PAGES: &str = "
-    SELECT body
+    SELECT segment, first, body, seal AS page_seal
     FROM index_pages
     WHERE segment = ?
     ORDER BY first";
@@ -44,7 +44,8 @@ const REPLACE: &str = "
     SET state = iif(number = ?1, 1, 2),
         stale = stale OR (number = ?1 AND ?3)
     WHERE number = ?1
-       OR number IN (SELECT value FROM json_each(?2))";
+       OR number IN (SELECT value FROM json_each(?2))
+    RETURNING *";
 
 /// Merges one group of segments. `&mut` guarantees that no other merge is running.
 pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bool> {
@@ -62,9 +63,8 @@ async fn merged(readers: &Readers, group: &[Segment]) -> StoreResult<Vec<Posting
     let known: HashSet<i64> = known.into_iter().collect();
     let mut bodies: Vec<Vec<Vec<u8>>> = Vec::with_capacity(group.len());
     for segment in group {
-        bodies.push(
-            sql(PAGES).bind(segment.number).all(&*readers.get().await, |row| row.get(0)).await?,
-        );
+        let pages = sql(PAGES).bind(segment.number);
+        bodies.push(pages.all(&*readers.get().await, segments::read_page).await?);
     }
     let work = move || merge(&bodies, |session| known.contains(&i64::from(session)));
     tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
@@ -104,7 +104,7 @@ async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> St
         SEARCHED, 1,
         "the SQL statements here contain the value of SEARCHED as a literal"
     );
-    replace.run(db).await.map(drop)
+    replace.seal(db, segments::TABLE).await.map(drop)
 }
 
 /// Removes segments that no search sees: replaced and unfinished ones.

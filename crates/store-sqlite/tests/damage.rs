@@ -7,13 +7,14 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    IndexStore, JobOutcome, JobState, JobStore, Lease, LedgerStore, MemoryAuthor, MemoryStore,
-    MemoryVersionFilter, ModelCall, NewDecision, NewJob, NewMemoryVersion, SeqRange, SessionChange,
-    SessionStore, Store, StoreError, UsageFilter,
+    IndexBatch, IndexLookup, IndexStore, JobOutcome, JobState, JobStore, Lease, LedgerStore,
+    MemoryAuthor, MemoryStore, MemoryVersionFilter, ModelCall, NewDecision, NewJob,
+    NewMemoryVersion, Progress, SearchScope, SeqRange, SessionChange, SessionStore, Store,
+    StoreError, UsageFilter,
 };
 use bethink_store_sqlite::{Damage, SqliteStore};
 use bethink_transcript::{CallId, JobId, Seq, UnixMicros};
-use common::{Home, NOW, append, found, message, session_id, whole_messages};
+use common::{Home, NOW, analyse, append, found, message, session_id, whole_messages};
 use uuid::Uuid;
 
 const PAGE: u64 = 4096;
@@ -438,6 +439,102 @@ async fn the_result_of_a_job_is_not_served_altered() {
     assert!(store.damage().is_some());
 }
 
+/// A job that waits would be run with an altered payload, and a heartbeat would give it a new checksum.
+#[tokio::test]
+async fn an_altered_job_is_not_run() {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    let new = |number| NewJob {
+        id: JobId(Uuid::from_u128(number)),
+        kind: "import".into(),
+        session: None,
+        payload: format!("{{\"path\":\"lighthouse{number}\"}}"),
+        background: false,
+        created_at: UnixMicros(NOW.0 + number as i64),
+    };
+    let until = UnixMicros(NOW.0 + 1);
+    let lease = || Lease { owner: "me".into(), now: NOW, until, background: true };
+    for number in [1, 2] {
+        store.enqueue(new(number)).await.unwrap();
+    }
+    let running = store.lease(lease()).await.unwrap().unwrap();
+    let progress = Progress { done: 1, total: 2, ..Progress::default() };
+    store.heartbeat(running.id, lease(), progress.clone()).await.unwrap();
+    assert_eq!(store.job(running.id).await.unwrap().progress, progress);
+    store.close().await.unwrap();
+    alter(&home, "lighthouse1", "lighthousE1");
+    alter(&home, "lighthouse2", "lighthousE2");
+    let (store, _) = home.open().await;
+    let is_refused = |error| assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    is_refused(store.heartbeat(running.id, lease(), progress).await.unwrap_err());
+    is_refused(store.release("me".into()).await.unwrap_err());
+    is_refused(store.lease(lease()).await.unwrap_err());
+    assert!(store.damage().is_some_and(|why| why.contains("jobs")));
+}
+
+/// An altered page of the index would hide a message from search, or show one without the word.
+#[tokio::test]
+async fn an_altered_page_of_the_index_is_not_searched() {
+    let home = Home::filled(20).await;
+    let (store, _) = home.open().await;
+    assert_eq!(found(&store, session_id(1), "word7").await, 1);
+    store.close().await.unwrap();
+    let bytes = std::fs::read(home.db()).unwrap();
+    // Only in the index does a term not repeat.
+    let at = (0..bytes.len() - 12).find(|at| {
+        bytes[*at..].starts_with(b"word7")
+            && !bytes[at + 5..at + 12].starts_with(b" word7")
+            && !bytes[..*at].ends_with(b"word7 ")
+    });
+    overwrite(&home, at.unwrap() as u64, b"worD7");
+    let (store, _) = home.open().await;
+    let lookup = IndexLookup {
+        scope: SearchScope::Session(session_id(1)),
+        terms: vec!["word7".into()],
+        families: Vec::new(),
+        most: 10,
+    };
+    let searched = store.lookup(lookup).await;
+    assert!(matches!(&searched, Err(StoreError::Damaged(why)) if why.contains("index")));
+    assert!(store.check().await.unwrap().is_some_and(|fault| fault.contains("index_pages")));
+    store.close().await.unwrap();
+    let (store, _) = recovered(&home).await;
+    assert_eq!(found(&store, session_id(1), "word7").await, 1, "the index is rebuilt");
+}
+
+/// Returns what is not indexed yet.
+async fn batch(store: &SqliteStore) -> IndexBatch {
+    let session = session_id(1);
+    let range = store.unindexed(session).await.unwrap().unwrap();
+    let through = Seq(range.before.unwrap().0 - 1);
+    let messages = store.messages(session, range).await.unwrap();
+    let entries = messages.iter().map(|stored| (stored.seq, analyse(&stored.raw))).collect();
+    IndexBatch { session, entries, through }
+}
+
+/// A segment outside of its range of sessions would not be searched, and no change may give it a new checksum.
+#[tokio::test]
+async fn an_altered_segment_is_found() {
+    use sqlx::{ConnectOptions, Connection};
+    for (table, change) in [("index_segments", "last_session = 0"), ("index_sessions", "terms = 9")]
+    {
+        let home = Home::filled(20).await;
+        let (store, _) = home.open().await;
+        assert_eq!(found(&store, session_id(1), "word7").await, 1);
+        store.close().await.unwrap();
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.db());
+        let mut connection = options.connect().await.unwrap();
+        let change = sqlx::AssertSqlSafe(format!("UPDATE {table} SET {change}"));
+        sqlx::query(change).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let (store, _) = home.open().await;
+        store.append(append(session_id(1), vec![message(100)])).await.unwrap();
+        let indexed = store.index(batch(&store).await).await;
+        assert!(matches!(&indexed, Err(StoreError::Damaged(why)) if why.contains(table)));
+        assert!(store.check().await.unwrap().is_some_and(|fault| fault.contains(table)));
+    }
+}
+
 #[tokio::test]
 async fn the_time_of_a_check_is_kept() {
     let home = Home::filled(20).await;
@@ -525,4 +622,9 @@ async fn the_ledger_survives_a_recovery() {
     let (store, damage) = recovered(&home).await;
     assert_eq!((rows(&damage, "model_calls"), rows(&damage, "sessions")), (1, 2));
     assert_eq!(store.model_usage(UsageFilter::default()).await.unwrap(), before);
+    store.close().await.unwrap();
+    alter(&home, "anthropic", "anthropiC");
+    let (store, _) = home.open().await;
+    let sums = store.model_usage(UsageFilter::default()).await;
+    assert!(matches!(&sums, Err(StoreError::Damaged(why)) if why.contains("model_calls")));
 }

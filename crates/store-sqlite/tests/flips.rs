@@ -11,13 +11,14 @@ use std::fmt::Debug;
 
 use bethink_api::MemoryAuthor;
 use bethink_store::{
-    ClientSession, CompactionRecord, GatewayStore, MemoryStore, NewDecision, NewMemoryVersion,
-    NotesRecord, NotesStore, Receipt, SentRequestStore, SeqRange, SessionChange, SessionStore,
-    Store, StoreResult,
+    ClientSession, CompactionRecord, GatewayStore, IndexBatch, IndexLookup, IndexStore, JobStore,
+    LedgerStore, MemoryStore, ModelCall, NewDecision, NewJob, NewMemoryVersion, NotesRecord,
+    NotesStore, Receipt, SearchScope, SentRequestStore, SeqRange, SessionChange, SessionStore,
+    Store, StoreError, StoreResult, UsageFilter, UsageSum,
 };
 use bethink_store_sqlite::SqliteStore;
-use bethink_transcript::{CompactionId, Seq, SessionId};
-use common::{Home, NOW, Random, append, make_session, message, session_id};
+use bethink_transcript::{CallId, CompactionId, JobId, Seq, SessionId};
+use common::{Home, NOW, Random, analyse, append, make_session, message, session_id};
 use uuid::Uuid;
 
 /// Enough to hit each kind of page, within seconds.
@@ -188,11 +189,42 @@ async fn keep_state(store: &SqliteStore, id: SessionId, through: usize) {
     let client =
         ClientSession { client: "claude-code".into(), key: format!("key {id}"), session: id };
     store.put_client_session(client).await.unwrap();
+    index(store, id).await.unwrap();
+    let call = ModelCall {
+        id: CallId(uuid_of(id, through)),
+        session: Some(id),
+        purpose: purpose(through),
+        provider: "anthropic".into(),
+        model: "m".into(),
+        started_at: NOW,
+        millis: 5,
+        input: 1000,
+        output: 100,
+        cache_read: 10,
+        cache_write: 1,
+        cost: Some(5000),
+        outcome: "ok".into(),
+    };
+    store.add_model_call(call).await.unwrap();
+    let job = NewJob {
+        id: JobId(uuid_of(id, through)),
+        kind: "import".into(),
+        session: Some(id),
+        payload: format!("{{\"text\":\"{}\"}}", text("payload")),
+        background: true,
+        created_at: NOW,
+    };
+    store.enqueue(job).await.unwrap();
+}
+
+/// An id that no other session has, and no other time.
+fn uuid_of(session: SessionId, through: usize) -> Uuid {
+    Uuid::from_u128(session.0.as_u128() * 1000 + through as u128)
 }
 
 fn compaction(session: SessionId, through: usize, summary: String) -> CompactionRecord {
     CompactionRecord {
-        id: CompactionId(Uuid::from_u128(session.0.as_u128() * 1000 + through as u128)),
+        id: CompactionId(uuid_of(session, through)),
         session,
         trigger: "manual".into(),
         level: "full".into(),
@@ -239,8 +271,53 @@ async fn served(store: &SqliteStore) -> Served {
         add("client", client.await.map(option));
         let receipt = store.receipt(format!("{id} 0"));
         add("receipt", receipt.await.map(option));
+        for through in [MESSAGES / 2, MESSAGES] {
+            let usage = UsageFilter { session: Some(id), ..UsageFilter::default() };
+            let usage = store.model_usage(usage).await;
+            let of_call = |all: Vec<UsageSum>| {
+                option(all.into_iter().find(|sum| sum.purpose == purpose(through)))
+            };
+            add(&format!("usage {through}"), usage.map(of_call));
+            let job = store.job(JobId(uuid_of(id, through))).await;
+            let missing = matches!(job, Err(StoreError::NotFound { .. }));
+            let job = if missing { Ok("None".to_owned()) } else { job.map(shown) };
+            add(&format!("job {through}"), job);
+        }
+        let places = places(store, id).await;
+        for word in 0..MESSAGES {
+            let place = places.clone().map(|mut all| std::mem::take(&mut all[word]));
+            add(&format!("place of word {word}"), place);
+        }
     }
     served
+}
+
+/// Finds each word of a session in the index.
+async fn places(store: &SqliteStore, session: SessionId) -> StoreResult<Vec<String>> {
+    // After a recovery, the index is made again.
+    index(store, session).await?;
+    let lookup = IndexLookup {
+        scope: SearchScope::Session(session),
+        terms: (0..MESSAGES).map(|number| format!("word{number}")).collect(),
+        families: Vec::new(),
+        most: 1_000,
+    };
+    let found = store.lookup(lookup).await?.lists;
+    Ok(found.into_iter().map(|list| option(list.filter(|places| !places.is_empty()))).collect())
+}
+
+async fn index(store: &SqliteStore, session: SessionId) -> StoreResult<()> {
+    while let Some(range) = store.unindexed(session).await? {
+        let through = Seq(range.before.unwrap().0 - 1);
+        let messages = store.messages(session, range).await?;
+        let entries = messages.iter().map(|stored| (stored.seq, analyse(&stored.raw))).collect();
+        store.index(IndexBatch { session, entries, through }).await?;
+    }
+    Ok(())
+}
+
+fn purpose(through: usize) -> String {
+    format!("summary through {through}")
 }
 
 fn shown<T: Debug>(value: T) -> String {

@@ -122,6 +122,9 @@ impl Home {
             .env("HOME", self.root.path().join("person"))
             .env("BETHINK_HOME", &self.home)
             .env("BETHINK_CONFIG", self.root.path().join("config.toml"))
+            // As `bethink up` and the login service set it.
+            .env("MALLOC_MMAP_THRESHOLD_", "1048576")
+            .env("MALLOC_ARENA_MAX", "2")
             // A test's model must get only the requests that the test is about.
             .env("BETHINK_MEMORY__EXTRACTION", "embedded")
             .envs(self.env.iter().map(|(k, v)| (k, v)))
