@@ -99,8 +99,8 @@ export class Editor {
       h("div", { class: "failure conflict", role: "alert" }, h("p", null, words)),
       h("div", { class: "editor-sides conflict-sides" }, side("Their change", base, theirs, "Use theirs"), side("Your change", base, yours, "Use mine")),
     );
-    this.#save.textContent = "Save the merged text";
-    this.#save.focus();
+    this.#save.textContent = conflicts === 0 ? "Save the merged text" : "Save this text";
+    (conflicts === 0 ? this.#save : this.#area).focus();
   }
 
   #put(text: string): void {

@@ -5,7 +5,7 @@ import { type Child, h } from "../dom.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { link, replace } from "../route.ts";
-import { type Context, badge, heading, into } from "../view.ts";
+import { type Context, badge, into } from "../view.ts";
 
 const STATES: Readonly<Record<string, [string, string]>> = {
   off: ["off", ""],
@@ -19,15 +19,14 @@ const STATES: Readonly<Record<string, [string, string]>> = {
 const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Your own, for all projects" };
 
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
-  context.title("Doctor");
   const [daemon, model, lint] = [h("section"), h("section"), h("div")];
-  main.append(heading("Doctor"), daemon, model);
+  main.append(daemon, model);
   await Promise.all([
     into(daemon, context, () => client.get("/health", { signal: context.signal }), health),
     into(model, context, () => client.get("/v1/model", { signal: context.signal }), modelState),
   ]);
   const look = (project: string) => {
-    replace(["doctor"], { project });
+    replace(["health"], { project });
     if (project === "") return lint.replaceChildren(h("p", { class: "faint" }, "Enter a project directory above."));
     const read = () => client.get("/v1/memories/lint", { query: { project_dir: project }, signal: context.signal });
     void into(lint, context, read, ({ shelves }) => shelves.map((one) => shelf(one, project)));
