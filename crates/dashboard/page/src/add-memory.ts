@@ -50,7 +50,7 @@ export function addMemory(project: string, signal: AbortSignal): void {
     { class: "editor-form" },
     h("label", null, "Text", area),
     preview,
-    h("div", { class: "pair" }, h("label", null, "Type", type), h("label", null, "Remembered for", scope), h("label", null, "Name", name)),
+    h("div", { class: "form-row" }, h("label", null, "Type", type), h("label", null, "Remembered for", scope), h("label", null, "Name", name)),
     problem,
     h("div", { class: "buttons" }, h("button", { type: "button", onclick: discard }, "Discard"), save),
   );

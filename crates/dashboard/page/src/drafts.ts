@@ -35,3 +35,8 @@ export function dropDraft(key: string): void {
   memory.delete(key);
   sessionStorage.removeItem(PREFIX + key);
 }
+
+export function draftKeys(): string[] {
+  const stored = Object.keys(sessionStorage).filter((key) => key.startsWith(PREFIX));
+  return [...new Set([...memory.keys(), ...stored.map((key) => key.slice(PREFIX.length))])];
+}

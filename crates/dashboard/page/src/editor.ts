@@ -56,6 +56,8 @@ export class Editor {
 
   focus(): void {
     this.#area.focus();
+    this.#area.setSelectionRange(0, 0);
+    this.#area.scrollTop = 0;
   }
 
   async save(): Promise<void> {

@@ -3,6 +3,7 @@
 import { type MemoryScope, client } from "./api.ts";
 import { modal, say } from "./dialog.ts";
 import { fill, h } from "./dom.ts";
+import { draftKeys } from "./drafts.ts";
 import { link } from "./route.ts";
 import { SCOPES, SCOPE_WORDS } from "./scopes.ts";
 import { failure, wordsOf } from "./view.ts";
@@ -48,6 +49,20 @@ async function restore(place: Place): Promise<void> {
 
 export function addressOf({ project, scope, name }: Place): string {
   return link(["memory", scope, name], { project });
+}
+
+/** Name of the draft of a memory. */
+export function draftKey({ project, scope, name }: Place): string {
+  return JSON.stringify(["memory", project, scope, name]);
+}
+
+/** Returns the memories with unsaved text in this tab. */
+export function unsaved(): Place[] {
+  return draftKeys().flatMap((key) => {
+    if (!key.startsWith('["memory"')) return [];
+    const [, project, scope, name] = JSON.parse(key) as [string, string, MemoryScope, string];
+    return [{ project, scope, name }];
+  });
 }
 
 /** Writes the memory under its new name before the old one is removed, so that it is never lost. */

@@ -73,8 +73,19 @@ function shelf(shelf: MemoryShelf, project: string): Child {
     h("p", { class: "faint break" }, facts.filter((fact) => fact !== "").join(" · "), h("br"), shelf.dir),
     shelf.fault && h("p", { class: "notice" }, shelf.fault),
     shelf.index?.cut_by && h("p", { class: "notice" }, `The index has too many ${shelf.index.cut_by}. Prompts contain only its beginning.`),
-    shelf.findings.length > 0 && h("ul", { class: "findings" }, shelf.findings.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : finding.severity === "warning" ? "busy" : ""), h("span", null, place(finding.file, shelf.scope, project), finding.line === undefined ? "" : ` line ${finding.line}`, ` ${finding.what}; `, h("span", { class: "faint" }, finding.help))))),
+    findings(shelf, project),
   );
+}
+
+/** Notes need no action, and are folded. */
+function findings(shelf: MemoryShelf, project: string): Child {
+  const isNote = (finding: MemoryShelf["findings"][number]) => finding.severity !== "error" && finding.severity !== "warning";
+  const [notes, rest] = [shelf.findings.filter(isNote), shelf.findings.filter((finding) => !isNote(finding))];
+  return [findingList(rest, shelf, project), notes.length > 0 && h("details", null, h("summary", { class: "faint" }, count(notes.length, "note")), findingList(notes, shelf, project))];
+}
+
+function findingList(some: MemoryShelf["findings"], shelf: MemoryShelf, project: string): Child {
+  return some.length > 0 && h("ul", { class: "findings" }, some.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : finding.severity === "warning" ? "busy" : ""), h("span", null, place(finding.file, shelf.scope, project), finding.line === undefined ? "" : ` line ${finding.line}`, ` ${finding.what}; `, h("span", { class: "faint" }, finding.help)))));
 }
 
 function place(file: string, scope: string, project: string): Child {

@@ -3,7 +3,7 @@
 import { type BethinkEvent, type Candidate, type Health, type Memory, type Project, type Proposal, type Session, type TeamStatus, client } from "../api.ts";
 import { say } from "../dialog.ts";
 import { type Child, h } from "../dom.ts";
-import { addressOf } from "../memory-actions.ts";
+import { addressOf, unsaved } from "../memory-actions.ts";
 import { shortDir, titleOf } from "../names.ts";
 import { count } from "../number.ts";
 import { type Recalled, recallsOf } from "../recalls.ts";
@@ -48,7 +48,7 @@ function parts(sessions: readonly Session[], context: Context): Child {
     into(learned, context, () => readLearned(projects, signal), learnedToday),
   ];
   void Promise.all(reading);
-  return [h("div", null, needs, waiting, review, recalled, learned), h("section", { class: "home-sessions" }, h("h2", null, "Sessions"), byDay(sessions))];
+  return [h("div", null, needs, review, recalled, learned, waiting), h("section", { class: "home-sessions" }, h("h2", null, "Sessions"), byDay(sessions))];
 }
 
 const isRecent = (at: string) => Date.now() - Date.parse(at) < DAY_MS;
@@ -60,7 +60,7 @@ async function readRecalls(sessions: readonly Session[], signal: AbortSignal): P
 
 function recalls(all: readonly Recalled[]): Child {
   return [
-    h("h2", null, "Recalled in the last 24 hours", all.length > 0 && ` (${all.length})`),
+    h("h2", null, "Recalled, last 24 hours", all.length > 0 && ` (${all.length})`),
     all.length === 0
       ? h("p", { class: "faint" }, "No memory was added to a prompt. ", h("a", { href: link(["recall"]) }, "Try what would be recalled"), ".")
       : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map((one) => h("li", null, h("a", { href: addressOf({ project: one.session.project_dir, scope: one.scope as Memory["scope"], name: one.name }) }, one.name), h("span", { class: "faint" }, " in "), h("a", { href: link(["session", one.session.id], { seq: one.seq }), dir: "auto" }, titleOf(one.session)), " ", time(one.at)))),
@@ -85,9 +85,9 @@ async function readLearned(projects: readonly string[], signal: AbortSignal): Pr
 
 function learnedToday(all: readonly Learned[]): Child {
   return [
-    h("h2", null, "Learned in the last 24 hours", all.length > 0 && ` (${all.length})`),
+    h("h2", null, "New or changed memories, last 24 hours", all.length > 0 && ` (${all.length})`),
     all.length === 0
-      ? h("p", { class: "faint" }, "No new memories. ", h("a", { href: link(["memories"], { add: 1 }) }, "Add one"), ".")
+      ? h("p", { class: "faint" }, "None. ", h("a", { href: link(["memories"], { add: 1 }) }, "Add one"), ".")
       : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map(({ memory, project }) => h("li", null, h("a", { href: addressOf({ project, scope: memory.scope, name: memory.name }) }, memory.name), h("span", { class: "faint", dir: "auto" }, ` ${memory.description ?? ""} `), time(memory.modified)))),
   ];
 }
@@ -130,6 +130,7 @@ async function readProblems(projects: readonly string[], signal: AbortSignal): P
 
 function problems({ health, teams }: Problems): Child {
   const all: Child[] = [health.status === "ok" ? null : (health.detail ?? "The daemon is degraded."), ...(health.notices ?? [])].filter((one) => one !== null);
+  for (const { project, scope, name } of unsaved()) all.push(["Unsaved text for ", h("a", { href: addressOf({ project, scope, name }) }, name), " is kept in this tab."]);
   for (const [project, team] of teams) {
     for (const conflict of team.conflicts ?? []) all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), ` was changed by two people. Compare the ${count(conflict.versions.length, "version")} and keep one.`]);
     for (const blocked of team.blocked ?? []) all.push([`${blocked.file} is not shared with the team: `, blocked.reasons.join("; ")]);

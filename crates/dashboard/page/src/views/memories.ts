@@ -62,7 +62,7 @@ class Memories {
     }
     const add = () => addMemory(this.#project, this.#context.signal);
     const button = h("button", { type: "button", class: "primary", title: "a", "aria-keyshortcuts": "a", onclick: add }, "Add a memory");
-    this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node, button)), h("div", { class: "filters" }, selects), this.#sum, this.#place);
+    this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node, button)), h("div", { class: "selects" }, selects), this.#sum, this.#place);
     document.addEventListener(
       "keydown",
       (event) => {

@@ -9,7 +9,7 @@ import { titleOf } from "../names.ts";
 import { bytes, count } from "../number.ts";
 import { Editor } from "../editor.ts";
 import { draftOf } from "../drafts.ts";
-import { memoryTools, writeMemory } from "../memory-actions.ts";
+import { draftKey, memoryTools, writeMemory } from "../memory-actions.ts";
 import { prose } from "../prose.ts";
 import { recalledIn } from "../recalls.ts";
 import { SCOPE_WORDS } from "../scopes.ts";
@@ -71,7 +71,7 @@ class OneMemory {
   }
 
   get key(): string {
-    return `${this.#project}\n${this.#scope}/${this.#name}`;
+    return draftKey({ project: this.#project, scope: this.#scope, name: this.#name });
   }
 
   /** Shows the editor in place of the text. Events of the daemon do not touch it. */
