@@ -1,6 +1,5 @@
 //! What a person wants to get done on the page, each with at most four actions, and what goes wrong meanwhile.
 
-use bethink_harness::Request;
 use serde_json::{Value, json};
 
 use crate::browser::look;
@@ -12,7 +11,10 @@ fn tasks_take_few_actions_and_typed_text_is_never_lost() {
     let session = world.session("Mend the fence");
     world.say(
         &session,
-        &["Which paint do fences get?", "Keep the hinges that squeak, otherwise nobody hears the gate."],
+        &[
+            "Which paint do fences get?",
+            "Keep the hinges that squeak, otherwise nobody hears the gate.",
+        ],
     );
     world.remember(
         "private",
@@ -26,16 +28,16 @@ fn tasks_take_few_actions_and_typed_text_is_never_lost() {
     if !look("tasks", &world, &given) {
         return;
     }
-    let text = |scope: &str, name: &str| {
-        let path = format!("/v1/memories/{scope}/{name}?project_dir={}", world.project());
-        world.http.must(&Request::new("GET", &path)).text()
+    let project = world.project();
+    let mut text = |scope: &str, name: &str| {
+        world.http.get(&format!("/v1/memories/{scope}/{name}?project_dir={project}")).text()
     };
     assert!(text("team", "gates").contains("by hand"), "the proposal was approved");
     let fences = text("private", "fences");
     for kept in ["green paint", "Paint them in June."] {
         assert!(fences.contains(kept), "both changes are in the memory: {fences}");
     }
-    let all: Value = world.http.get(&format!("/v1/memories?project_dir={}", world.project())).ok();
+    let all: Value = world.http.get(&format!("/v1/memories?project_dir={project}")).ok();
     let names: Vec<_> = all["memories"].as_array().unwrap().iter().map(|m| &m["name"]).collect();
     assert!(names.iter().any(|name| *name == "hinges"), "the memory was added: {names:?}");
 }

@@ -144,7 +144,7 @@ class Memories {
     this.#address();
     const some = this.#shown.length < this.#all.length;
     const looked = this.#use.value === "" ? "" : `, by the project's newest ${SESSIONS} sessions`;
-    this.#sum.textContent = this.#all.length === 0 ? "" : some ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}${looked}` : count(this.#all.length, "memory", "memories");
+    this.#sum.textContent = this.#all.length === 0 ? "" : some ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}${looked}` : `${count(this.#all.length, "memory", "memories")}${looked}`;
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "Recall also searches their content."));
