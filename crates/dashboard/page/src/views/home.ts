@@ -1,14 +1,16 @@
 // What happened since yesterday, and what waits for a person.
 
 import { type BethinkEvent, type Candidate, type Health, type Memory, type Project, type Proposal, type Session, type TeamStatus, client } from "../api.ts";
+import { resolveConflict } from "../conflict.ts";
 import { say } from "../dialog.ts";
-import { type Child, h } from "../dom.ts";
+import { type Child, fill, h } from "../dom.ts";
 import { addressOf, unsaved } from "../memory-actions.ts";
 import { shortDir, titleOf } from "../names.ts";
 import { count } from "../number.ts";
 import { type Recalled, recallsOf } from "../recalls.ts";
 import { link } from "../route.ts";
 import { exact, time } from "../time.ts";
+import { textOf, usedIn } from "../used.ts";
 import { type Context, badge, heading, into, later } from "../view.ts";
 import { candidateCards } from "./candidates.ts";
 
@@ -41,10 +43,10 @@ function parts(sessions: readonly Session[], context: Context): Child {
   const projects = [...new Set(sessions.map((session) => session.project_dir))].slice(0, PROJECTS);
   const [needs, waiting, review, recalled, learned] = [h("section"), h("section"), h("section"), h("section"), h("section")];
   const reading = [
-    into(needs, context, () => readProblems(projects, signal), problems),
+    into(needs, context, () => readProblems(projects, signal), (found) => problems(found, context)),
     into(waiting, context, () => readCandidates(signal), (found) => candidates(found, context)),
     into(review, context, () => client.get("/v1/proposals", { signal }), ({ proposals }) => proposalList(proposals)),
-    into(recalled, context, () => readRecalls(sessions, signal), recalls),
+    into(recalled, context, () => readRecalls(sessions, signal), (found) => recalls(found, signal)),
     into(learned, context, () => readLearned(projects, signal), learnedToday),
   ];
   void Promise.all(reading);
@@ -58,13 +60,32 @@ async function readRecalls(sessions: readonly Session[], signal: AbortSignal): P
   return recalls.filter((one) => isRecent(one.at));
 }
 
-function recalls(all: readonly Recalled[]): Child {
+function recalls(all: readonly Recalled[], signal: AbortSignal): Child {
+  const shown = all.slice(0, ROWS);
   return [
     h("h2", null, "Recalled, last 24 hours", all.length > 0 && ` (${all.length})`),
     all.length === 0
       ? h("p", { class: "faint" }, "No memory was added to a prompt. ", h("a", { href: link(["recall"]) }, "Try what would be recalled"), ".")
-      : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map((one) => h("li", null, h("a", { href: addressOf({ project: one.session.project_dir, scope: one.scope as Memory["scope"], name: one.name }) }, one.name), h("span", { class: "faint" }, " in "), h("a", { href: link(["session", one.session.id], { seq: one.seq }), dir: "auto" }, titleOf(one.session)), " ", time(one.at)))),
+      : h("ul", { class: "plain lines" }, shown.map((one) => recallRow(one, shown, signal))),
   ];
+}
+
+function recallRow(one: Recalled, all: readonly Recalled[], signal: AbortSignal): HTMLElement {
+  const { session, seq, at, name } = one;
+  const used = h("span", { class: "faint" });
+  const memory = h("a", { href: addressOf({ project: session.project_dir, scope: one.scope as Memory["scope"], name }) }, name);
+  // What is shown without it is true as well.
+  showUse(one, all, used, signal).catch(() => undefined);
+  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, titleOf(session)), " ", time(at), h("br"), used);
+}
+
+/** Says which words of the memory only the answer can have from it. Other memories of the session are no proof. */
+async function showUse(one: Recalled, all: readonly Recalled[], place: HTMLElement, signal: AbortSignal): Promise<void> {
+  const others = all.filter((other) => other !== one && other.session.id === one.session.id && other.name !== one.name);
+  const used = await usedIn(one, await Promise.all(others.map((other) => textOf(other, signal))), signal);
+  if (used === null) place.textContent = "No answer yet.";
+  else if (used.length === 0) place.textContent = "No name from it is in the answers.";
+  else fill(place, badge("used", "good"), " The answers contain ", used.map((word, n) => [n > 0 && ", ", h("code", null, word)]));
 }
 
 interface Learned {
@@ -128,11 +149,13 @@ async function readProblems(projects: readonly string[], signal: AbortSignal): P
   return { health, teams: [...new Map(teams.map((one) => [one[1].dir, one])).values()] };
 }
 
-function problems({ health, teams }: Problems): Child {
+function problems({ health, teams }: Problems, context: Context): Child {
   const all: Child[] = [health.status === "ok" ? null : (health.detail ?? "The daemon is degraded."), ...(health.notices ?? [])].filter((one) => one !== null);
   for (const { project, scope, name } of unsaved()) all.push(["Unsaved text for ", h("a", { href: addressOf({ project, scope, name }) }, name), " is kept in this tab."]);
   for (const [project, team] of teams) {
-    for (const conflict of team.conflicts ?? []) all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), ` was changed by two people. Compare the ${count(conflict.versions.length, "version")} and keep one.`]);
+    for (const conflict of team.conflicts ?? []) {
+      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " was changed by two people. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
+    }
     for (const blocked of team.blocked ?? []) all.push([`${blocked.file} is not shared with the team: `, blocked.reasons.join("; ")]);
     for (const problem of team.problems ?? []) all.push(problem);
   }
