@@ -35,10 +35,10 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
   const area = h("textarea", { class: "editor-text short", "aria-label": "Merged text", rows: 8 });
   area.value = draftOf(key)?.text ?? first;
   area.addEventListener("input", () => keepDraft(key, { text: area.value, base: first, etag: "" }));
-  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep yours" : `Keep the version of ${by ?? name}`));
+  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : `Keep the version of ${by ?? name}`));
   const merged = h("button", { type: "button", class: "primary", onclick: () => void resolve({ text: area.value }) }, "Keep the merged text");
   const dialog = modal(`Two versions of ${conflict.name}`, [
-    others.map((text, n) => [h("p", { class: "faint" }, `From the version of ${whose(conflict, 0)} to that of ${whose(conflict, n + 1)}:`), diffView(first, text)]),
+    others.map((text, n) => [h("p", { class: "faint" }, `From ${whose(conflict, 0)} to ${whose(conflict, n + 1)}:`), diffView(first, text)]),
     h("details", { open: draftOf(key) !== null }, h("summary", null, "Merge them yourself"), area, h("div", { class: "buttons start" }, merged)),
     problem,
     h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), choices),
@@ -48,5 +48,5 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
 
 function whose(conflict: OpenConflict, at: number): string {
   const version = conflict.versions[at];
-  return version?.mine ? "yours" : (version?.by ?? version?.name ?? "");
+  return version?.mine ? "your version" : `the version of ${version?.by ?? version?.name ?? "somebody"}`;
 }
