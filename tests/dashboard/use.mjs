@@ -119,7 +119,7 @@ await withBrowser(async (browser) => {
   });
 
   await step("recall tells why, and that nothing fits", async () => {
-    await page.getByRole("link", { name: "Recall" }).click();
+    await page.getByRole("link", { name: "Recall", exact: true }).click();
     await page.getByRole("searchbox").fill("which paint for the fences?");
     await page.getByRole("button", { name: "Recall" }).click();
     await page.getByRole("link", { name: "fences" }).waitFor();
