@@ -42,7 +42,7 @@ class Memories {
   readonly #type = select("Type", TYPES.map((type) => [type, type]), "Any type");
   readonly #age = select("Age", AGES, "Any age");
   readonly #from = select("Source", SOURCES, "Any source");
-  readonly #use = select("Use", [["never", "Not recalled"], ["recalled", "Recalled"]], "Recalled or not");
+  readonly #use = select("Use", [["never", "Not recalled"], ["recalled", "Recalled"]], "Any use");
   /** Scope and name of what was recalled; `null` until the filter asks. */
   #recalled: ReadonlySet<string> | null = null;
 
