@@ -48,7 +48,7 @@ await withBrowser(async (browser) => {
 
   await task("approve a proposal", async (act) => {
     await home();
-    await act(page.getByRole("link", { name: "gates" }).click());
+    await act(page.locator('main a[href="#/proposals"]').click());
     await act(page.getByRole("button", { name: "Approve" }).click());
     await page.getByText("Approved: gates was added to the team's memory.").waitFor();
   });
@@ -148,6 +148,18 @@ await withBrowser(async (browser) => {
     await page.getByRole("heading", { level: 1, name: "hinges" }).waitFor();
     await page.locator(".prose", { hasText: /Hinges get .* oil/ }).waitFor();
     assert.equal(await page.locator("main img").count(), 0);
+  });
+
+  await step("a memory that was deleted while it was edited is written again", async () => {
+    await memory("hinges");
+    await page.getByRole("button", { name: "Edit" }).click();
+    await area.fill(`${await area.inputValue()}\nTwice a year.\n`);
+    await api("DELETE", file("private", "hinges"));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The memory was deleted while you edited it.").waitFor();
+    await page.getByRole("button", { name: "Write it again" }).click();
+    await area.waitFor({ state: "detached" });
+    assert.match(await api("GET", file("private", "hinges")), /Twice a year/);
   });
 
   await step("memories are filtered by use and type", async () => {

@@ -101,7 +101,7 @@ export class Editor {
       h("div", { class: "failure conflict", role: "alert" }, h("p", null, words)),
       h("div", { class: "editor-sides conflict-sides" }, side("Their change", base, theirs, "Use theirs"), side("Your change", base, yours, "Use mine")),
     );
-    this.#save.textContent = conflicts === 0 ? "Save the merged text" : "Save this text";
+    this.#save.textContent = current == null ? "Write it again" : conflicts === 0 ? "Save the merged text" : "Save this text";
     (conflicts === 0 ? this.#save : this.#area).focus();
   }
 

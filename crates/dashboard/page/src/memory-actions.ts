@@ -69,7 +69,11 @@ export function unsaved(): Place[] {
 async function move(from: Place, to: Place, text: string, etag: string): Promise<string> {
   const { outcome } = await writeMemory(to, renamed(text, from.name, to.name), "");
   if (outcome === "proposed") return "Proposed to the team. The memory stays here until the proposal is approved.";
-  await client.delete("/v1/memories/{scope}/{name}", { ...options(from), headers: { "if-match": quoted(etag) } });
+  try {
+    await client.delete("/v1/memories/{scope}/{name}", { ...options(from), headers: { "if-match": quoted(etag) } });
+  } catch (error) {
+    return `Copied to ${SCOPE_WORDS[to.scope]}: ${to.name}. The old one is still there: ${wordsOf(error)}`;
+  }
   return `Moved to ${SCOPE_WORDS[to.scope]}: ${to.name}.`;
 }
 

@@ -106,7 +106,7 @@ class OneMemory {
         return this.#show(file.text);
       });
     }
-    await Promise.all([this.#versions(), this.#provenance(), this.#backlinks(), this.#recalls()]);
+    await Promise.all([this.#versions(), this.#provenance(), this.#backlinks(), this.#recalled.childElementCount === 0 && this.#recalls()]);
   }
 
   /** Lists the memories that link to this one: their text contains its name within double brackets or as a file. */
