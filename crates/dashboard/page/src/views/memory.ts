@@ -40,7 +40,9 @@ class OneMemory {
   readonly #project: string;
   readonly #scope: MemoryScope;
   readonly #name: string;
-  readonly #body = h("div");
+  readonly #body = h("div", { class: "memory-text" });
+  /** Apart from the text, so that a read that finishes later cannot replace the editor. */
+  readonly #form = h("div");
   readonly #source = h("p", { class: "faint" });
   readonly #history = h("div");
   readonly #links = h("section");
@@ -59,7 +61,7 @@ class OneMemory {
     const place = { project, scope, name };
     this.#tools = memoryTools({ place, etag: () => this.#etag, text: () => this.#text, edit: () => this.edit(), signal: context.signal });
     const aside = h("div", null, this.#history, this.#links, this.#recalled);
-    this.node.append(h("p", { class: "crumbs" }, back, ` / ${SCOPE_WORDS[scope] ?? scope}`), heading(name, scope === "team" && badge("team", "team"), this.#tools), this.#source, h("div", { class: "sides" }, this.#body, aside));
+    this.node.append(h("p", { class: "crumbs" }, back, ` / ${SCOPE_WORDS[scope] ?? scope}`), heading(name, scope === "team" && badge("team", "team"), this.#tools), this.#source, h("div", { class: "sides" }, h("div", null, this.#body, this.#form), aside));
   }
 
   #options<Q>(query?: Q) {
@@ -76,7 +78,8 @@ class OneMemory {
 
   /** Shows the editor in place of the text. Events of the daemon do not touch it. */
   edit(): void {
-    if (this.#editor || this.#etag === "") return this.#editor?.focus();
+    // Unsaved text can be read even if the memory is gone.
+    if (this.#editor || (this.#etag === "" && !draftOf(this.key))) return this.#editor?.focus();
     this.#editor = new Editor({
       key: this.key,
       base: this.#text,
@@ -88,24 +91,23 @@ class OneMemory {
       },
       closed: () => {
         this.#editor = null;
+        this.#form.replaceChildren();
         this.node.classList.remove("editing");
         void this.draw();
         this.#tools.querySelector<HTMLElement>("button")?.focus();
       },
     });
     this.node.classList.add("editing");
-    fill(this.#body, this.#editor.node);
+    fill(this.#form, this.#editor.node);
     this.#editor.focus();
   }
 
   async draw(): Promise<void> {
     const read = () => client.text("/v1/memories/{scope}/{name}", this.#options());
-    if (!this.#editor) {
-      await into(this.#body, this.#context, read, (file) => {
-        [this.#text, this.#etag] = [file.text, file.etag];
-        return this.#show(file.text);
-      });
-    }
+    await into(this.#body, this.#context, read, (file) => {
+      [this.#text, this.#etag] = [file.text, file.etag];
+      return this.#show(file.text);
+    });
     await Promise.all([this.#versions(), this.#provenance(), this.#backlinks(), this.#recalled.childElementCount === 0 && this.#recalls()]);
   }
 
