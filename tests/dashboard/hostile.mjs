@@ -10,7 +10,8 @@ await withBrowser(async (browser) => {
   const { page, context, faults } = await enter(browser);
   const project = encodeURIComponent(given.project);
   const views = {
-    sessions: "#/",
+    home: "#/",
+    sessions: "#/sessions",
     timeline: `#/session/${given.session}`,
     compaction: `#/session/${given.session}/compactions/${given.compaction}`,
     notes: `#/session/${given.session}/notes`,
@@ -20,7 +21,9 @@ await withBrowser(async (browser) => {
     "a memory with all of them": `#/memory/private/all?project=${project}`,
     proposals: "#/proposals",
     recall: `#/recall?project=${project}&q=${encodeURIComponent("click the picture of the script")}`,
-    doctor: `#/doctor?project=${project}`,
+    health: `#/health?project=${project}`,
+    "the editor": `#/memory/private/all?project=${project}&edit=1`,
+    candidates: `#/candidates?project=${project}`,
     "an address that is one": `#/memory/${encodeURIComponent("<img src=x onerror=alert(1)>")}/x?project=${project}`,
   };
 

@@ -45,12 +45,12 @@ await withBrowser(async (browser) => {
     await context.clearCookies();
     // The stream of events may have noticed before.
     await page.evaluate(() => {
-      location.hash = "#/doctor";
+      location.hash = "#/health";
     });
     await page.getByText("This page is not signed in.").waitFor();
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.goto(await launchUrl());
-    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
     await context.close();
   });
 

@@ -14,7 +14,7 @@ const SCREENS = [
 const LEAST_CONTRAST = 4.5;
 
 const project = encodeURIComponent(given.project);
-const VIEWS = ["#/", `#/session/${given.long}`, `#/session/${given.long}/compactions`, `#/session/${given.long}/compactions/${given.compaction}`, `#/session/${given.long}/notes`, `#/session/${given.long}/todos`, `#/session/${given.long}/report`, `#/memories?project=${project}`, `#/memory/private/wide?project=${project}`, "#/proposals", `#/recall?project=${project}&q=${encodeURIComponent("long description")}`, "#/jobs", "#/cost", `#/doctor?project=${project}`];
+const VIEWS = ["#/", "#/sessions", `#/memory/private/wide?project=${project}&edit=1`, `#/candidates?project=${project}`, `#/session/${given.long}`, `#/session/${given.long}/compactions`, `#/session/${given.long}/compactions/${given.compaction}`, `#/session/${given.long}/notes`, `#/session/${given.long}/todos`, `#/session/${given.long}/report`, `#/memories?project=${project}`, `#/memory/private/wide?project=${project}`, "#/proposals", `#/recall?project=${project}&q=${encodeURIComponent("long description")}`, `#/health?project=${project}`];
 
 await withBrowser(async (browser) => {
   for (const screen of SCREENS) {
@@ -37,6 +37,9 @@ await withBrowser(async (browser) => {
 
   const { page, context, faults } = await enter(browser);
   await step("thousands of rows are a screenful of elements", async () => {
+    await page.evaluate(() => {
+      location.hash = "#/sessions";
+    });
     await page.waitForFunction(() => document.querySelectorAll(".row").length > 10);
     assert.ok((await page.locator(".row").count()) < 80);
     await page.locator(".row").first().focus();

@@ -10,5 +10,6 @@ mod browser;
 mod built;
 mod hostile;
 mod looks;
+mod tasks;
 mod use_of_it;
 mod world;

@@ -65,7 +65,7 @@ export async function open(browser, options = {}) {
 export async function enter(browser, options) {
   const opened = await open(browser, options);
   await opened.page.goto(await launchUrl());
-  await opened.page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+  await opened.page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
   return opened;
 }
 

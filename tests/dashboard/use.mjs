@@ -7,6 +7,7 @@ const turn = (n) => ({ messages: [{ role: "user", content: `And case ${n}? ${"Mo
 
 await withBrowser(async (browser) => {
   const { page, context, faults } = await enter(browser);
+  await go(page, "#/sessions", "Sessions");
   const row = page.getByRole("link", { name: /Mend the fence/ });
   const tokens = (meter) => meter.getAttribute("aria-valuenow").then(Number);
 
@@ -118,7 +119,7 @@ await withBrowser(async (browser) => {
   });
 
   await step("recall tells why, and that nothing fits", async () => {
-    await page.getByRole("link", { name: "Recall" }).click();
+    await page.getByRole("link", { name: "Recall", exact: true }).click();
     await page.getByRole("searchbox").fill("which paint for the fences?");
     await page.getByRole("button", { name: "Recall" }).click();
     await page.getByRole("link", { name: "fences" }).waitFor();
@@ -128,18 +129,18 @@ await withBrowser(async (browser) => {
     await page.getByText("No matching memories.").waitFor();
   });
 
-  await step("jobs, cost and doctor are there", async () => {
-    await page.getByRole("link", { name: "Jobs" }).click();
-    await page.getByRole("rowheader").first().waitFor();
-    await page.getByRole("link", { name: "Cost" }).click();
-    await page.getByText("Calls today").waitFor();
-    await page.getByRole("link", { name: "Doctor" }).click();
+  await step("health shows the daemon, jobs and cost", async () => {
+    await page.getByRole("link", { name: "Health" }).click();
     await page.getByText("healthy", { exact: true }).waitFor();
+    await page.getByRole("heading", { name: "Jobs" }).click();
+    await page.getByRole("rowheader").first().waitFor();
+    await page.getByRole("heading", { name: "Cost of" }).click();
+    await page.getByText("Calls today").waitFor();
     await page.getByRole("heading", { name: "Private" }).waitFor();
   });
 
   await step("all of it goes by keyboard", async () => {
-    await page.keyboard.press("1");
+    await page.keyboard.press("2");
     await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll(".row").length === 2);
     await page.keyboard.press("/");
@@ -162,8 +163,8 @@ await withBrowser(async (browser) => {
     await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.keyboard.press("8");
-    await page.getByRole("heading", { level: 1, name: "Doctor" }).waitFor();
+    await page.keyboard.press("7");
+    await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
   });
 
   await step("whoever reads by ear finds landmarks", async () => {
@@ -181,10 +182,10 @@ await withBrowser(async (browser) => {
     await page.route("**/health", (route) => route.fulfill({ json: { status: "degraded", version: "0", detail: "the disk is full: <b>free</b> some space." } }));
     await page.reload();
     await banner.getByText("The daemon is degraded: the disk is full: <b>free</b> some space. Details").waitFor();
-    await go(page, "#/jobs", "Jobs");
+    await go(page, "#/recall", "Recall");
     assert.equal(await banner.isVisible(), true);
     await banner.getByRole("link", { name: "Details" }).click();
-    await page.getByRole("heading", { level: 1, name: "Doctor" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
     await page.unroute("**/health");
     await page.clock.fastForward(15_000);
     await banner.waitFor({ state: "hidden" });

@@ -42,6 +42,16 @@ impl World {
         }
     }
 
+    /// What a user says, each with a short answer. Then the session is read for memories and candidates.
+    pub(crate) fn say(&mut self, session: &str, words: &[&str]) {
+        for said in words {
+            let turn = json!({"messages": [
+                {"role": "user", "content": said}, {"role": "assistant", "content": "I see."}]});
+            self.http.post(&format!("/v1/sessions/{session}/messages"), &turn).ok();
+        }
+        self.http.post(&format!("/v1/sessions/{session}/extract"), &json!({})).ok();
+    }
+
     pub(crate) fn compact(&mut self, session: &str) -> String {
         let done = self.http.post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
         done["id"].as_str().unwrap().to_owned()

@@ -123,11 +123,11 @@ fn the_page_loads_its_own_files_and_holds_nothing_inline() {
     assert!(!style.contains("url(") && !style.contains("@import"));
 }
 
-/// A larger page probably contains something that it should not.
+/// Compressed, this is about 60 kB. A larger page probably contains something that it should not.
 #[test]
 fn the_page_stays_small() {
     let bytes: usize = FILES.iter().map(|file| file.bytes.len()).sum();
-    assert!(bytes < 110_000, "{bytes} bytes");
+    assert!(bytes < 180_000, "{bytes} bytes");
 }
 
 fn here(path: &str) -> PathBuf {

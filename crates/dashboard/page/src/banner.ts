@@ -47,7 +47,7 @@ export class HealthBanner {
     if (problem + pause === this.#shown) return;
     this.#shown = problem + pause;
     this.node.hidden = this.#shown === "";
-    fill(this.node, pause !== "" && h("p", null, h("strong", null, pause), ": nothing is recorded or learned. ", this.#resume()), problem !== "" && [h("strong", null, "The daemon is degraded"), `: ${problem}. `, h("a", { href: "#/doctor" }, "Details")]);
+    fill(this.node, pause !== "" && h("p", null, h("strong", null, pause), ": nothing is recorded or learned. ", this.#resume()), problem !== "" && [h("strong", null, "The daemon is degraded"), `: ${problem}. `, h("a", { href: "#/health" }, "Details")]);
   }
 }
 

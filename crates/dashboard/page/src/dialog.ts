@@ -39,11 +39,18 @@ export function modal(title: string, content: Child, closed: () => void = () => 
   return dialog;
 }
 
-/** Shows a message for a few seconds. Screen readers announce it. */
-export function say(text: string, bad = false): void {
+/** Shows a message for a few seconds. Screen readers announce it. `action` adds a button, such as one that undoes. */
+export function say(text: string, bad = false, action?: { readonly name: string; readonly run: () => void }): void {
   const place = document.querySelector("#said");
   if (!place) return;
   const note = h("p", { class: bad ? "said bad" : "said" }, text);
+  if (action) {
+    const run = () => {
+      note.remove();
+      action.run();
+    };
+    note.append(" ", h("button", { type: "button", class: "small", onclick: run }, action.name));
+  }
   place.replaceChildren(note);
-  setTimeout(() => note.remove(), bad ? 12_000 : 6_000);
+  setTimeout(() => note.remove(), bad || action ? 12_000 : 6_000);
 }

@@ -5,22 +5,24 @@ import { h } from "./dom.ts";
 import { link } from "./route.ts";
 
 export const PLACES: readonly { key: string; path: string[]; name: string }[] = [
-  { key: "1", path: [], name: "Sessions" },
-  { key: "2", path: ["memories"], name: "Memories" },
-  { key: "3", path: ["candidates"], name: "Candidates" },
-  { key: "4", path: ["proposals"], name: "Proposals" },
-  { key: "5", path: ["recall"], name: "Recall" },
-  { key: "6", path: ["jobs"], name: "Jobs" },
-  { key: "7", path: ["cost"], name: "Cost" },
-  { key: "8", path: ["doctor"], name: "Doctor" },
+  { key: "1", path: [], name: "Home" },
+  { key: "2", path: ["sessions"], name: "Sessions" },
+  { key: "3", path: ["memories"], name: "Memories" },
+  { key: "4", path: ["candidates"], name: "Candidates" },
+  { key: "5", path: ["proposals"], name: "Proposals" },
+  { key: "6", path: ["recall"], name: "Recall" },
+  { key: "7", path: ["health"], name: "Health" },
 ];
 
 const HELP: readonly [string, string][] = [
-  ["1 to 8", "go to a view"],
+  ["1 to 7", "go to a view"],
   ["/", "search or filter"],
   ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
   ["Enter", "open the selected item"],
   ["Esc", "close, or go back"],
+  ["k, e, d", "keep, edit or drop the selected candidate, or else the first"],
+  ["e, m, Delete", "edit, move or delete the memory that is shown"],
+  ["a", "add a memory"],
   ["r", "reload"],
   ["t", "switch the theme: light, dark or system"],
   ["?", "show this help"],

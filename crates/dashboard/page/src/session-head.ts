@@ -36,7 +36,7 @@ export async function openSession(main: HTMLElement, context: Context, tab: stri
   try {
     await head.read();
   } catch (error) {
-    if (!context.signal.aborted) fill(main, failure(error, context.reload), h("p", null, h("a", { href: "#/" }, "Back to sessions")));
+    if (!context.signal.aborted) fill(main, failure(error, context.reload), h("p", null, h("a", { href: "#/sessions" }, "Back to sessions")));
     return null;
   }
   return head;
@@ -99,7 +99,7 @@ class Head implements Opened {
     const tabs = TABS.map(([path, name]) =>
       h("a", { href: link(["session", session.id, path]), "aria-current": path === this.#tab ? "page" : null }, name),
     );
-    const crumbs = h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Sessions"), " / ", h("a", { href: link([], { project: session.project_dir }), title: session.project_dir }, shortDir(session.project_dir)));
+    const crumbs = h("p", { class: "crumbs" }, h("a", { href: "#/sessions" }, "Sessions"), " / ", h("a", { href: link(["sessions"], { project: session.project_dir }), title: session.project_dir }, shortDir(session.project_dir)));
     fill(
       this.node,
       crumbs,

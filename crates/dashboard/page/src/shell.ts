@@ -11,9 +11,8 @@ import { nextTheme } from "./theme.ts";
 import { type View, empty, failure, later } from "./view.ts";
 import { candidates } from "./views/candidates.ts";
 import { compactions } from "./views/compactions.ts";
-import { cost } from "./views/cost.ts";
-import { doctor } from "./views/doctor.ts";
-import { jobs } from "./views/jobs.ts";
+import { health } from "./views/health.ts";
+import { home } from "./views/home.ts";
 import { memories } from "./views/memories.ts";
 import { memory } from "./views/memory.ts";
 import { notes } from "./views/notes.ts";
@@ -24,7 +23,7 @@ import { sessions } from "./views/sessions.ts";
 import { timeline } from "./views/timeline.ts";
 import { todos } from "./views/todos.ts";
 
-const VIEWS: Readonly<Record<string, View>> = { "": sessions, memories, memory, candidates, proposals, recall, jobs, cost, doctor };
+const VIEWS: Readonly<Record<string, View>> = { "": home, sessions, memories, memory, candidates, proposals, recall, health, jobs: health, cost: health, doctor: health };
 
 const SESSION_VIEWS: Readonly<Record<string, View>> = { timeline, compactions, notes, todos, report };
 
@@ -90,7 +89,7 @@ export class Shell {
     const [first = ""] = route.path;
     for (const place of this.#nav.querySelectorAll("a")) {
       const at = place.dataset["place"] ?? "";
-      const here = at === first || (at === "" && first === "session") || (at === "memories" && first === "memory");
+      const here = at === first || (at === "sessions" && first === "session") || (at === "memories" && first === "memory");
       if (here) {
         mark(place, "aria-current", "page");
         this.#nav.scrollLeft = Math.max(0, place.offsetLeft - this.#nav.clientWidth / 2);
@@ -103,7 +102,7 @@ export class Shell {
     const view = first === "session" ? SESSION_VIEWS[route.path[2] ?? "timeline"] : VIEWS[first];
     this.#main.replaceChildren();
     if (!view) {
-      this.#main.append(empty("Page not found.", h("a", { href: "#/" }, "Back to sessions")));
+      this.#main.append(empty("Page not found.", h("a", { href: "#/" }, "Back to Home")));
       return;
     }
     const reload = () => this.#draw();
@@ -160,7 +159,7 @@ export class Shell {
 
   #back(): void {
     const { path } = read(location.hash);
-    if (path[0] === "session") location.hash = path.length > 3 ? link(path.slice(0, 3)) : "#/";
+    if (path[0] === "session") location.hash = path.length > 3 ? link(path.slice(0, 3)) : "#/sessions";
     else if (path[0] === "memory") history.back();
     else if (path.length > 0) location.hash = "#/";
   }

@@ -2,6 +2,7 @@
 
 import { type Candidate, client } from "../api.ts";
 import { say } from "../dialog.ts";
+import { draftOf, dropDraft, keepDraft } from "../drafts.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { count } from "../number.ts";
 import { chooser } from "../project.ts";
@@ -17,7 +18,7 @@ export async function candidates(main: HTMLElement, context: Context): Promise<v
   const draw = () => {
     replace(["candidates"], { project });
     const read = () => client.get("/v1/candidates", { query: { project_dir: project, all: all.checked || null }, signal: context.signal });
-    return into(place, context, read, ({ candidates }) => show(candidates, () => void draw()));
+    return into(place, context, read, ({ candidates }) => show(candidates, context, () => void draw()));
   };
   const chosen = await chooser(context, (dir) => {
     project = dir;
@@ -28,16 +29,36 @@ export async function candidates(main: HTMLElement, context: Context): Promise<v
   all.addEventListener("change", () => void draw());
   const again = later(150, context.signal, () => void draw());
   context.events.listen(context.signal, (event) => {
-    if (event.event === "candidate" && project !== "") again();
+    if (event.event === "candidate" && project !== "" && !place.querySelector("textarea")) again();
   });
   if (project === "") place.append(empty("No project yet.", "Enter a project directory above."));
   else await draw();
 }
 
-function show(all: readonly Candidate[], again: () => void): Child {
+function show(all: readonly Candidate[], context: Context, again: () => void): Child {
   if (all.length === 0) return empty("No candidates.", "Statements that may be worth remembering appear here. They are not recalled until you keep them.");
   const waiting = all.filter((candidate) => candidate.state === "waiting").length;
-  return [h("p", { class: "faint sum" }, `${count(waiting, "statement")} to decide on`), h("div", { class: "proposals" }, all.map((candidate) => card(candidate, again)))];
+  return [h("p", { class: "faint sum" }, `${count(waiting, "statement")} to decide on`), candidateCards(all, context, again)];
+}
+
+/** Cards with their keys, which act on the focused card, or else on the first one. */
+export function candidateCards(all: readonly Candidate[], context: Context, again: () => void): HTMLElement {
+  const box = h("div", { class: "proposals" }, all.map((candidate) => card(candidate, again)));
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
+      if (typing || event.ctrlKey || event.metaKey || event.altKey || !box.isConnected || document.querySelector("dialog[open]")) return;
+      const focused = document.activeElement?.closest<HTMLElement>(".candidate");
+      const card = focused && box.contains(focused) ? focused : box;
+      const button = card.querySelector<HTMLElement>(`button[data-key="${CSS.escape(event.key)}"]:enabled`);
+      if (!button) return;
+      event.preventDefault();
+      button.click();
+    },
+    { signal: context.signal },
+  );
+  return box;
 }
 
 function card(candidate: Candidate, again: () => void): HTMLElement {
@@ -52,31 +73,48 @@ function card(candidate: Candidate, again: () => void): HTMLElement {
   );
 }
 
-function decide({ id }: Candidate, again: () => void): HTMLElement {
-  const place = h("div");
-  const change = async (work: () => Promise<string>) => {
-    for (const button of buttons.querySelectorAll("button")) button.disabled = true;
+function decide(candidate: Candidate, again: () => void): HTMLElement {
+  const { id } = candidate;
+  const [place, editor] = [h("div"), h("div")];
+  const change = async (work: () => Promise<void>) => {
+    const all = box.querySelectorAll("button");
+    for (const button of all) button.disabled = true;
     try {
-      say(await work());
+      await work();
+      dropDraft(id);
       again();
     } catch (error) {
-      for (const button of buttons.querySelectorAll("button")) button.disabled = false;
+      for (const button of all) button.disabled = false;
       fill(place, failure(error));
     }
   };
-  const keep = async () => {
-    const { name } = await client.post("/v1/candidates/{id}/keep", { path: { id }, body: {} });
-    return `Remembered as ${name}.`;
+  const keep = (text: string | null) => async () => {
+    const { name, scope } = await client.post("/v1/candidates/{id}/keep", { path: { id }, body: text === null ? {} : { text } });
+    const open = () => (location.hash = link(["memory", scope, name], { project: candidate.project_dir }));
+    say(`Remembered as ${name}.`, false, { name: "Open", run: open });
   };
   const drop = async () => {
     await client.post("/v1/candidates/{id}/drop", { path: { id } });
-    return "Dropped: it will not be offered again.";
+    say("Dropped: it will not be offered again.");
   };
-  const buttons = h(
-    "div",
-    { class: "buttons start" },
-    h("button", { type: "button", class: "primary", onclick: () => void change(keep) }, "Keep"),
-    h("button", { type: "button", onclick: () => void change(drop) }, "Drop"),
-  );
-  return h("div", null, buttons, place);
+  const edit = () => {
+    const area = h("textarea", { class: "editor-text short", "aria-label": "What to remember", rows: 3 });
+    area.value = draftOf(id)?.text ?? candidate.sentence;
+    area.addEventListener("input", () => keepDraft(id, { text: area.value, base: candidate.sentence, etag: "" }));
+    const save = h("button", { type: "button", class: "primary", onclick: () => void change(keep(area.value)) }, "Keep this text");
+    const cancel = () => {
+      dropDraft(id);
+      editor.replaceChildren();
+      buttons.hidden = false;
+    };
+    buttons.hidden = true;
+    editor.replaceChildren(area, h("div", { class: "buttons start" }, save, h("button", { type: "button", onclick: cancel }, "Cancel")));
+    area.focus();
+  };
+  const button = (key: string, name: string, act: () => void, primary = false) =>
+    h("button", { type: "button", class: primary ? "primary" : null, "data-key": key, title: `${name} (${key})`, "aria-keyshortcuts": key, onclick: act }, name);
+  const buttons = h("div", { class: "buttons start" }, button("k", "Keep", () => void change(keep(null)), true), button("e", "Edit and keep", edit), button("d", "Drop", () => void change(drop)));
+  const box = h("div", null, buttons, editor, place);
+  if (draftOf(id)) edit();
+  return box;
 }

@@ -5,12 +5,11 @@ import { type Child, h } from "../dom.ts";
 import { brief, count, dollars, share, whole } from "../number.ts";
 import { link } from "../route.ts";
 import { time } from "../time.ts";
-import { type Context, empty, heading, into } from "../view.ts";
+import { type Context, empty, into } from "../view.ts";
 
 const DAYS: readonly [string, string][] = [["1", "Today"], ["7", "7 days"], ["30", "30 days"], ["", "All time"]];
 
 export async function cost(main: HTMLElement, context: Context): Promise<void> {
-  context.title("Cost");
   const span = h("select", { "aria-label": "Period" }, DAYS.map(([days, name]) => h("option", { value: days, selected: days === "30" }, name)));
   const apart = h("input", { type: "checkbox", id: "apart" });
   const place = h("div");
@@ -21,7 +20,7 @@ export async function cost(main: HTMLElement, context: Context): Promise<void> {
   };
   span.addEventListener("change", draw);
   apart.addEventListener("change", draw);
-  main.append(heading("Cost", h("div", { class: "filters" }, span, h("label", { for: "apart" }, apart, " By session"))), place);
+  main.append(h("div", { class: "filters" }, span, h("label", { for: "apart" }, apart, " By session")), place);
   draw();
 }
 

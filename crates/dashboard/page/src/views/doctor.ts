@@ -5,7 +5,7 @@ import { type Child, h } from "../dom.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { link, replace } from "../route.ts";
-import { type Context, badge, heading, into } from "../view.ts";
+import { type Context, badge, into } from "../view.ts";
 
 const STATES: Readonly<Record<string, [string, string]>> = {
   off: ["off", ""],
@@ -19,15 +19,14 @@ const STATES: Readonly<Record<string, [string, string]>> = {
 const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Your own, for all projects" };
 
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
-  context.title("Doctor");
   const [daemon, model, lint] = [h("section"), h("section"), h("div")];
-  main.append(heading("Doctor"), daemon, model);
+  main.append(daemon, model);
   await Promise.all([
     into(daemon, context, () => client.get("/health", { signal: context.signal }), health),
     into(model, context, () => client.get("/v1/model", { signal: context.signal }), modelState),
   ]);
   const look = (project: string) => {
-    replace(["doctor"], { project });
+    replace(["health"], { project });
     if (project === "") return lint.replaceChildren(h("p", { class: "faint" }, "Enter a project directory above."));
     const read = () => client.get("/v1/memories/lint", { query: { project_dir: project }, signal: context.signal });
     void into(lint, context, read, ({ shelves }) => shelves.map((one) => shelf(one, project)));
@@ -74,8 +73,19 @@ function shelf(shelf: MemoryShelf, project: string): Child {
     h("p", { class: "faint break" }, facts.filter((fact) => fact !== "").join(" · "), h("br"), shelf.dir),
     shelf.fault && h("p", { class: "notice" }, shelf.fault),
     shelf.index?.cut_by && h("p", { class: "notice" }, `The index has too many ${shelf.index.cut_by}. Prompts contain only its beginning.`),
-    shelf.findings.length > 0 && h("ul", { class: "findings" }, shelf.findings.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : finding.severity === "warning" ? "busy" : ""), h("span", null, place(finding.file, shelf.scope, project), finding.line === undefined ? "" : ` line ${finding.line}`, ` ${finding.what}; `, h("span", { class: "faint" }, finding.help))))),
+    findings(shelf, project),
   );
+}
+
+/** Notes need no action, and are folded. */
+function findings(shelf: MemoryShelf, project: string): Child {
+  const isNote = (finding: MemoryShelf["findings"][number]) => finding.severity !== "error" && finding.severity !== "warning";
+  const [notes, rest] = [shelf.findings.filter(isNote), shelf.findings.filter((finding) => !isNote(finding))];
+  return [findingList(rest, shelf, project), notes.length > 0 && h("details", null, h("summary", { class: "faint" }, count(notes.length, "note")), findingList(notes, shelf, project))];
+}
+
+function findingList(some: MemoryShelf["findings"], shelf: MemoryShelf, project: string): Child {
+  return some.length > 0 && h("ul", { class: "findings" }, some.map((finding) => h("li", null, badge(finding.severity, finding.severity === "error" ? "bad" : finding.severity === "warning" ? "busy" : ""), h("span", null, place(finding.file, shelf.scope, project), finding.line === undefined ? "" : ` line ${finding.line}`, ` ${finding.what}; `, h("span", { class: "faint" }, finding.help)))));
 }
 
 function place(file: string, scope: string, project: string): Child {

@@ -4,7 +4,7 @@ import { type Job, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { bytes, whole } from "../number.ts";
 import { time } from "../time.ts";
-import { type Context, badge, empty, heading, into, later } from "../view.ts";
+import { type Context, badge, empty, into, later } from "../view.ts";
 
 const NEWEST = 200;
 /** Interval at which running jobs are read again. Nothing else is polled. */
@@ -21,9 +21,8 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export async function jobs(main: HTMLElement, context: Context): Promise<void> {
-  context.title("Jobs");
   const place = h("div");
-  main.append(heading("Jobs"), place);
+  main.append(place);
   let timer: ReturnType<typeof setTimeout> | undefined;
   context.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   const read = () => client.get("/v1/jobs", { query: { limit: NEWEST }, signal: context.signal });

@@ -1,15 +1,23 @@
 // The topics in a project's memory.
 
 import { type MemoriesPage, type Memory, client } from "../api.ts";
+import { addMemory } from "../add-memory.ts";
 import { h, show } from "../dom.ts";
 import { List } from "../list.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
+import { recallsOf } from "../recalls.ts";
 import { link, replace } from "../route.ts";
+import { SCOPES, SCOPE_WORDS, TYPES } from "../scopes.ts";
 import { time } from "../time.ts";
 import { type Context, badge, empty, failure, heading, later } from "../view.ts";
 
 const PAGE = 500;
+/** Number of the newest sessions that "not recalled" looks at. */
+const SESSIONS = 50;
+const DAY_MS = 86_400_000;
+const AGES: readonly [string, string][] = [["7", "Last 7 days"], ["30", "Last 30 days"], ["-90", "Older than 90 days"]];
+const SOURCES: readonly [string, string][] = [["person", "Added by you"], ["session", "Learned from a session"], ["file", "Other files"]];
 const NARROW = matchMedia("(max-width: 759px)");
 
 export async function memories(main: HTMLElement, context: Context): Promise<void> {
@@ -30,6 +38,13 @@ class Memories {
   #all: Memory[] = [];
   #shown: Memory[] = [];
   #asked = 0;
+  readonly #scope = select("Remembered for", SCOPES.map((scope) => [scope, SCOPE_WORDS[scope] ?? scope]), "Everywhere");
+  readonly #type = select("Type", TYPES.map((type) => [type, type]), "Any type");
+  readonly #age = select("Age", AGES, "Any age");
+  readonly #from = select("Source", SOURCES, "Any source");
+  readonly #use = select("Use", [["never", "Not recalled"], ["recalled", "Recalled"]], "Any use");
+  /** Scope and name of what was recalled; `null` until the filter asks. */
+  #recalled: ReadonlySet<string> | null = null;
 
   constructor(context: Context) {
     this.#context = context;
@@ -40,20 +55,70 @@ class Memories {
   async open(): Promise<void> {
     const chosen = await chooser(this.#context, (dir) => void this.#read(dir));
     this.#filter.addEventListener("input", () => this.#sift());
-    this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node)), this.#sum, this.#place);
+    const selects = [this.#scope, this.#type, this.#age, this.#from, this.#use];
+    for (const one of selects) {
+      one.value = this.#context.route.query.get(keyOf(one)) ?? "";
+      one.addEventListener("change", () => void this.#chosen());
+    }
+    const add = () => addMemory(this.#project, this.#context.signal);
+    const button = h("button", { type: "button", class: "primary", title: "a", "aria-keyshortcuts": "a", onclick: add }, "Add a memory");
+    this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node, button)), h("div", { class: "selects" }, selects), this.#sum, this.#place);
+    document.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key !== "a" || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+        if (event.target instanceof Element && event.target.matches("input, textarea, select")) return;
+        event.preventDefault();
+        add();
+      },
+      { signal: this.#context.signal },
+    );
+    this.#project = chosen.value();
+    if (this.#context.route.query.get("add") !== null) add();
     const again = later(300, this.#context.signal, () => void this.#read(this.#project));
     this.#context.events.listen(this.#context.signal, (event) => {
       if (event.event === "memory") again();
     });
     if (chosen.value() === "") this.#place.append(empty("No project yet.", "Enter a project directory above."));
-    else await this.#read(chosen.value());
+    else await this.#chosen();
+  }
+
+  /** Reads what was recalled before its filter is used, and then the memories. */
+  async #chosen(): Promise<void> {
+    if (this.#use.value !== "" && this.#recalled === null) {
+      const { signal } = this.#context;
+      try {
+        const { sessions } = await client.get("/v1/sessions", { query: { project_dir: this.#project, limit: SESSIONS }, signal });
+        this.#recalled = new Set((await recallsOf(sessions, signal)).map(({ scope, name }) => `${scope}/${name}`));
+      } catch (error) {
+        if (!signal.aborted) this.#place.replaceChildren(failure(error, () => void this.#chosen()));
+        return;
+      }
+    }
+    await this.#read(this.#project);
+  }
+
+  #address(): void {
+    const chosen = Object.fromEntries([this.#scope, this.#type, this.#age, this.#from, this.#use].map((one) => [keyOf(one), one.value]));
+    replace(["memories"], { project: this.#project, q: this.#filter.value, ...chosen });
+  }
+
+  #fits(memory: Memory): boolean {
+    const days = Number(this.#age.value);
+    const age = (Date.now() - Date.parse(memory.modified)) / DAY_MS;
+    const from = !memory.source ? "file" : memory.source.session === "" ? "person" : "session";
+    if (this.#use.value !== "" && this.#recalled?.has(`${memory.scope}/${memory.name}`) !== (this.#use.value === "recalled")) return false;
+    if (days !== 0 && (days > 0 ? age > days : age < -days)) return false;
+    return (this.#scope.value || memory.scope) === memory.scope && (this.#type.value || memory.type) === memory.type && (this.#from.value || from) === from;
   }
 
   /** Reads all pages, and shows each as it arrives. */
   async #read(project: string): Promise<void> {
     const asked = ++this.#asked;
+    if (project !== this.#project) this.#recalled = null;
     this.#project = project;
-    replace(["memories"], { project, q: this.#filter.value });
+    if (this.#use.value !== "" && this.#recalled === null) return this.#chosen();
+    this.#address();
     try {
       const all: Memory[] = [];
       let cursor: string | null | undefined;
@@ -74,14 +139,16 @@ class Memories {
     const words = this.#filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
     this.#shown = this.#all.filter((memory) => {
       const text = `${memory.scope} ${memory.name} ${memory.title ?? ""} ${memory.type ?? ""} ${memory.description ?? ""}`.toLowerCase();
-      return words.every((word) => text.includes(word));
+      return this.#fits(memory) && words.every((word) => text.includes(word));
     });
-    replace(["memories"], { project: this.#project, q: this.#filter.value });
-    this.#sum.textContent = this.#all.length === 0 ? "" : words.length > 0 ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}` : count(this.#all.length, "memory", "memories");
+    this.#address();
+    const some = this.#shown.length < this.#all.length;
+    const looked = this.#use.value === "" ? "" : `, by the project's newest ${SESSIONS} sessions`;
+    this.#sum.textContent = this.#all.length === 0 ? "" : some ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}${looked}` : `${count(this.#all.length, "memory", "memories")}${looked}`;
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "Recall also searches their content."));
-    else this.#place.replaceChildren(empty("No memories yet.", "To add one, run `bethink remember TEXT`. bethink also learns from sessions."));
+    else this.#place.replaceChildren(empty("No memories yet.", "Add one above. bethink also learns from sessions."));
     this.#list.refresh();
   }
 
@@ -97,4 +164,13 @@ class Memories {
       time(memory.modified),
     );
   }
+}
+
+function select(label: string, values: readonly (readonly [string, string])[], any: string): HTMLSelectElement {
+  return h("select", { "aria-label": label }, h("option", { value: "" }, any), values.map(([value, name]) => h("option", { value }, name)));
+}
+
+/** Name of a filter in the address. */
+function keyOf(filter: HTMLSelectElement): string {
+  return (filter.getAttribute("aria-label") ?? "").toLowerCase().replaceAll(" ", "-");
 }

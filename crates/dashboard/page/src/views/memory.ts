@@ -5,8 +5,14 @@ import { ask, modal, say } from "../dialog.ts";
 import { diffView } from "../diff-view.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { split } from "../markdown.ts";
-import { bytes } from "../number.ts";
+import { titleOf } from "../names.ts";
+import { bytes, count } from "../number.ts";
+import { Editor } from "../editor.ts";
+import { draftOf } from "../drafts.ts";
+import { draftKey, memoryTools, writeMemory } from "../memory-actions.ts";
 import { prose } from "../prose.ts";
+import { recalledIn } from "../recalls.ts";
+import { SCOPE_WORDS } from "../scopes.ts";
 import { link } from "../route.ts";
 import { time } from "../time.ts";
 import { type Context, badge, heading, into, later, wordsOf } from "../view.ts";
@@ -21,6 +27,7 @@ export async function memory(main: HTMLElement, context: Context): Promise<void>
   const one = new OneMemory(context, scope as MemoryScope, name, project);
   main.append(one.node);
   await one.draw();
+  if (context.route.query.get("edit") !== null || draftOf(one.key)) one.edit();
   const again = later(200, context.signal, () => void one.draw());
   context.events.listen(context.signal, (event) => {
     if (event.event === "memory") again();
@@ -33,18 +40,28 @@ class OneMemory {
   readonly #project: string;
   readonly #scope: MemoryScope;
   readonly #name: string;
-  readonly #body = h("div");
+  readonly #body = h("div", { class: "memory-text" });
+  /** Apart from the text, so that a read that finishes later cannot replace the editor. */
+  readonly #form = h("div");
   readonly #source = h("p", { class: "faint" });
   readonly #history = h("div");
+  readonly #links = h("section");
+  readonly #recalled = h("section");
+  readonly #tools: HTMLElement;
   #text = "";
+  #etag = "";
+  #editor: Editor | null = null;
 
   constructor(context: Context, scope: MemoryScope, name: string, project: string) {
     this.#context = context;
     this.#scope = scope;
     this.#project = project;
-    const back = h("a", { href: link(["memories"], { project }) }, "Memories");
-    this.node.append(h("p", { class: "crumbs" }, back, ` / ${scope}`), heading(name, scope === "team" && badge("team", "team")), this.#source, h("div", { class: "sides" }, this.#body, this.#history));
     this.#name = name;
+    const back = h("a", { href: link(["memories"], { project }) }, "Memories");
+    const place = { project, scope, name };
+    this.#tools = memoryTools({ place, etag: () => this.#etag, text: () => this.#text, edit: () => this.edit(), signal: context.signal });
+    const aside = h("div", null, this.#history, this.#links, this.#recalled);
+    this.node.append(h("p", { class: "crumbs" }, back, ` / ${SCOPE_WORDS[scope] ?? scope}`), heading(name, scope === "team" && badge("team", "team"), this.#tools), this.#source, h("div", { class: "sides" }, h("div", null, this.#body, this.#form), aside));
   }
 
   #options<Q>(query?: Q) {
@@ -55,13 +72,64 @@ class OneMemory {
     };
   }
 
+  get key(): string {
+    return draftKey({ project: this.#project, scope: this.#scope, name: this.#name });
+  }
+
+  /** Shows the editor in place of the text. Events of the daemon do not touch it. */
+  edit(): void {
+    // Unsaved text can be read even if the memory is gone.
+    if (this.#editor || (this.#etag === "" && !draftOf(this.key))) return this.#editor?.focus();
+    this.#editor = new Editor({
+      key: this.key,
+      base: this.#text,
+      etag: this.#etag,
+      signal: this.#context.signal,
+      save: async (text, etag) => {
+        await writeMemory({ project: this.#project, scope: this.#scope, name: this.#name }, text, etag);
+        say("Saved. The earlier version is in the history.");
+      },
+      closed: () => {
+        this.#editor = null;
+        this.#form.replaceChildren();
+        this.node.classList.remove("editing");
+        void this.draw();
+        this.#tools.querySelector<HTMLElement>("button")?.focus();
+      },
+    });
+    this.node.classList.add("editing");
+    fill(this.#form, this.#editor.node);
+    this.#editor.focus();
+  }
+
   async draw(): Promise<void> {
     const read = () => client.text("/v1/memories/{scope}/{name}", this.#options());
     await into(this.#body, this.#context, read, (file) => {
-      this.#text = file.text;
+      [this.#text, this.#etag] = [file.text, file.etag];
       return this.#show(file.text);
     });
-    await Promise.all([this.#versions(), this.#provenance()]);
+    await Promise.all([this.#versions(), this.#provenance(), this.#backlinks(), this.#recalled.childElementCount === 0 && this.#recalls()]);
+  }
+
+  /** Lists the memories that link to this one: their text contains its name within double brackets or as a file. */
+  async #backlinks(): Promise<void> {
+    const query = { project_dir: this.#project, q: this.#name, limit: 50 };
+    await into(this.#links, this.#context, () => client.get("/v1/memories/search", { query, signal: this.#context.signal }), ({ hits }) => {
+      const from = hits.filter((hit) => (hit.name !== this.#name || hit.scope !== this.#scope) && hit.snippet.includes(this.#name));
+      if (from.length === 0) return null;
+      return [h("h2", null, "Mentioned in"), h("ul", { class: "plain" }, from.map((hit) => h("li", null, h("a", { href: link(["memory", hit.scope, hit.name], { project: this.#project }) }, hit.name))))];
+    });
+  }
+
+  async #recalls(): Promise<void> {
+    const read = () => recalledIn(this.#project, this.#scope, this.#name, this.#context.signal);
+    await into(this.#recalled, this.#context, read, ({ found, searched }) => [
+      h("h2", null, "Recalled"),
+      found.length === 0
+        ? h("p", { class: "faint" }, `Not in the project's newest ${count(searched, "session")}.`)
+        : h("ul", { class: "plain" }, found.map((one) => h("li", null, h("a", { href: link(["session", one.session.id], { seq: one.seq }) }, titleOf(one.session)), " ", time(one.at, true)))),
+      h("p", null, h("a", { href: link(["recall"], { project: this.#project, q: this.#name.replace(/[-_/]+/g, " ") }) }, "See why it is recalled")),
+    ]);
   }
 
   /** Reads the age and the source, which only the list of memories contains. */

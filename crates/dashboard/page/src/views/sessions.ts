@@ -65,7 +65,7 @@ class SessionsView {
   }
 
   #again(): void {
-    replace([], { q: this.#search.value, project: this.#project.value });
+    replace(["sessions"], { q: this.#search.value, project: this.#project.value });
     this.#readAll();
   }
 

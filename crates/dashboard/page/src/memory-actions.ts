@@ -1,0 +1,146 @@
+// What a person does with a memory: write, rename, move and delete it.
+
+import { type MemoryScope, client } from "./api.ts";
+import { modal, say } from "./dialog.ts";
+import { fill, h } from "./dom.ts";
+import { draftKeys } from "./drafts.ts";
+import { link } from "./route.ts";
+import { SCOPES, SCOPE_WORDS } from "./scopes.ts";
+import { failure, wordsOf } from "./view.ts";
+
+export interface Place {
+  readonly project: string;
+  readonly scope: MemoryScope;
+  readonly name: string;
+}
+
+const options = ({ project, scope, name }: Place) => ({ path: { scope, name }, query: { project_dir: project } });
+
+/** Returns the tag as `If-Match` expects it: problems contain it without quotes. */
+const quoted = (etag: string) => (etag.startsWith('"') || etag.startsWith("W/") ? etag : `"${etag}"`);
+
+/** Writes a memory, if it still has this tag. An empty tag means that it must not exist. */
+export function writeMemory(place: Place, text: string, etag: string) {
+  const headers: Record<string, string> = etag === "" ? { "if-none-match": "*" } : { "if-match": quoted(etag) };
+  return client.put("/v1/memories/{scope}/{name}", { ...options(place), headers, body: text });
+}
+
+/** Deletes a memory, and offers to undo that. */
+export async function deleteMemory(place: Place, etag: string): Promise<boolean> {
+  try {
+    await client.delete("/v1/memories/{scope}/{name}", { ...options(place), headers: { "if-match": quoted(etag) } });
+  } catch (error) {
+    say(wordsOf(error), true);
+    return false;
+  }
+  say(`Deleted ${place.name}.`, false, { name: "Undo", run: () => void restore(place) });
+  return true;
+}
+
+async function restore(place: Place): Promise<void> {
+  try {
+    await client.post("/v1/memories/{scope}/{name}/restore", { ...options(place), body: {} });
+    say(`Restored ${place.name}.`);
+    location.hash = addressOf(place);
+  } catch (error) {
+    say(wordsOf(error), true);
+  }
+}
+
+export function addressOf({ project, scope, name }: Place): string {
+  return link(["memory", scope, name], { project });
+}
+
+/** Name of the draft of a memory. */
+export function draftKey({ project, scope, name }: Place): string {
+  return JSON.stringify(["memory", project, scope, name]);
+}
+
+/** Returns the memories with unsaved text in this tab. */
+export function unsaved(): Place[] {
+  return draftKeys().flatMap((key) => {
+    if (!key.startsWith('["memory"')) return [];
+    const [, project, scope, name] = JSON.parse(key) as [string, string, MemoryScope, string];
+    return [{ project, scope, name }];
+  });
+}
+
+/** Writes the memory under its new name before the old one is removed, so that it is never lost. */
+async function move(from: Place, to: Place, text: string, etag: string): Promise<string> {
+  const { outcome } = await writeMemory(to, renamed(text, from.name, to.name), "");
+  if (outcome === "proposed") return "Proposed to the team. The memory stays here until the proposal is approved.";
+  try {
+    await client.delete("/v1/memories/{scope}/{name}", { ...options(from), headers: { "if-match": quoted(etag) } });
+  } catch (error) {
+    return `Copied to ${SCOPE_WORDS[to.scope]}: ${to.name}. The old one is still there: ${wordsOf(error)}`;
+  }
+  return `Moved to ${SCOPE_WORDS[to.scope]}: ${to.name}.`;
+}
+
+/** Changes the name in the front matter if it is the file's old name. */
+function renamed(text: string, from: string, to: string): string {
+  const lines = text.split("\n");
+  const end = lines.indexOf("---", 1);
+  if (lines[0] !== "---") return text;
+  return lines.map((line, at) => (at < end && line.trimEnd() === `name: ${from}` ? `name: ${to}` : line)).join("\n");
+}
+
+export interface Tools {
+  readonly place: Place;
+  readonly etag: () => string;
+  readonly text: () => string;
+  readonly edit: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** The buttons of a memory, and their keys: e, m and Delete. */
+export function memoryTools({ place, etag, text, edit, signal }: Tools): HTMLElement {
+  const remove = async () => {
+    if (await deleteMemory(place, etag())) location.hash = link(["memories"], { project: place.project });
+  };
+  const ask = () => moveDialog(place, text(), etag());
+  const keys: Record<string, () => void> = { e: edit, m: ask, Delete: () => void remove() };
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
+      const act = keys[event.key];
+      if (!act || typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      act();
+    },
+    { signal },
+  );
+  return h(
+    "div",
+    { class: "buttons start memory-tools" },
+    h("button", { type: "button", class: "primary", title: "e", onclick: edit }, "Edit"),
+    h("button", { type: "button", title: "m", onclick: ask }, "Rename or move…"),
+    h("button", { type: "button", title: "Delete", onclick: () => void remove() }, "Delete"),
+  );
+}
+
+function moveDialog(from: Place, text: string, etag: string): void {
+  const name = h("input", { value: from.name, required: true, spellcheck: "false", autocomplete: "off" });
+  const scope = h("select", null, SCOPES.map((one) => h("option", { value: one, selected: one === from.scope }, SCOPE_WORDS[one])));
+  const problem = h("div");
+  const submit = async () => {
+    const to = { ...from, name: name.value.trim(), scope: scope.value as MemoryScope };
+    if (to.name === "" || (to.name === from.name && to.scope === from.scope)) return dialog.close();
+    try {
+      const done = await move(from, to, text, etag);
+      dialog.close();
+      say(done);
+      if (!done.startsWith("Proposed")) location.hash = addressOf(to);
+    } catch (error) {
+      fill(problem, failure(error));
+    }
+  };
+  const form = h("form", { class: "editor-form" }, h("label", null, "Name", name), h("label", null, "Remembered for", scope), problem, h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button", { type: "submit", class: "primary" }, "Move")));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void submit();
+  });
+  const dialog = modal("Rename or move", form);
+  name.select();
+}
