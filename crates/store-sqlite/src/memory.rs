@@ -10,7 +10,7 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use crate::record::Record;
-use crate::sql::sql;
+use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
 use crate::{candidates, sessions};
 
