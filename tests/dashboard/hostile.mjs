@@ -55,7 +55,7 @@ await withBrowser(async (browser) => {
     await page.evaluate((hash) => {
       location.hash = hash;
     }, views.timeline);
-    await page.locator(".message-row.user .line").first().waitFor();
+    await page.locator(".said-row.typed .prose").first().waitFor();
     for (let n = 0; n < 40; n++) {
       await page.mouse.wheel(0, 900);
       await page.evaluate(() => new Promise(requestAnimationFrame));
@@ -67,7 +67,7 @@ await withBrowser(async (browser) => {
       await page.evaluate((hash) => {
         location.hash = hash;
       }, `#/session/${given.session}?seq=${seq}`);
-      await page.locator(`.message-row:has(.number:text-is("${seq}")) .line`).click();
+      await page.getByRole("button", { name: `Message ${seq}, all content`, exact: true }).click();
       await page.getByRole("dialog").waitFor();
       await clean();
       await page.keyboard.press("Escape");
