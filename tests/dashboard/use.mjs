@@ -90,7 +90,7 @@ await withBrowser(async (browser) => {
   });
 
   await step("a compaction is tried before it is made, and a line leads to its messages", async () => {
-    await page.getByRole("link", { name: "Compactions" }).click();
+    await page.getByRole("link", { name: "Compactions", exact: true }).click();
     await page.getByRole("combobox", { name: "Level" }).selectOption("embedded");
     for (const size of ["1000", "4000"]) {
       await page.getByRole("combobox", { name: "Size of the summary" }).selectOption(size);
@@ -105,7 +105,7 @@ await withBrowser(async (browser) => {
   });
 
   await step("a compaction says what it kept, opens, and is undone after a question", async () => {
-    await page.getByRole("link", { name: "Compactions" }).click();
+    await page.getByRole("link", { name: "Compactions", exact: true }).click();
     await page.locator(`a[href*="${given.compaction}"]`).click();
     await page.getByRole("heading", { name: "Kept" }).waitFor();
     await page.getByRole("heading", { name: "Restored" }).waitFor();
@@ -126,7 +126,7 @@ await withBrowser(async (browser) => {
   await step("a compaction is undone in four actions", async () => {
     await go(page, "#/", "Sessions");
     await page.getByRole("link", { name: /Mend the fence/ }).click();
-    await page.getByRole("link", { name: "Compactions" }).click();
+    await page.getByRole("link", { name: "Compactions", exact: true }).click();
     await page.getByRole("button", { name: "Undo…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Undo compaction" }).click();
     await page.getByRole("button", { name: "Redo" }).waitFor();

@@ -127,7 +127,7 @@ fn the_page_loads_its_own_files_and_holds_nothing_inline() {
 #[test]
 fn the_page_stays_small() {
     let bytes: usize = FILES.iter().map(|file| file.bytes.len()).sum();
-    assert!(bytes < 110_000, "{bytes} bytes");
+    assert!(bytes < 190_000, "{bytes} bytes");
 }
 
 fn here(path: &str) -> PathBuf {

@@ -34,7 +34,7 @@ export class Flow {
     this.node.addEventListener("keydown", (event) => this.#key(event));
     this.node.addEventListener("focusin", (event) => this.#focused(event.target));
     // A row grows when it is opened, or when its text wraps differently.
-    this.#sizes = new ResizeObserver(() => this.#measure([...this.#items.keys()]));
+    this.#sizes = new ResizeObserver((entries) => this.#resized(entries));
     const soon = () => this.#soon();
     addEventListener("scroll", soon, { passive: true, signal });
     addEventListener("resize", soon, { signal });
@@ -155,6 +155,12 @@ export class Flow {
     this.#sizes.unobserve(item);
     item.remove();
     this.#items.delete(index);
+  }
+
+  /** Measures only rows whose height is not the known one: each new row is reported once. */
+  #resized(entries: readonly ResizeObserverEntry[]): void {
+    const other = entries.filter(({ target, borderBoxSize }) => Math.abs((borderBoxSize[0]?.blockSize ?? 0) - this.#heights.of(Number((target as HTMLElement).dataset["index"]))) >= 1);
+    if (other.length > 0) this.#measure(other.map(({ target }) => Number((target as HTMLElement).dataset["index"])));
   }
 
   /** Reads the heights of rows. Scrolls by as much as the first row on the screen moves. */
