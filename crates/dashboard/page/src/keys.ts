@@ -20,6 +20,7 @@ const HELP: readonly [string, string][] = [
   ["/", "search or filter"],
   ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
   ["Enter", "open the selected item"],
+  ["[ ]", "go to the previous or next turn of a session"],
   ["Esc", "close, or go back"],
   ["r", "reload"],
   ["t", "switch the theme: light, dark or system"],
