@@ -111,7 +111,8 @@ fn call(id: &ToolUseId, tool: &str, block: &Block) -> api::OutlineCall {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::{MessageId, MessageMeta, MessageSource, UnixMicros};
+    use bethink_transcript::message::MessageSource;
+    use bethink_transcript::{MessageId, MessageMeta, UnixMicros};
     use bytes::Bytes;
     use serde_json::json;
 
