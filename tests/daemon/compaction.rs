@@ -144,6 +144,42 @@ fn undo_gives_the_old_prompt_back_for_good() {
 }
 
 #[test]
+fn an_undone_compaction_is_made_again_with_the_same_summary() {
+    let mut c = Compacted::new(&json!({}));
+    let after = context(&c.daemon, &c.session);
+    assert_eq!(c.daemon.client().post(&c.path("redo"), &json!({})).status, 409);
+    c.daemon.client().post(&c.path("undo"), &json!({})).ok();
+    let again = c.daemon.client().post(&c.path("redo"), &json!({})).ok();
+    assert_eq!(again["summary"], c.made["summary"]);
+    assert_ne!(again["id"], c.made["id"]);
+    assert!(again["undone_at"].is_null(), "{again}");
+    let first = |answer: &Value| prompt::blocks(&answer["messages"][0])[0].clone();
+    assert_eq!(first(&context(&c.daemon, &c.session)), first(&after));
+    c.daemon.kill9();
+    c.daemon.start();
+    assert_eq!(first(&context(&c.daemon, &c.session)), first(&after));
+    // Only the newest one can be made again.
+    assert_eq!(c.daemon.client().post(&c.path("redo"), &json!({})).status, 409);
+}
+
+#[test]
+fn a_dry_run_measures_a_compaction_and_changes_nothing() {
+    let c = Compacted::new(&json!({}));
+    c.daemon.client().post(&c.path("undo"), &json!({})).ok();
+    let path = format!("/v1/sessions/{}/compact", c.session);
+    let tried = |tokens: u64| {
+        let body = json!({"dry_run": true, "level": "embedded", "summary_tokens": tokens});
+        c.daemon.client().post(&path, &body).ok()
+    };
+    let (small, large) = (tried(400), tried(4_000));
+    assert!(small["summary_tokens"].as_u64() < large["summary_tokens"].as_u64());
+    assert!(small["tokens_after"].as_u64() < small["tokens_before"].as_u64());
+    assert_eq!(context(&c.daemon, &c.session)["messages"], c.before["messages"]);
+    let listed = c.daemon.client().get(&format!("/v1/sessions/{}/compactions", c.session)).ok();
+    assert_eq!(listed["compactions"].as_array().unwrap().len(), 1, "none was stored");
+}
+
+#[test]
 fn a_compaction_survives_a_kill_byte_for_byte() {
     let mut c = Compacted::new(&json!({}));
     let after = context(&c.daemon, &c.session);

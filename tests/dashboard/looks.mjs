@@ -1,7 +1,11 @@
 // Every view at the ends of the range of widths, in both schemes.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { enter, given, settled, step, withBrowser } from "./page.mjs";
+
+/** Finds what makes a page hard to use with a screen reader. */
+const AXE = readFileSync(`${process.env.BETHINK_KIT}/node_modules/axe-core/axe.min.js`, "utf8");
 
 const SCREENS = [
   { colorScheme: "light", viewport: { width: 400, height: 800 } },
@@ -29,6 +33,7 @@ await withBrowser(async (browser) => {
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.ok(over <= 0, `${view} is ${over} pixels too wide`);
         assert.deepEqual(await page.evaluate(unreadable, LEAST_CONTRAST), [], view);
+        assert.deepEqual(await violations(page), [], view);
       }
     });
     assert.deepEqual(faults, []);
@@ -58,12 +63,12 @@ await withBrowser(async (browser) => {
       location.hash = hash;
     }, `#/session/${given.long}`);
     await page.getByRole("button", { name: "Newest" }).click();
-    await page.locator(".message-row", { hasText: "Case 999 is mended" }).waitFor();
-    assert.ok((await page.locator(".row").count()) < 120);
+    await page.locator(".said-row", { hasText: "Case 999 is mended" }).waitFor();
+    assert.ok((await page.locator(".flow > .item").count()) < 120);
     await page.evaluate((hash) => {
       location.hash = hash;
     }, `#/session/${given.long}?seq=2001`);
-    await page.locator('.message-row:has(.number:text-is("2,001")), .message-row:has(.number:text-is("2001"))').waitFor();
+    await page.getByRole("article", { name: "Message 2001", exact: true }).waitFor();
   });
 
   await step("a choice of light or dark holds", async () => {
@@ -81,6 +86,14 @@ await withBrowser(async (browser) => {
   assert.deepEqual(faults, []);
   await context.close();
 });
+
+async function violations(page) {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`);
+  });
+}
 
 /** Runs in the page: texts on the screen with too little contrast to what is behind them. */
 function unreadable(least) {

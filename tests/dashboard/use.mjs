@@ -50,7 +50,7 @@ await withBrowser(async (browser) => {
 
   await step("the timeline follows, and a message opens", async () => {
     await page.getByRole("button", { name: "Newest" }).click();
-    await page.getByText("Case 91 is mended.").click();
+    await page.locator(".said-row", { hasText: "Case 91 is mended." }).getByRole("button", { name: /^Message \d+, all content$/ }).click();
     await page.getByRole("dialog").getByText("Case 91 is mended.").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -60,8 +60,53 @@ await withBrowser(async (browser) => {
     await page.locator(".hit").first().waitFor();
   });
 
+  await step("calls are folded with their results, and filters leave the rest out", async () => {
+    await page.getByRole("button", { name: "First" }).click();
+    const call = page.locator(".call-row").first();
+    await call.locator(".fold").first().click();
+    await call.locator(".fold-body pre").nth(1).waitFor();
+    const show = page.getByRole("combobox", { name: "Show" });
+    await show.selectOption("user");
+    await page.locator(".call-row").first().waitFor({ state: "detached" });
+    assert.equal(await page.locator(".said-row:not(.typed)").count(), 0, "only what the user typed");
+    await show.selectOption("errors");
+    await page.getByText("Nothing matches the filter.").waitFor();
+    await show.selectOption("all");
+    await page.locator(".call-row").first().waitFor();
+  });
+
+  await step("a session is renamed and tagged", async () => {
+    await page.getByRole("button", { name: "Rename…" }).click();
+    await page.getByRole("textbox", { name: /^Tags/ }).fill("garden, spring");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("spring", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Hand over…" }).click();
+    await page.getByText(`bethink continue claude-code --session ${given.session}`).waitFor();
+    await page.keyboard.press("Escape");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export" }).click();
+    assert.equal((await download).suggestedFilename(), `${given.session}.jsonl`);
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  });
+
+  await step("a compaction is tried before it is made, and a line leads to its messages", async () => {
+    await page.getByRole("link", { name: "Compactions", exact: true }).click();
+    await page.getByRole("combobox", { name: "Level" }).selectOption("embedded");
+    for (const size of ["1000", "4000"]) {
+      await page.getByRole("combobox", { name: "Size of the summary" }).selectOption(size);
+      await page.getByRole("button", { name: "Try" }).click();
+      await page.getByRole("button", { name: "Compact like this" }).nth(size === "1000" ? 0 : 1).waitFor();
+    }
+    assert.equal((await api("GET", `/v1/sessions/${given.session}/compactions`)).compactions.length, 1, "a trial changes nothing");
+    await page.locator(`a[href*="${given.compaction}"]`).click();
+    await page.locator(".behind-line").first().click();
+    await page.locator(".evidence .message, .evidence p").first().waitFor();
+    await page.locator(".paper a[href*='seq=']").first().waitFor();
+  });
+
   await step("a compaction says what it kept, opens, and is undone after a question", async () => {
-    await page.getByRole("link", { name: "Compactions" }).click();
+    await page.getByRole("link", { name: "Compactions", exact: true }).click();
     await page.locator(`a[href*="${given.compaction}"]`).click();
     await page.getByRole("heading", { name: "Kept" }).waitFor();
     await page.getByRole("heading", { name: "Restored" }).waitFor();
@@ -75,6 +120,17 @@ await withBrowser(async (browser) => {
     await page.getByRole("dialog").getByRole("button", { name: "Undo compaction" }).click();
     await page.getByText("Compaction undone. Prompts contain the messages again.").waitFor();
     await page.getByRole("button", { name: "Undo…" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Redo" }).click();
+    await page.getByText("Compaction made again, with the same summary.").waitFor();
+  });
+
+  await step("a compaction is undone in four actions", async () => {
+    await go(page, "#/", "Sessions");
+    await page.getByRole("link", { name: /Mend the fence/ }).click();
+    await page.getByRole("link", { name: "Compactions", exact: true }).click();
+    await page.getByRole("button", { name: "Undo…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Undo compaction" }).click();
+    await page.getByRole("button", { name: "Redo" }).waitFor();
   });
 
   await step("notes, todos and the report are there", async () => {
@@ -86,8 +142,9 @@ await withBrowser(async (browser) => {
     await page.getByText("Paint it", { exact: true }).waitFor();
     await api("PUT", `/v1/sessions/${given.session}/todos`, { todos: [{ id: "2", content: "Oil the hinges", status: "pending" }] });
     await page.getByText("Oil the hinges").waitFor();
-    await page.getByRole("link", { name: "Report" }).click();
-    await page.getByRole("heading", { name: "Prompt cache" }).waitFor();
+    await page.getByRole("link", { name: "Window" }).click();
+    await page.getByText(/A compaction now would free/).waitFor();
+    assert.equal(await page.getByText("Unexpected cache misses").count(), 0, "only what is unusual is shown");
   });
 
   await step("proposals are decided", async () => {

@@ -80,6 +80,9 @@ pub struct CompactRequest {
     /// Maximum size of the summary in tokens, counted as 4 bytes each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
+    /// Change nothing, and return the compaction as it would be made now. A model is called if the level needs one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
 }
 
 /// A range of messages, both ends included.

@@ -66,6 +66,7 @@ routes! {
     "/v1/sessions/{id}/fork" => post sessions::fork;
     "/v1/sessions/{id}/conclude" => post sessions::conclude;
     "/v1/sessions/{id}/messages" => post messages::append, get messages::list;
+    "/v1/sessions/{id}/outline" => get messages::outline;
     "/v1/sessions/{id}/text" => get messages::text;
     "/v1/sessions/{id}/search" => get search::session;
     "/v1/search" => get search::project;
@@ -77,6 +78,7 @@ routes! {
     "/v1/sessions/{id}/compact" => post compactions::compact;
     "/v1/sessions/{id}/compactions" => get compactions::list;
     "/v1/sessions/{id}/compactions/{cid}/undo" => post compactions::undo;
+    "/v1/sessions/{id}/compactions/{cid}/redo" => post compactions::redo;
     "/v1/sessions/{id}/compactions/{cid}/expand" => get compactions::expand;
     "/v1/sessions/{id}/collapses" => get compactions::collapses;
     "/v1/sessions/{id}/collapses/{cid}/expand" => get compactions::expand_collapse;
@@ -187,6 +189,7 @@ mod tests {
         ("post", "/v1/sessions/{id}/conclude"),
         ("post", "/v1/sessions/{id}/messages"),
         ("get", "/v1/sessions/{id}/messages"),
+        ("get", "/v1/sessions/{id}/outline"),
         ("get", "/v1/sessions/{id}/text"),
         ("get", "/v1/sessions/{id}/search"),
         ("get", "/v1/search"),
@@ -198,6 +201,7 @@ mod tests {
         ("post", "/v1/sessions/{id}/compact"),
         ("get", "/v1/sessions/{id}/compactions"),
         ("post", "/v1/sessions/{id}/compactions/{cid}/undo"),
+        ("post", "/v1/sessions/{id}/compactions/{cid}/redo"),
         ("get", "/v1/sessions/{id}/compactions/{cid}/expand"),
         ("get", "/v1/sessions/{id}/collapses"),
         ("get", "/v1/sessions/{id}/collapses/{cid}/expand"),

@@ -13,13 +13,14 @@ use bethink_compactor::{SummaryLevel, Trigger};
 use bethink_context::Decision;
 use bethink_model::Figures;
 use bethink_models::ClientModel;
-use bethink_service::{Result, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::CompactionRecord;
 use bethink_transcript::{CompactionId, SessionId};
 
 use crate::decisions::new_decision;
 use crate::record::{
     MeasuredCompaction, all_out, compacted_entry, compaction_event, compaction_out, measured,
+    redone,
 };
 use crate::service::SessionService;
 
@@ -35,6 +36,8 @@ pub(crate) struct CompactionRequest {
     pub(crate) refused: Option<Figures>,
     /// The client's own model, if it writes the summary.
     pub(crate) client_model: Option<ClientModel>,
+    /// Return the compaction without making it.
+    pub(crate) is_dry_run: bool,
 }
 
 impl CompactionRequest {
@@ -47,6 +50,7 @@ impl CompactionRequest {
             seen: None,
             refused: None,
             client_model: None,
+            is_dry_run: false,
         }
     }
 
@@ -109,6 +113,33 @@ impl SessionService {
         compaction_out(&undone)
     }
 
+    /// Makes the newest compaction again after it was undone, with the same summary. Messages that were appended since
+    /// follow it.
+    pub async fn redo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
+        let handle = self.handle(id).await?;
+        let _compacting = handle.compacting.lock().await;
+        let all = self.cx.store().compactions(id).await?;
+        let Some(undone) = all.iter().find(|c| c.id == compaction) else {
+            return Err(ServiceError::not_found(format!("compaction {compaction} not found")));
+        };
+        if undone.undone_at.is_none() {
+            let detail = "the compaction was not undone";
+            return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
+        }
+        if all.last().is_some_and(|newest| newest.id != compaction) {
+            let detail = "the session was compacted again since";
+            return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
+        }
+        let loaded = self.lock(&handle).await?;
+        let again = redone(undone, &loaded, self.cx.now())?;
+        drop(loaded);
+        self.add_compaction(again.clone()).await?;
+        handle.cache.watch().compacted();
+        handle.unload().await;
+        self.cx.hub().publish(id, again.made_after, &compaction_event(&again)?);
+        compaction_out(&again)
+    }
+
     /// Returns the messages that a summary covers: all, those to which one of its lines refers, or those that match a
     /// query.
     pub async fn expand(
@@ -139,5 +170,5 @@ fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
     let focus = request.instructions.filter(|text| !text.trim().is_empty());
     let manual = CompactionRequest::new(Trigger::Manual);
     let (level, summary_tokens) = (request.level, request.summary_tokens);
-    Ok(CompactionRequest { focus, level, summary_tokens, ..manual })
+    Ok(CompactionRequest { focus, level, summary_tokens, is_dry_run: request.dry_run, ..manual })
 }

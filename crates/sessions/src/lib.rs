@@ -27,6 +27,7 @@ mod load;
 mod loaded;
 mod messages;
 mod note_sent;
+mod outline;
 mod prefix;
 mod record;
 mod recover;

@@ -10,7 +10,7 @@ use bethink_service::{Event, Result, ServiceError, rfc3339};
 use bethink_session_file::RecordedCompaction;
 use bethink_store::CompactionRecord;
 use bethink_tokens::text_tokens;
-use bethink_transcript::{CompactionId, Seq, SessionId};
+use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -134,6 +134,30 @@ impl SessionService {
         })
         .await
     }
+}
+
+/// Returns the row of an undone compaction that is made again now.
+pub(crate) fn redone(
+    undone: &CompactionRecord,
+    loaded: &LoadedSession,
+    now: UnixMicros,
+) -> Result<CompactionRecord> {
+    let again = CompactionRecord {
+        id: CompactionId(Uuid::now_v7()),
+        made_after: loaded.session.last_seq,
+        created_at: now,
+        undone_at: None,
+        ..undone.clone()
+    };
+    let detail = Detail {
+        // What was measured about an earlier compaction is stored with the undone one.
+        previous: None,
+        todos: loaded.state.todos.items.clone(),
+        unseen: loaded.state.learner.unseen(),
+        ..detail_of(&again)?
+    };
+    let detail = serde_json::to_string(&detail).map_err(ServiceError::internal)?;
+    Ok(CompactionRecord { detail, ..again })
 }
 
 /// Returns the texts that were restored after the messages that a compaction kept.

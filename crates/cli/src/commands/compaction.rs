@@ -23,7 +23,7 @@ pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
     let client = app.client().await?;
     let session = app.session_to_change(&client, None).await?;
     let Compact { instructions, level, summary_tokens } = how;
-    let request = CompactRequest { instructions, level, summary_tokens };
+    let request = CompactRequest { instructions, level, summary_tokens, dry_run: false };
     let compaction = made(app, &client, session.id, &request).await?;
     show(app, &compaction, &session)?;
     let hint = "`bethink undo` undoes it, `bethink expand` shows the summarized messages";

@@ -19,6 +19,7 @@ const HELP: readonly [string, string][] = [
   ["/", "search or filter"],
   ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
   ["Enter", "open the selected item"],
+  ["[ ]", "go to the previous or next turn of a session"],
   ["Esc", "close, or go back"],
   ["k, e, d", "keep, edit or drop the selected candidate, or else the first"],
   ["e, m, Delete", "edit, move or delete the memory that is shown"],

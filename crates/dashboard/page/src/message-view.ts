@@ -35,7 +35,7 @@ function blockView(block: Record<string, unknown>): HTMLElement {
   }
 }
 
-function pretty(value: unknown): string {
+export function pretty(value: unknown): string {
   if (!isObject(value)) return JSON.stringify(value, null, 2) ?? "";
   // Long strings are easier to read as lines than as one JSON string.
   const entries = Object.entries(value);
@@ -45,7 +45,7 @@ function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-function long(text: string, kind: "text" | "code"): HTMLElement {
+export function long(text: string, kind: "text" | "code"): HTMLElement {
   const box = h("pre", { class: kind === "text" ? "wrap said-text" : "wrap", tabindex: 0, dir: "auto" }, text.slice(0, FIRST));
   if (text.length <= FIRST) return box;
   const rest = text.length - FIRST;

@@ -10,6 +10,8 @@ const FIRST = 60_000;
 export interface ProseOptions {
   /** Returns the address of a link within the page, or `null` for any other link. */
   readonly within?: (to: string) => string | null;
+  /** Returns the address of a message that the text refers to as `[136]`, or `null` if there is none. */
+  readonly message?: (seq: number) => string | null;
   /** Level of the top headings, so that they fit into the outline of the page. */
   readonly top?: number;
 }
@@ -73,7 +75,7 @@ function inlines(tree: readonly Inline[], options: ProseOptions): Child[] {
 function inlineOf(part: Inline, options: ProseOptions): Child {
   switch (part.is) {
     case "text":
-      return part.text;
+      return options.message ? withReferences(part.text, options.message) : part.text;
     case "break":
       return h("br");
     case "code":
@@ -92,4 +94,15 @@ function linkOf(to: string, inside: Child[], options: ProseOptions): HTMLElement
   if (within !== null) return h("a", { href: within }, inside);
   if (!/^https?:\/\//i.test(to)) return h("span", { class: "no-link", title: to }, inside);
   return h("button", { type: "button", class: "link", title: to, onclick: () => askToLeave(to) }, inside);
+}
+
+/** Makes links of `[136]`, and of both numbers of `[136–140]` and `[136, 140]`. */
+function withReferences(text: string, message: (seq: number) => string | null): Child[] {
+  return text.split(/(\[\d{1,9}(?:(?:[-–]|, ?)\d{1,9})*\])/).map((part, at) => {
+    if (at % 2 === 0) return part;
+    return part.split(/(\d+)/).map((number, at) => {
+      const to = at % 2 === 1 ? message(Number(number)) : null;
+      return to === null ? number : h("a", { href: to, title: `Message ${number}` }, number);
+    });
+  });
 }

@@ -2,26 +2,32 @@
 
 import { type SearchHit, client } from "./api.ts";
 import { type Child, fill, h } from "./dom.ts";
+import { time } from "./time.ts";
 import { type Context, failure, later } from "./view.ts";
 
 const HITS = 12;
 
 export function hitList(session: string, context: Context, go: (seq: number) => void): HTMLElement {
   const input = h("input", { type: "search", placeholder: "Search this session", "aria-label": "Search this session" });
+  const role = h("select", { "aria-label": "Said by" }, [["", "anyone"], ["user", "user"], ["assistant", "assistant"]].map(([value, name]) => h("option", { value }, name)));
+  const after = h("input", { type: "date", "aria-label": "From" });
+  const more = h("div", { class: "search-filters", hidden: true }, h("label", null, "by ", role), h("label", null, "from ", after));
   const place = h("div", { class: "hits", role: "status" });
   let asked = 0;
   const search = async () => {
     const [q, mine] = [input.value.trim(), ++asked];
+    more.hidden = q === "";
     if (q === "") return fill(place);
     try {
-      const { hits } = await client.get("/v1/sessions/{id}/search", { path: { id: session }, query: { q, limit: HITS }, signal: context.signal });
+      const { hits } = await client.get("/v1/sessions/{id}/search", { path: { id: session }, query: { q, limit: HITS, role: (role.value || null) as "user" | "assistant" | null, after: after.value === "" ? null : new Date(`${after.value}T00:00`).toISOString() }, signal: context.signal });
       if (mine === asked) fill(place, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map((hit) => hitRow(hit, go)));
     } catch (error) {
       if (!context.signal.aborted) fill(place, failure(error));
     }
   };
   input.addEventListener("input", later(250, context.signal, () => void search()));
-  return h("div", { class: "search", role: "search" }, input, place);
+  more.addEventListener("change", () => void search());
+  return h("div", { class: "search", role: "search" }, input, more, place);
 }
 
 export function hitRow(hit: SearchHit, go: (seq: number) => void): HTMLElement {
@@ -32,6 +38,7 @@ export function hitRow(hit: SearchHit, go: (seq: number) => void): HTMLElement {
     h("span", { class: "number faint" }, hit.seq),
     h("span", { class: "sort" }, what),
     h("span", { class: "line", dir: "auto" }, highlighted(hit)),
+    time(hit.created_at),
   );
 }
 

@@ -6,6 +6,8 @@ import { fill, h } from "./dom.ts";
 import { LEVEL_WORDS, shortDir, titleOf } from "./names.ts";
 import { brief, count, whole } from "./number.ts";
 import { link } from "./route.ts";
+import { sessionActions } from "./session-actions.ts";
+import { visible } from "./visible.ts";
 import { withContext } from "./reports.ts";
 import { time } from "./time.ts";
 import { type Context, badge, failure, later } from "./view.ts";
@@ -15,7 +17,7 @@ const TABS: readonly [string, string][] = [
   ["compactions", "Compactions"],
   ["notes", "Notes"],
   ["todos", "Todos"],
-  ["report", "Report"],
+  ["report", "Window"],
 ];
 
 export interface Opened {
@@ -53,6 +55,7 @@ class Head implements Opened {
   readonly #figures = h("p", { class: "sum" });
   readonly #legend = h("div");
   readonly #notices = h("div");
+  readonly #actions = h("div", { class: "session-actions" });
   readonly #meta = h("p", { class: "meta faint" });
   #session: Session | null = null;
   #report: ContextReport | null = null;
@@ -105,12 +108,18 @@ class Head implements Opened {
       crumbs,
       h("h1", { tabindex: -1, dir: "auto", title: titleOf(session) }, titleOf(session)),
       this.#meta,
+      this.#actions,
       h("div", { class: "window-box" }, this.#figures, this.#bar.node, this.#legend),
       this.#notices,
       h("nav", { class: "tabs", "aria-label": "Views of this session" }, tabs),
     );
     this.#describe(session);
+    this.#actionsOf(session);
     this.node.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  #actionsOf(session: Session): void {
+    fill(this.#actions, sessionActions(session));
   }
 
   #describe(session: Session): void {
@@ -130,6 +139,9 @@ class Head implements Opened {
     try {
       this.#session = await client.get("/v1/sessions/{id}", this.#options());
       this.#describe(this.#session);
+      this.#actionsOf(this.#session);
+      const heading = this.node.querySelector("h1");
+      if (heading) heading.textContent = visible(titleOf(this.#session));
     } catch (error) {
       // The session was deleted.
       if (!this.#context.signal.aborted) fill(this.body, failure(error, this.#context.reload));

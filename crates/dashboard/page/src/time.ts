@@ -35,6 +35,12 @@ export function exact(then: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** The time of day, for rows below a day's name. */
+export function clock(then: string): HTMLTimeElement {
+  const words = exact(then).slice(11, 16);
+  return h("time", { datetime: then, title: exact(then), class: "clock" }, words === "" ? "–" : words);
+}
+
 /** A relative time that is kept up to date. `alone` makes it reachable with Tab, for use outside of rows. */
 export function time(then: string, alone = false): HTMLTimeElement {
   const props = { datetime: then, "data-exact": exact(then), class: "time", tabindex: alone ? 0 : null };

@@ -1,5 +1,6 @@
-// The rows of a timeline: all messages, and marks between them where prompts were changed.
+// Marks between the messages of a session where prompts were changed, and what prompts no longer contain.
 
+import type { PlacedMark } from "./conversation.ts";
 import { count } from "./number.ts";
 import type { Collapse, Compaction, DecidedView } from "./api.ts";
 
@@ -11,11 +12,7 @@ export type Mark =
 /** Decisions that are shown as marks. Todo lists are added every few messages, and have a view of their own. */
 const SHOWN = new Set(["attached", "instructed", "cleared", "snipped", "stripped"]);
 
-/** A mark that follows message `after`. */
-interface Placed {
-  readonly after: number;
-  readonly mark: Mark;
-}
+type Placed = PlacedMark<Mark>;
 
 export class Track {
   readonly lastSeq: number;
@@ -38,37 +35,9 @@ export class Track {
     this.#placed = [...others, ...cuts, ...spans].filter(({ after }) => after <= lastSeq).sort((a, b) => a.after - b.after);
   }
 
-  /** Returns the same track with more messages. */
-  until(lastSeq: number): Track {
-    return new Track(lastSeq, this.#compactions, this.#collapses, this.#decided);
-  }
-
-  get rows(): number {
-    return this.lastSeq + this.#placed.length;
-  }
-
-  /** Returns the `seq` of the message in a row, or the mark. */
-  at(row: number): number | Mark {
-    let marks = 0;
-    for (const { after, mark } of this.#placed) {
-      // The row of a mark is `after` plus the number of marks before it.
-      const place = after + marks;
-      if (row === place) return mark;
-      if (row < place) break;
-      marks++;
-    }
-    return row - marks + 1;
-  }
-
-  rowOf(seq: number): number {
-    return seq - 1 + this.#placed.filter(({ after }) => after < seq).length;
-  }
-
-  /** Returns the message in a row, or the one before its mark. */
-  seqNear(row: number): number {
-    const item = this.at(row);
-    if (typeof item === "number") return item;
-    return this.#placed.find(({ mark }) => mark === item)?.after ?? this.lastSeq;
+  /** The marks, in the order of the messages that they follow. */
+  get placed(): readonly Placed[] {
+    return this.#placed;
   }
 
   /** Whether current prompts show a summary or the text of a collapsed span instead of this message. */

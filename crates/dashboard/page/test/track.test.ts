@@ -1,8 +1,9 @@
-// Rows of a timeline: every message once, marks where they belong.
+// Marks between messages, and what messages say.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answeredIds, briefOf } from "../src/message.ts";
+import { answeredIds } from "../src/message.ts";
+import { wordsOf } from "../src/row-view.ts";
 import { Track } from "../src/track.ts";
 import type { Collapse, Compaction, HistoryMessage } from "../src/api.ts";
 
@@ -14,12 +15,11 @@ function collapse(first_seq: number, last_seq: number, state: string): Collapse 
   return { id: `c${last_seq}`, covers: { first_seq, last_seq }, state } as Collapse;
 }
 
+const names = (track: Track) => track.placed.map(({ after, mark }) => `${after} ${mark.is}`);
+
 test("marks stand behind what they cover", () => {
   const track = new Track(6, [compaction(1, 2), compaction(1, 4)], [collapse(5, 5, "committed")]);
-  const rows = Array.from({ length: track.rows }, (_, row) => track.at(row)).map((item) => (typeof item === "number" ? item : item.is === "compaction" ? `x${item.compaction.id}` : item.collapse.id));
-  assert.deepEqual(rows, [1, 2, "x2", 3, 4, "x4", 5, "c5", 6]);
-  for (let seq = 1; seq <= 6; seq++) assert.equal(track.at(track.rowOf(seq)), seq);
-  assert.equal(track.seqNear(2), 2);
+  assert.deepEqual(names(track), ["2 compaction", "4 compaction", "5 collapse"]);
 });
 
 test("what is behind a summary that counts is hidden", () => {
@@ -36,34 +36,34 @@ test("what a prompt was told stands where it was told", () => {
     { ...decided, kind: "attached", what: "todos" },
     { ...decided, kind: "replaced", seqs: [1] },
   ]);
-  const rows = Array.from({ length: track.rows }, (_, row) => track.at(row)).map((item) => (typeof item === "number" ? item : item.is));
-  assert.deepEqual(rows, [1, 2, "decided", "compaction", 3]);
+  assert.deepEqual(names(track), ["2 decided", "2 compaction"]);
   assert.deepEqual([track.shortens(1), track.shortens(2)], [true, false]);
   assert.equal(track.words(), "3 messages, 1 recalled memory, 1 compaction");
 });
 
 test("a mark beyond the messages waits for them", () => {
   const track = new Track(3, [compaction(1, 5)], []);
-  assert.equal(track.rows, 3);
-  assert.equal(track.until(5).rows, 6);
+  assert.deepEqual(names(track), []);
+  assert.deepEqual(names(new Track(5, [compaction(1, 5)], [])), ["5 compaction"]);
 });
 
-test("a message in brief", () => {
-  const of = (role: string, content: unknown): HistoryMessage => ({ seq: 1, id: "a", role, created_at: "", message: { role, content } });
-  const call = { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls\n-la" } };
-  assert.deepEqual(briefOf(of("user", " hello\n there ")), { sort: "user", tool: "", text: "hello there", failed: false });
-  assert.deepEqual(briefOf(of("assistant", [{ type: "text", text: "look" }, call, call])), { sort: "call", tool: "Bash", text: "look — ls -la — and 1 more", failed: false });
-  assert.deepEqual(briefOf(of("user", [{ type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "no" }], is_error: true }])), { sort: "result", tool: "", text: "no", failed: true });
-  assert.equal(briefOf(of("assistant", [{ type: "thinking", thinking: "hm" }])).sort, "thinking");
-  assert.deepEqual(answeredIds(of("user", [{ type: "tool_result", tool_use_id: "t1" }])), ["t1"]);
+const stored = (role: string, content: unknown): HistoryMessage => ({ seq: 1, id: "a", role, created_at: "", message: { role, content } }) as HistoryMessage;
+
+test("a person's words are shown without what a client added", () => {
+  const said = (text: string) => wordsOf(stored("user", text));
+  assert.equal(said("<system-reminder>Be brief.</system-reminder>\nPaint the gate."), "Paint the gate.");
+  assert.equal(said("<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the gate</command-args>"), "/review the gate");
+  assert.equal(said("Use <b>bold</b> text"), "Use <b>bold</b> text");
+  assert.equal(said("<system-reminder>Only this.</system-reminder>"), "<system-reminder>Only this.</system-reminder>");
+  assert.equal(wordsOf(stored("assistant", [{ type: "thinking", thinking: "hm" }])), "hm");
+  assert.deepEqual(answeredIds(stored("user", [{ type: "tool_result", tool_use_id: "t1" }])), ["t1"]);
 });
 
-test("a message that is none of what it should be is told all the same", () => {
+test("a message that is none of what it should be has words all the same", () => {
   const odd: unknown[] = [null, undefined, 7, {}, [null, 7, "x", []], [{ type: 5 }], [{}], [{ type: "tool_use" }], [{ type: "tool_result", content: { a: 1 } }], [{ type: "text", text: { a: 1 } }]];
   for (const content of odd) {
-    const stored = { seq: 1, id: "a", role: "user", created_at: "", message: { content } } as HistoryMessage;
-    assert.equal(typeof briefOf(stored).text, "string", JSON.stringify(content));
-    answeredIds(stored);
+    assert.equal(typeof wordsOf(stored("user", content)), "string", JSON.stringify(content));
+    answeredIds(stored("user", content));
   }
-  briefOf({ seq: 1, id: "a", role: "user", created_at: "" } as unknown as HistoryMessage);
+  wordsOf({ seq: 1, id: "a", role: "user", created_at: "" } as unknown as HistoryMessage);
 });

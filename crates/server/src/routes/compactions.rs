@@ -46,6 +46,19 @@ pub(crate) async fn undo(
     change.done(|daemon| async move { daemon.sessions.undo(id, compaction).await }).await
 }
 
+/// Make the newest compaction again after it was undone, with the same summary.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/compactions/{cid}/redo", tag = "compactions", operation_id = "compaction_redo",
+    params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), Key),
+    responses((status = 200, body = api::Compaction))
+)]
+pub(crate) async fn redo(
+    OfSession(id, compaction): OfSession<CompactionId>,
+    change: Change,
+) -> Reply {
+    change.done(|daemon| async move { daemon.sessions.redo(id, compaction).await }).await
+}
+
 /// Get the messages that a summary replaces.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/compactions/{cid}/expand", tag = "compactions", operation_id = "compaction_expand",

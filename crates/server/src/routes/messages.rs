@@ -3,6 +3,7 @@
 use axum::extract::State;
 use bethink_api as api;
 use bethink_service::ErrorKind;
+use bethink_transcript::Seq;
 
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
@@ -65,6 +66,21 @@ pub(crate) async fn list(
     let after = seq(asked.cursor.or(asked.after_seq));
     let before = seq(asked.before_seq);
     HttpAnswer::ok(&app.daemon.sessions.messages(id, after, before, asked.limit).await?)
+}
+
+/// Get what each message of the history is, without its text: who wrote it, which tools it calls, what failed.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/outline", tag = "messages", operation_id = "message_outline",
+    params(("id" = uuid::Uuid, Path), api::OutlineQuery),
+    responses((status = 200, body = api::Outline))
+)]
+pub(crate) async fn outline(
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
+    Asked(asked): Asked<api::OutlineQuery>,
+) -> Reply {
+    let after = Seq(asked.after_seq.unwrap_or(0).min(MAX_SEQ));
+    HttpAnswer::ok(&app.daemon.sessions.outline(id, after).await?)
 }
 
 /// Get a part of a message's text, such as the lines of a large tool result that a prompt shows as a preview.

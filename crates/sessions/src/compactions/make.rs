@@ -52,7 +52,7 @@ impl SessionService {
         if let Some(done) = overtaken(&loaded, &request) {
             return Ok(done);
         }
-        if request.trigger == Trigger::Manual {
+        if request.trigger == Trigger::Manual && !request.is_dry_run {
             self.keep_reductions(&mut loaded).await?;
         }
         let notes = self.notes_for(&loaded, &request).await?;
@@ -125,7 +125,7 @@ impl SessionService {
         Ok(made.map(|outcome| (outcome, previous)))
     }
 
-    /// Drops what belongs to the old view, and keeps what later compactions need.
+    /// Drops what belongs to the old view, and keeps what later compactions need. A dry run changes nothing.
     async fn commit_compaction(
         &self,
         loaded: &mut LoadedSession,
@@ -134,6 +134,9 @@ impl SessionService {
         tried: Vec<String>,
     ) -> Result<CompactionRecord> {
         let done = self.compaction_row(loaded, request.trigger, &outcome, previous, tried)?;
+        if request.is_dry_run {
+            return Ok(done);
+        }
         self.tell(&SessionEvent::Compacting { loaded });
         self.add_compaction(done.clone()).await?;
         loaded.breakers.succeeded(request.trigger, &self.limits.compact);

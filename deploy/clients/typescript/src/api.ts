@@ -868,6 +868,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/compactions/{cid}/redo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the newest compaction again after it was undone, with the same summary. */
+        post: operations["compaction_redo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/compactions/{cid}/undo": {
         parameters: {
             query?: never;
@@ -1094,6 +1111,23 @@ export interface paths {
         put?: never;
         /** Update the notes now. */
         post: operations["notes_update"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/outline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what each message of the history is, without its text: who wrote it, which tools it calls, what failed. */
+        get: operations["message_outline"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1612,6 +1646,8 @@ export interface components {
              * @description Maximum size of the summary in tokens, counted as 4 bytes each.
              */
             summary_tokens?: number | null;
+            /** @description Change nothing, and return the compaction as it would be made now. A model is called if the level needs one. */
+            dry_run?: boolean;
         };
         /** @description One compaction of a session. */
         Compaction: {
@@ -3215,6 +3251,66 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A part of an outline, oldest message first. */
+        Outline: {
+            messages: components["schemas"]["OutlineMessage"][];
+            /** @description More messages follow the last one. */
+            more: boolean;
+        };
+        /** @description A tool call of a message. */
+        OutlineCall: {
+            /** @description ID of the call, which its result repeats. */
+            id: string;
+            /** @description Name of the tool. */
+            tool: string;
+            /** @description The file that the call names. */
+            path?: string | null;
+            /** @description The call changes that file. */
+            edits?: boolean;
+        };
+        /**
+         * @description What a message is to a reader.
+         * @enum {string}
+         */
+        OutlineKind: "typed" | "inserted" | "results" | "assistant";
+        /** @description One message of an outline. */
+        OutlineMessage: {
+            /**
+             * Format: int64
+             * @description Position of the message in its session.
+             */
+            seq: number;
+            kind: components["schemas"]["OutlineKind"];
+            /** @description When it was written, as RFC 3339. */
+            created_at: string;
+            /** @description It has text besides tool calls and thinking. */
+            says?: boolean;
+            /** @description Number of calls. */
+            calls?: components["schemas"]["OutlineCall"][];
+            results?: components["schemas"]["OutlineResult"][];
+            usage?: components["schemas"]["OutlineUsage"] | null;
+        };
+        /** @description The result of a tool call, in a message. */
+        OutlineResult: {
+            /** @description ID of the call. */
+            id: string;
+            failed?: boolean;
+        };
+        /** @description Tokens of one model call. */
+        OutlineUsage: {
+            /**
+             * Format: int64
+             * @description Size of the prompt.
+             */
+            prompt: number;
+            /**
+             * Format: int64
+             * @description The part of the prompt that came from the cache.
+             */
+            cached: number;
+            /** Format: int64 */
+            output: number;
+        };
         /** @description Tokens of the prompt, by part. */
         PartTokens: {
             /**
@@ -4555,6 +4651,12 @@ export type NotesEventData = components['schemas']['NotesEventData'];
 export type NotesUpdate = components['schemas']['NotesUpdate'];
 export type OpenConflict = components['schemas']['OpenConflict'];
 export type OtherBlock = components['schemas']['OtherBlock'];
+export type Outline = components['schemas']['Outline'];
+export type OutlineCall = components['schemas']['OutlineCall'];
+export type OutlineKind = components['schemas']['OutlineKind'];
+export type OutlineMessage = components['schemas']['OutlineMessage'];
+export type OutlineResult = components['schemas']['OutlineResult'];
+export type OutlineUsage = components['schemas']['OutlineUsage'];
 export type PartTokens = components['schemas']['PartTokens'];
 export type PatchSession = components['schemas']['PatchSession'];
 export type PauseRequest = components['schemas']['PauseRequest'];
@@ -6307,6 +6409,37 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    compaction_redo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
+                 *     gets the answer of the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+                cid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One compaction of a session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Compaction"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
     compaction_undo: {
         parameters: {
             query?: never;
@@ -6737,6 +6870,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotesUpdate"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    message_outline: {
+        parameters: {
+            query?: {
+                /** @description Only messages after this position */
+                after_seq?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A part of an outline, oldest message first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outline"];
                 };
             };
             "4XX": components["responses"]["Problem"];

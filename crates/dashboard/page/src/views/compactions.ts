@@ -6,7 +6,8 @@ import { type Child, fill, h } from "../dom.ts";
 import { messageView } from "../message-view.ts";
 import { KIND_WORDS } from "../names.ts";
 import { brief, count, share, whole } from "../number.ts";
-import { prose } from "../prose.ts";
+import { summaryBeside } from "../evidence.ts";
+import { trials } from "../trials.ts";
 import { link } from "../route.ts";
 import { type Opened, openSession } from "../session-head.ts";
 import { time } from "../time.ts";
@@ -27,7 +28,9 @@ export async function compactions(main: HTMLElement, context: Context): Promise<
   const draw = () =>
     into(place, context, read, ({ compactions }) => {
       const one = compactions.find((compaction) => compaction.id === wanted);
-      return one ? detail(opened, context, one, () => void draw()) : list(opened, compactions);
+      const again = () => void draw();
+      const newest = compactions.at(-1)?.id;
+      return one ? detail(opened, context, one, newest, again) : [list(opened, compactions, again), trials(opened.id, context, again)];
     });
   await draw();
   const again = later(200, context.signal, () => void draw());
@@ -36,14 +39,15 @@ export async function compactions(main: HTMLElement, context: Context): Promise<
   });
 }
 
-function list(opened: Opened, all: readonly Compaction[]): Child {
-  if (all.length === 0) return empty("No compactions yet.", "The context window still has room. Run `bethink compact` to compact now.");
+function list(opened: Opened, all: readonly Compaction[], again: () => void): Child {
+  if (all.length === 0) return empty("No compactions yet.", "The context window still has room. You can try a compaction below.");
+  const newest = all.at(-1)?.id;
   const rows = [...all].reverse().map((done) =>
     h(
-      "a",
-      { class: `card ${done.undone_at ? "undone" : ""}`, href: link(["session", opened.id, "compactions", done.id]) },
-      h("span", { class: "card-title" }, headline(done), done.undone_at && [" ", badge("undone")]),
-      h("span", { class: "faint" }, `messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)}`),
+      "article",
+      { class: `card ${done.undone_at ? "undone" : ""}` },
+      h("a", { class: "card-title", href: link(["session", opened.id, "compactions", done.id]) }, headline(done), done.undone_at && [" ", badge("undone")]),
+      h("span", { class: "card-end" }, h("span", { class: "faint" }, `messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)}`), changeButton(opened, done, newest, again)),
       pair(done, opened.session().model.context_window),
       h("span", { class: "card-end" }, fidelityBadge(done), time(done.created_at)),
     ),
@@ -52,7 +56,8 @@ function list(opened: Opened, all: readonly Compaction[]): Child {
 }
 
 function headline(done: Compaction): string {
-  return `${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens, ${KIND_WORDS[done.trigger] ?? done.trigger}, ${KIND_WORDS[done.level] ?? done.level}`;
+  const kinds = [KIND_WORDS[done.trigger] ?? done.trigger, KIND_WORDS[done.level] ?? done.level];
+  return `${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens, ${[...new Set(kinds)].join(", ")}`;
 }
 
 function fidelityBadge(done: Compaction): Child {
@@ -73,11 +78,11 @@ function pair(done: Compaction, window: number): HTMLElement {
   return h("span", { class: "pair" }, bar("before", done.tokens_before, 0), bar("after", done.tokens_after, done.summary_tokens));
 }
 
-function detail(opened: Opened, context: Context, done: Compaction, again: () => void): Child {
+function detail(opened: Opened, context: Context, done: Compaction, newest: string | undefined, again: () => void): Child {
   const recorded = done.level === "recorded";
   return [
     h("p", { class: "crumbs" }, h("a", { href: link(["session", opened.id, "compactions"]) }, "All compactions")),
-    h("div", { class: "beside" }, h("h2", null, headline(done)), h("div", { class: "buttons" }, undoButton(opened, done, again))),
+    h("div", { class: "beside" }, h("h2", null, headline(done)), h("div", { class: "buttons" }, changeButton(opened, done, newest, again))),
     h("p", { class: "faint" }, time(done.created_at, true), done.undone_at && [" · undone ", time(done.undone_at, true)]),
     done.warning && h("p", { class: "notice" }, done.warning),
     pair(done, opened.session().model.context_window),
@@ -89,13 +94,14 @@ function detail(opened: Opened, context: Context, done: Compaction, again: () =>
       recorded ? h("section", null, h("h3", null, "Lost"), h("p", { class: "faint" }, "The agent compacted the session itself, so the fidelity is unknown.")) : lost(done),
     ),
     (done.attempts?.length ?? 0) > 0 && h("section", null, h("h3", null, "Earlier attempts"), h("ul", null, done.attempts?.map((attempt) => h("li", null, attempt)))),
-    h("section", null, h("h3", null, `Summary, ${whole(done.summary_tokens)} tokens`), h("div", { class: "paper" }, prose(done.summary, { top: 4 }))),
+    h("section", null, h("h3", null, `Summary, ${whole(done.summary_tokens)} tokens`), summaryBeside(opened.id, context, done)),
     behind(opened, context, done),
   ];
 }
 
-function undoButton(opened: Opened, done: Compaction, again: () => void): Child {
-  if (done.undone_at) return null;
+/** Undo; or redo for the newest compaction, if it was undone. */
+function changeButton(opened: Opened, done: Compaction, newest: string | undefined, again: () => void): Child {
+  if (done.undone_at) return done.id === newest ? redoButton(opened, done, again) : null;
   const undo = async () => {
     const yes = await ask({
       title: "Undo this compaction?",
@@ -113,6 +119,21 @@ function undoButton(opened: Opened, done: Compaction, again: () => void): Child 
     again();
   };
   return h("button", { type: "button", onclick: () => void undo() }, "Undo…");
+}
+
+function redoButton(opened: Opened, done: Compaction, again: () => void): Child {
+  const redo = async () => {
+    try {
+      const made = await client.post("/v1/sessions/{id}/compactions/{cid}/redo", { path: { id: opened.id, cid: done.id } });
+      say("Compaction made again, with the same summary.");
+      // The view of the undone one would show nothing new.
+      location.hash = link(["session", opened.id, "compactions", made.id]);
+    } catch (error) {
+      say(wordsOf(error), true);
+    }
+    again();
+  };
+  return h("button", { type: "button", onclick: () => void redo() }, "Redo");
 }
 
 function kept(opened: Opened, done: Compaction): HTMLElement {

@@ -1,11 +1,18 @@
-// How the next prompt is built: stages, repairs, the provider's cache, and the source of the token counts.
+// What fills the context window, what would free how much, and what the session has cost. Only what is unusual is shown
+// of repairs, cache misses and token counts.
 
+import { type CacheReport, type Compaction, type ContextReport, type OutlineMessage, type StageReport, type TokenEstimate, client } from "../api.ts";
 import { type Child, fill, h } from "../dom.ts";
-import { brief, count, share, whole } from "../number.ts";
+import { brief, count, dollars, share, whole } from "../number.ts";
+import { readOutline } from "../outline.ts";
+import { link } from "../route.ts";
+import { saved, spentOf } from "../session-cost.ts";
 import { openSession } from "../session-head.ts";
 import { time } from "../time.ts";
-import type { CacheReport, ContextReport, StageReport, TokenEstimate } from "../api.ts";
-import type { Context } from "../view.ts";
+import { type Context, into, later } from "../view.ts";
+
+/** A larger error of the token estimates is unusual. */
+const LARGE_ERROR = 0.1;
 
 const STAGES: Readonly<Record<string, string>> = {
   tool_result_budget: "Long tool results shortened",
@@ -18,60 +25,95 @@ const STAGES: Readonly<Record<string, string>> = {
 export async function report(main: HTMLElement, context: Context): Promise<void> {
   const opened = await openSession(main, context, "report");
   if (!opened) return;
-  opened.onReport((report) => fill(opened.body, show(report)));
+  const [live, free, cost] = [h("div"), h("div"), h("div")];
+  opened.body.append(live, h("section", null, h("h2", null, "What would free space"), free), h("section", null, h("h2", null, "Tokens of the session"), cost));
+  opened.onReport((report) => fill(live, show(report)));
+  const id = opened.id;
+  const draw = () => {
+    void into(free, context, () => couldFree(id, context.signal), (found) => freeing(id, found));
+    void into(cost, context, () => costOf(id, context.signal), costView);
+  };
+  draw();
+  const again = later(1_500, context.signal, draw);
+  context.events.listen(context.signal, (event) => {
+    if (event.session_id === id && ["message", "compaction"].includes(event.event)) again();
+  });
 }
 
 function show(report: ContextReport): Child {
   const { thresholds: t, cache, estimate } = report;
   return [
-    h("section", null, h("h2", null, "Changes to the prompt"), report.stages.length === 0 ? h("p", { class: "faint" }, report.repairs.length === 0 ? "None. The history is sent unchanged." : "None, except for repairs.") : report.stages.map(stage)),
+    h("section", null, h("h2", null, "Context window"), facts([
+      ["Compacts at", `${whole(t.auto)} tokens, ${whole(report.remaining)} left`],
+      ["Messages in the prompt", whole(report.messages)],
+    ])),
+    report.stages.length > 0 && h("section", null, h("h2", null, "Already freed"), report.stages.map(stage)),
     report.repairs.length > 0 && h("section", null, h("h2", null, "Repairs"), h("ul", null, report.repairs.map((repair) => h("li", null, repair)))),
-    h(
-      "section",
-      null,
-      h("h2", null, "Context window"),
-      facts([
-        ["Size", whole(t.window)],
-        ["Usable for the prompt", whole(t.effective)],
-        ["Warns at", whole(t.warning)],
-        ["Compacts at", whole(t.auto)],
-        ["Refuses prompts at", whole(t.blocking)],
-        ["Messages in the prompt", whole(report.messages)],
-      ]),
-    ),
     cache && promptCache(report, cache),
-    estimate && estimates(report, estimate),
+    estimate && estimates(estimate),
   ];
 }
 
-function promptCache(report: ContextReport, { breaks, last }: CacheReport): HTMLElement {
-  const miss = last ? [`${last.cause}: ${brief(last.read_before)} → ${brief(last.read_now)} tokens${last.expected ? ", expected" : ""}, `, time(last.at, true)] : "none";
-  return h(
-    "section",
-    null,
-    h("h2", null, "Prompt cache"),
-    facts([
-      ["Share of the prompt expected to be in the cache", share(report.predicted_cache_hit)],
-      ["Unexpected cache misses", whole(breaks)],
-      ["What changed the beginning of the prompt", report.changed_by ?? "none"],
-      ["Last cache miss", miss],
-    ]),
-  );
+/** Tries a compaction without a model, which costs nothing. `null` if there is nothing to compact. */
+async function couldFree(id: string, signal: AbortSignal): Promise<Compaction | string> {
+  try {
+    return await client.post("/v1/sessions/{id}/compact", { path: { id }, body: { dry_run: true, level: "embedded" }, signal });
+  } catch (error) {
+    if (error instanceof Error && !signal.aborted && "code" in error && error.code === "not_compactable") return error.message;
+    throw error;
+  }
 }
 
-function estimates(report: ContextReport, { reported, scale, turns, error }: TokenEstimate): HTMLElement {
-  return h(
-    "section",
-    null,
-    h("h2", null, "Token counts"),
-    facts([
-      ["Source", report.tokens_from === "estimate" ? "estimates only" : "the provider's counts, plus estimates for newer messages"],
-      ["Reported by the provider", whole(reported)],
-      ["Correction factor", scale.toFixed(3)],
-      ["Correction factor learned from", count(turns, "turn")],
-      ["Mean error per turn", error == null ? "unknown" : share(error)],
-    ]),
-  );
+function freeing(id: string, found: Compaction | string): Child {
+  if (typeof found === "string") return h("p", { class: "faint" }, found);
+  const freed = Math.max(0, found.tokens_before - found.tokens_after);
+  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), with fidelity ${share(found.fidelity)}. `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
+}
+
+interface Cost {
+  readonly messages: readonly OutlineMessage[];
+  readonly compactions: readonly Compaction[];
+  /** Dollars of bethink's own model calls for this session. */
+  readonly own: number;
+}
+
+async function costOf(id: string, signal: AbortSignal): Promise<Cost> {
+  const messages: OutlineMessage[] = [];
+  const [, { compactions }, usage] = await Promise.all([
+    readOutline(id, 0, signal, (page) => {
+      for (const message of page) messages.push(message);
+    }),
+    client.get("/v1/sessions/{id}/compactions", { path: { id }, signal }),
+    client.get("/v1/usage", { query: { session: id }, signal }),
+  ]);
+  return { messages, compactions, own: usage.totals.cost_usd ?? 0 };
+}
+
+function costView({ messages, compactions, own }: Cost): Child {
+  const spent = spentOf(messages);
+  if (spent.calls === 0) return h("p", { class: "faint" }, "The recorded messages do not say how many tokens their model calls used.");
+  const less = saved(messages, compactions);
+  return facts([
+    ["Model calls", whole(spent.calls)],
+    ["Read by the model", `${brief(spent.prompt)} tokens, ${share(spent.cached / Math.max(1, spent.prompt))} of them from the cache`],
+    ["Written by the model", `${brief(spent.output)} tokens`],
+    ...(less > 0 ? [["Not sent thanks to compactions", `${brief(less)} tokens`] as const] : []),
+    ...(own > 0 ? [["Summaries and notes by a model", dollars(own)] as const] : []),
+  ]);
+}
+
+/** What went wrong with the provider's cache; nothing if all is well. */
+function promptCache(report: ContextReport, { breaks, last }: CacheReport): Child {
+  const rows: [string, Child][] = [];
+  if (breaks > 0) rows.push(["Unexpected cache misses", whole(breaks)]);
+  if (report.changed_by) rows.push(["The beginning of the prompt was changed by", report.changed_by]);
+  if (last && !last.expected) rows.push(["Last cache miss", [`${last.cause}: ${brief(last.read_before)} → ${brief(last.read_now)} tokens, `, time(last.at, true)]]);
+  return rows.length > 0 && h("section", null, h("h2", null, "Prompt cache"), facts(rows));
+}
+
+function estimates({ scale, turns, error }: TokenEstimate): Child {
+  if (error == null || error < LARGE_ERROR) return null;
+  return h("section", null, h("h2", null, "Token counts"), h("p", null, `The counts are estimates: off by ${share(error)} on average over ${count(turns, "turn")}, with a correction factor of ${scale.toFixed(2)}.`));
 }
 
 function stage(stage: StageReport): HTMLElement {
@@ -85,6 +127,6 @@ function stage(stage: StageReport): HTMLElement {
   );
 }
 
-function facts(rows: readonly [string, Child][]): HTMLElement {
+function facts(rows: readonly (readonly [string, Child])[]): HTMLElement {
   return h("table", { class: "facts" }, h("tbody", null, rows.map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
 }

@@ -1,22 +1,28 @@
-// All messages of a session, with marks where prompts were changed.
+// A session as a conversation: turns and days, tool calls with their results, and marks where prompts were changed.
 
-import { type Compaction, type ContextReport, type DecidedView, type HistoryMessage, client } from "../api.ts";
+import { type ContextReport, type HistoryMessage, type OutlineMessage, type Session, client } from "../api.ts";
+import { type Filter, EVERYTHING, type Row, rowOf, rowsOf, sameRows, seqOf } from "../conversation.ts";
+import { FilterBar } from "../filter-bar.ts";
+import { Flow } from "../flow.ts";
 import { h } from "../dom.ts";
-import { List, Pages } from "../list.ts";
-import { answeredIds, briefOf } from "../message.ts";
-import { messageView } from "../message-view.ts";
-import { KIND_WORDS } from "../names.ts";
-import { brief, count, share } from "../number.ts";
+import { Pages } from "../list.ts";
+import { answeredIds } from "../message.ts";
+import { markRow, markWords } from "../mark-row.ts";
+import { showMessage } from "../message-dialog.ts";
+import { MiniMap } from "../minimap.ts";
+import { titleOf } from "../names.ts";
+import { readOutline } from "../outline.ts";
 import { link, replace } from "../route.ts";
+import { type Shown, callRow, dayRow, saidRow } from "../row-view.ts";
 import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
-import { time } from "../time.ts";
+import { childrenAt } from "../sub-agents.ts";
 import { type Mark, Track } from "../track.ts";
-import { modal } from "../dialog.ts";
 import { type Context, aside, empty, later } from "../view.ts";
 
 const PAGE = 200;
-const NARROW = matchMedia("(max-width: 759px)");
+/** Rows drawn before they are measured. */
+const ESTIMATES = { day: 44, call: 30, mark: 38, said: 84 } as const;
 
 export async function timeline(main: HTMLElement, context: Context): Promise<void> {
   const opened = await openSession(main, context, "timeline");
@@ -27,33 +33,54 @@ export async function timeline(main: HTMLElement, context: Context): Promise<voi
   opened.onReport((report) => view.report(report));
 }
 
+/** Lets the browser draw and handle input. */
+const pause = () => new Promise((done) => setTimeout(done));
+
 class Timeline {
   readonly node = h("div", { class: "timeline" });
   readonly #id: string;
   readonly #project: string;
   readonly #context: Context;
-  readonly #list: List;
+  readonly #list: Flow;
   readonly #pages: Pages<HistoryMessage>;
+  readonly #map = new MiniMap((seq) => this.#go(seq));
+  readonly #bar: FilterBar;
   readonly #sum = h("p", { class: "faint sum", role: "status" });
+  readonly #opened = new Set<string>();
+  #messages: OutlineMessage[] = [];
+  #rows: Row<Mark>[] = [];
   #track = new Track(0, [], []);
+  #children = new Map<string, Session[]>();
   #cleared = new Set<string>();
+  #filter: Filter = EVERYTHING;
 
   constructor(id: string, project: string, context: Context) {
     this.#id = id;
     this.#project = project;
     this.#context = context;
-    this.#list = new List(
-      { label: "Messages", rowHeight: () => (NARROW.matches ? 56 : 32), row: (index) => this.#row(index), near: (first, last) => this.#near(first, last) },
+    this.#bar = new FilterBar((filter) => {
+      this.#filter = filter;
+      this.#arrange(true);
+    });
+    this.#list = new Flow(
+      {
+        label: "Conversation",
+        estimate: (index) => ESTIMATES[this.#rows[index]?.is ?? "said"],
+        row: (index) => this.#row(index),
+        near: (first, last) => this.#near(first, last),
+        moved: (index) => this.#map.at(seqOf(this.#rows[index] ?? { is: "day", at: "" })),
+      },
       context.signal,
     );
     this.#pages = new Pages(PAGE, (page, size) => this.#read(page, size), (first, many) => this.#came(first, many));
+    this.#list.node.addEventListener("keydown", (event) => this.#turnKey(event));
   }
 
   async open(): Promise<void> {
     const search = hitList(this.#id, this.#context, (seq) => this.#go(seq));
     const end = (name: string, row: () => number) => h("button", { type: "button", onclick: () => this.#list.show(row()) }, name);
-    const ends = h("div", { class: "ends" }, search);
-    this.node.append(ends, this.#sum, this.#list.node);
+    const ends = h("div", { class: "ends" }, search, this.#bar.node);
+    this.node.append(ends, this.#sum, h("div", { class: "map-bar" }, this.#map.node), this.#list.node);
     // Before anything is read, so that no message is missed.
     this.#listen();
     await this.#update();
@@ -69,37 +96,54 @@ class Timeline {
     this.#list.refresh();
   }
 
-  /** Reads how many messages there are, and the marks between them. */
+  /** Reads what came since, and the marks. */
   async #update(): Promise<void> {
     const options = { path: { id: this.#id }, signal: this.#context.signal };
-    const [{ last_seq }, { compactions }, { collapses }, { decisions }] = await Promise.all([
-      client.get("/v1/sessions/{id}", options),
+    const known = this.#messages.at(-1)?.seq ?? 0;
+    const [, { compactions }, { collapses }, { decisions }, { sessions }] = await Promise.all([
+      readOutline(this.#id, known, this.#context.signal, (page) => this.#add(page)),
       client.get("/v1/sessions/{id}/compactions", options),
       client.get("/v1/sessions/{id}/collapses", options),
       client.get("/v1/sessions/{id}/decisions", options),
+      client.get("/v1/sessions", { query: { parent: this.#id, limit: 100 }, signal: this.#context.signal }),
     ]);
-    // New messages may have arrived in the meantime. A shorter list would move the rows on the screen.
-    const last = Math.max(last_seq, this.#track.lastSeq);
-    if (last > this.#track.lastSeq) this.#pages.stale(this.#track.lastSeq);
+    const last = this.#messages.at(-1)?.seq ?? 0;
+    if (last > known) this.#pages.stale(known);
     this.#track = new Track(last, compactions, collapses, decisions);
-    this.#list.count = this.#track.rows;
-    this.#list.refresh();
-    this.#sum.textContent = last === 0 ? "" : this.#track.words();
+    this.#children = childrenAt(this.#messages, sessions);
+    await pause();
+    this.#bar.files(this.#messages);
+    await pause();
+    if (!this.#context.signal.aborted) this.#arrange(false);
+  }
+
+  /** Adds what was read of the outline. The beginning of a long session is shown before the rest is known. */
+  #add(page: readonly OutlineMessage[]): void {
+    const isFirst = this.#messages.length === 0;
+    // Another update may have read some of them.
+    for (const message of page) if (message.seq > (this.#messages.at(-1)?.seq ?? 0)) this.#messages.push(message);
+    if (isFirst && this.#messages.length > 0) this.#arrange(false);
+  }
+
+  /** Makes the rows. `anew` after the filter was changed. */
+  #arrange(anew: boolean): void {
+    const old = this.#rows;
+    this.#rows = rowsOf(this.#messages, this.#track.placed, this.#filter);
+    const same = anew ? 0 : sameRows(old, this.#rows);
+    this.#list.reset(this.#rows.length, same);
+    if (same > 0) this.#list.refresh();
+    this.#map.show(this.#messages, this.#track.placed.filter(({ mark }) => mark.is !== "decided").map(({ after, mark }) => ({ after, name: markWords(mark) })));
+    const last = this.#messages.length;
+    this.#sum.textContent = last === 0 ? "" : this.#filter === EVERYTHING ? this.#track.words() : `${this.#rows.filter((row) => row.is === "said" || row.is === "call").length} of ${this.#track.words()}`;
     if (last === 0) this.#sum.replaceChildren(empty("No messages yet."));
+    else if (this.#rows.length === 0) this.#sum.replaceChildren(empty("Nothing matches the filter."));
   }
 
   #listen(): void {
     const again = later(150, this.#context.signal, () => aside(this.#update(), this.#context.signal));
     this.#context.events.listen(this.#context.signal, (event) => {
       if (event.session_id !== this.#id) return;
-      if (["compaction", "collapse", "recall", "context"].includes(event.event)) again();
-      if (event.event !== "message") return;
-      const { seq } = event.data;
-      if (seq <= this.#track.lastSeq) return;
-      this.#pages.stale(this.#track.lastSeq);
-      this.#track = this.#track.until(seq);
-      this.#list.count = this.#track.rows;
-      this.#pages.want(seq - 1, seq - 1);
+      if (["message", "compaction", "collapse", "recall", "context"].includes(event.event)) again();
     });
   }
 
@@ -109,111 +153,72 @@ class Timeline {
   }
 
   #near(first: number, last: number): void {
-    const [from, to] = [this.#track.seqNear(first), this.#track.seqNear(last)];
-    if (to > 0) this.#pages.want(Math.max(0, from - 1), to - 1);
+    for (let index = first; index <= last; index++) {
+      const row = this.#rows[index];
+      if (row?.is !== "said" && row?.is !== "call") continue;
+      const to = row.is === "call" ? (row.result?.seq ?? row.message.seq) : row.message.seq;
+      this.#pages.want(row.message.seq - 1, row.message.seq - 1);
+      this.#pages.want(to - 1, to - 1);
+    }
   }
 
+  /** Draws the rows of messages that were read, if they are near the screen. */
   #came(first: number, many: number): void {
-    for (let at = first; at < first + many; at++) this.#list.renew(this.#track.rowOf(at + 1));
+    const isNew = (seq: number) => seq > first && seq <= first + many;
+    const isShown = (row: Row<Mark> | undefined) => (row?.is === "said" && isNew(row.message.seq)) || (row?.is === "call" && (isNew(row.message.seq) || isNew(row.result?.seq ?? 0)));
+    this.#list.renew(this.#list.shown.filter((index) => isShown(this.#rows[index])));
   }
 
   #row(index: number): HTMLElement {
-    const item = this.#track.at(index);
-    return typeof item === "number" ? this.#messageRow(item) : this.#markRow(item);
+    const row = this.#rows[index];
+    if (!row) return h("div");
+    switch (row.is) {
+      case "day":
+        return dayRow(row.at);
+      case "mark":
+        return markRow(row.mark, this.#id, this.#project);
+      case "said":
+        return saidRow(row, this.#pages.at(row.message.seq - 1), this.#shown(row.message.seq));
+      case "call": {
+        const answer = row.result ? this.#pages.at(row.result.seq - 1) : undefined;
+        const children = this.#children.get(row.call.id) ?? [];
+        const agentLink = (child: Session) => h("a", { href: link(["session", child.id]) }, `↳ ${titleOf(child)}, ${child.messages} messages`);
+        return callRow(row, this.#pages.at(row.message.seq - 1), answer, children, this.#shown(row.message.seq, answer), agentLink);
+      }
+    }
   }
 
-  #messageRow(seq: number): HTMLElement {
-    const stored = this.#pages.at(seq - 1);
-    const hidden = this.#track.hides(seq);
-    if (!stored) return h("button", { type: "button", class: "row message-row waiting" }, h("span", { class: "number faint" }, seq));
-    const told = briefOf(stored);
-    const shortened = this.#track.shortens(seq) || answeredIds(stored).some((id) => this.#cleared.has(id));
-    return h(
-      "button",
-      { type: "button", class: `row message-row ${told.sort}${hidden ? " hidden" : ""}`, onclick: () => this.#open(seq) },
-      h("span", { class: "number faint" }, seq),
-      h("span", { class: `sort ${told.failed ? "bad" : ""}` }, told.sort === "call" ? told.tool : told.sort),
-      h("span", { class: "line", dir: "auto" }, told.text),
-      h("span", { class: "marks" }, shortened && h("span", { class: "badge", title: "Prompts no longer contain all of this message" }, "shortened"), hidden && h("span", { class: "unseen" }, "summarized")),
-      time(stored.created_at),
-    );
+  #shown(seq: number, answer?: HistoryMessage): Shown {
+    const cleared = answer !== undefined && answeredIds(answer).some((id) => this.#cleared.has(id));
+    const shortened = this.#track.shortens(seq) || cleared || (answer !== undefined && this.#track.shortens(answer.seq));
+    return { hidden: this.#track.hides(seq), shortened, project: this.#project, opened: this.#opened, details: (seq) => this.#details(seq) };
   }
 
-  #markRow(mark: Mark): HTMLElement {
-    if (mark.is === "compaction") return this.#compactionRow(mark.compaction);
-    if (mark.is === "decided") return this.#decidedRow(mark.decided);
-    const { collapse } = mark;
-    const words = `${collapse.state === "committed" ? "collapsed" : "ready to collapse"}: messages ${collapse.covers.first_seq} to ${collapse.covers.last_seq}, ${brief(collapse.tokens_before)} → ${brief(collapse.tokens)} tokens`;
-    const open = () => void modal("Collapsed messages", [h("p", { class: "faint" }, words), h("pre", { class: "wrap", tabindex: 0 }, collapse.text)]);
-    return h("button", { type: "button", class: "row boundary collapse", onclick: open }, h("span", { class: "line" }, words), time(collapse.committed_at ?? collapse.staged_at));
-  }
-
-  #compactionRow(done: Compaction): HTMLElement {
-    const undone = done.undone_at ? " · undone" : "";
-    const words = `compaction (${KIND_WORDS[done.trigger] ?? done.trigger}, ${KIND_WORDS[done.level] ?? done.level}): ${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens${undone}`;
-    return h(
-      "a",
-      { class: `row boundary ${done.undone_at ? "undone" : ""}`, href: link(["session", this.#id, "compactions", done.id]) },
-      h("span", { class: "line" }, words),
-      done.level !== "recorded" && h("span", { class: "fidelity" }, `fidelity ${share(done.fidelity)}`),
-      time(done.created_at),
-    );
-  }
-
-  /** Text that was added to a prompt, or content that was removed from it. */
-  #decidedRow(decided: DecidedView): HTMLElement {
-    const tokens = decided.tokens == null ? "" : `, ${brief(decided.tokens)} tokens`;
-    const words = `${decidedWords(decided)}${tokens}`;
-    const inside = [h("span", { class: "line", dir: "auto" }, words), time(decided.at)];
-    const [scope = "", ...name] = (decided.name ?? "").split("/");
-    if (decided.what !== "memory" || name.length === 0) return h("button", { type: "button", class: "row boundary decided" }, inside);
-    return h("a", { class: "row boundary decided", href: link(["memory", scope, name.join("/")], { project: this.#project }) }, inside);
-  }
-
-  #open(seq: number): void {
-    const stored = this.#pages.at(seq - 1);
-    if (!stored) return;
+  #details(seq: number): void {
+    const last = this.#messages.at(-1)?.seq ?? 0;
     replace(["session", this.#id], { seq });
-    const step = (to: number) => {
-      if (to < 1 || to > this.#track.lastSeq || !this.#pages.at(to - 1)) return;
-      dialog.close();
-      this.#open(to);
-    };
-    const dialog = modal(`Message ${seq}`, [
-      messageView(stored),
-      h(
-        "div",
-        { class: "buttons" },
-        h("button", { type: "button", disabled: seq <= 1, onclick: () => step(seq - 1) }, "← Previous"),
-        h("button", { type: "button", disabled: seq >= this.#track.lastSeq, onclick: () => step(seq + 1) }, "Next →"),
-        h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"),
-      ),
-    ], () => this.#list.show(this.#track.rowOf(seq)));
-    dialog.classList.add("wide");
-    dialog.addEventListener("keydown", (event) => {
-      if (event.key === "ArrowLeft" || event.key === "k") step(seq - 1);
-      if (event.key === "ArrowRight" || event.key === "j") step(seq + 1);
-    });
+    showMessage(seq, last, (seq) => this.#message(seq), () => this.#list.show(rowOf(this.#rows, seq)));
+  }
+
+  async #message(seq: number): Promise<HistoryMessage | undefined> {
+    const query = { after_seq: seq - 1, limit: 1 };
+    return this.#pages.at(seq - 1) ?? (await client.get("/v1/sessions/{id}/messages", { path: { id: this.#id }, query, signal: this.#context.signal })).messages[0];
   }
 
   #go(seq: number): void {
-    this.#pages.want(seq - 1, seq - 1);
-    this.#list.show(this.#track.rowOf(seq));
+    // A filter may hide the message.
+    if (this.#filter !== EVERYTHING && !this.#rows.some((row) => seqOf(row) === seq)) this.#bar.clear();
+    this.#list.show(rowOf(this.#rows, seq));
   }
-}
 
-function decidedWords(decided: DecidedView): string {
-  const many = decided.seqs?.length ?? 0;
-  switch (decided.kind) {
-    case "cleared":
-      return `${count(many, "old result")} cleared`;
-    case "snipped":
-      return `${count(many, "superseded result")} snipped`;
-    case "stripped":
-      return "Content that the provider rejected was removed";
-    case "instructed":
-      return `Instructions: ${decided.name ?? ""}`;
-    default:
-      return decided.what === "memory" ? (decided.name ? `Recalled: ${decided.name}` : "Changes in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
+  /** Moves to the previous or next turn with `[` and `]`. */
+  #turnKey(event: KeyboardEvent): void {
+    const step = event.key === "]" ? 1 : event.key === "[" ? -1 : 0;
+    if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    for (let at = this.#list.active + step; at >= 0 && at < this.#rows.length; at += step) {
+      const row = this.#rows[at];
+      if (row?.is === "said" && row.turn > 0) return this.#list.show(at);
+    }
   }
 }

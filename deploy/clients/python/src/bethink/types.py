@@ -665,6 +665,41 @@ class OtherBlock(TypedDict):
     """The type of the block."""
 
 
+class OutlineCall(TypedDict):
+    """A tool call of a message."""
+
+    id: str
+    """ID of the call, which its result repeats."""
+    tool: str
+    """Name of the tool."""
+    path: NotRequired[str | None]
+    """The file that the call names."""
+    edits: NotRequired[bool]
+    """The call changes that file."""
+
+
+OutlineKind: TypeAlias = Literal['typed', 'inserted', 'results', 'assistant']
+"""What a message is to a reader."""
+
+
+class OutlineResult(TypedDict):
+    """The result of a tool call, in a message."""
+
+    id: str
+    """ID of the call."""
+    failed: NotRequired[bool]
+
+
+class OutlineUsage(TypedDict):
+    """Tokens of one model call."""
+
+    prompt: int
+    """Size of the prompt."""
+    cached: int
+    """The part of the prompt that came from the cache."""
+    output: int
+
+
 class PartTokens(TypedDict):
     """Tokens of the prompt, by part."""
 
@@ -1553,6 +1588,8 @@ class CompactRequest(TypedDict):
     level: NotRequired[SummaryLevel | None]
     summary_tokens: NotRequired[int | None]
     """Maximum size of the summary in tokens, counted as 4 bytes each."""
+    dry_run: NotRequired[bool]
+    """Change nothing, and return the compaction as it would be made now. A model is called if the level needs one."""
 
 
 class CompactionEventData(TypedDict):
@@ -2274,6 +2311,22 @@ class NotesUpdate(TypedDict):
     """When it last changed, as RFC 3339."""
 
 
+class OutlineMessage(TypedDict):
+    """One message of an outline."""
+
+    seq: int
+    """Position of the message in its session."""
+    kind: OutlineKind
+    created_at: str
+    """When it was written, as RFC 3339."""
+    says: NotRequired[bool]
+    """It has text besides tool calls and thinking."""
+    calls: NotRequired[list[OutlineCall]]
+    """Number of calls."""
+    results: NotRequired[list[OutlineResult]]
+    usage: NotRequired[OutlineUsage | None]
+
+
 class Problem(TypedDict):
     """An error as `application/problem+json` (RFC 9457)."""
 
@@ -2761,6 +2814,14 @@ class ModelEvent(TypedDict):
     data: ModelStep
     event: Literal['model']
     """The kind of event."""
+
+
+class Outline(TypedDict):
+    """A part of an outline, oldest message first."""
+
+    messages: list[OutlineMessage]
+    more: bool
+    """More messages follow the last one."""
 
 
 class ProposalEvent(TypedDict):

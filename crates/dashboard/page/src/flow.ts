@@ -1,0 +1,215 @@
+// A long list whose rows have different heights. Only rows near the screen are elements. A row's height is estimated
+// until it is shown; what is on the screen stays where it is when rows above it turn out to be higher or lower.
+
+import { h, mark } from "./dom.ts";
+import { Heights } from "./heights.ts";
+
+export interface FlowOptions {
+  readonly label: string;
+  readonly estimate: (index: number) => number;
+  readonly row: (index: number) => HTMLElement;
+  /** Called with the first and last row that are on the screen or near it. */
+  readonly near: (first: number, last: number) => void;
+  /** Called with the row at the upper end of the screen. */
+  readonly moved?: (first: number) => void;
+}
+
+/** Pixels above and below the screen that have elements too, so that scrolling shows no gaps. */
+const BEYOND = 600;
+/** Rows beyond the screen are created a few at a time, so that no frame takes long. */
+const BATCH = 6;
+
+export class Flow {
+  readonly node: HTMLElement;
+  readonly #options: FlowOptions;
+  readonly #heights = new Heights();
+  readonly #items = new Map<number, HTMLElement>();
+  readonly #sizes: ResizeObserver;
+  #active = 0;
+  #frame = 0;
+
+  constructor(options: FlowOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.node = h("div", { class: "flow", role: "list", "aria-label": options.label });
+    this.node.addEventListener("keydown", (event) => this.#key(event));
+    this.node.addEventListener("focusin", (event) => this.#focused(event.target));
+    // A row grows when it is opened, or when its text wraps differently.
+    this.#sizes = new ResizeObserver((entries) => this.#resized(entries));
+    const soon = () => this.#soon();
+    addEventListener("scroll", soon, { passive: true, signal });
+    addEventListener("resize", soon, { signal });
+    signal.addEventListener("abort", () => this.#sizes.disconnect());
+  }
+
+  get count(): number {
+    return this.#heights.count;
+  }
+
+  /** The row that Tab reaches. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** The rows that are elements. */
+  get shown(): number[] {
+    return [...this.#items.keys()];
+  }
+
+  /** Replaces all rows. Known heights are kept for as many rows as `same` says are unchanged. */
+  reset(count: number, same = 0): void {
+    const old = Array.from({ length: Math.min(same, this.count) }, (_, row) => this.#heights.of(row));
+    this.#heights.fill(count, (row) => old[row] ?? this.#options.estimate(row));
+    for (const [index, item] of this.#items) if (index >= same) this.#remove(index, item);
+    this.#active = Math.max(0, Math.min(this.#active, count - 1));
+    this.#draw();
+  }
+
+  /** Creates rows again, if they are near the screen. Their heights are read together, which costs one layout. */
+  renew(rows: readonly number[]): void {
+    const drawn = rows.filter((index) => this.#items.has(index));
+    for (const index of drawn) {
+      const item = this.#items.get(index);
+      const focused = item?.contains(document.activeElement) ?? false;
+      item?.replaceChildren(this.#options.row(index));
+      if (focused) item?.focus({ preventScroll: true });
+    }
+    if (drawn.length > 0) this.#measure(drawn);
+  }
+
+  refresh(): void {
+    this.renew(this.shown);
+  }
+
+  /** Scrolls to a row. Rows on the way may change their height, so the position is corrected once. */
+  show(index: number, focus = true): void {
+    this.#active = Math.max(0, Math.min(index, this.count - 1));
+    for (let again = 0; again < 2; again++) {
+      this.node.style.height = `${this.#heights.total}px`;
+      const top = this.node.getBoundingClientRect().top + scrollY + this.#heights.top(this.#active);
+      const outside = top < scrollY + this.#head() || top + Math.min(200, this.#heights.of(this.#active)) > scrollY + innerHeight;
+      if (outside || again > 0) scrollTo({ top: Math.max(0, top - this.#head() - 24) });
+      if (!outside && again === 0) break;
+      this.#draw();
+    }
+    this.#draw();
+    if (focus) this.#items.get(this.#active)?.focus({ preventScroll: true });
+  }
+
+  /** Height of what covers the upper end of the screen. */
+  #head(): number {
+    const bar = this.node.previousElementSibling;
+    return bar instanceof HTMLElement ? (parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight : 0;
+  }
+
+  #soon(): void {
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    if (!this.node.isConnected) return;
+    this.node.style.height = `${this.#heights.total}px`;
+    if (this.count === 0) return;
+    const above = -this.node.getBoundingClientRect().top;
+    const first = this.#heights.at(above - BEYOND);
+    const last = this.#heights.at(above + innerHeight + BEYOND);
+    for (const [index, item] of this.#items) {
+      // Keep the row with the focus, which scrolling would otherwise lose.
+      if ((index < first || index > last) && !item.contains(document.activeElement)) this.#remove(index, item);
+    }
+    const fresh = this.#missing(first, last, this.#heights.at(above), this.#heights.at(above + innerHeight));
+    for (const index of fresh) this.#add(index);
+    this.#measure(fresh);
+    // The others follow in the next frames.
+    if (fresh.length >= BATCH) this.#soon();
+    this.#roving();
+    this.#options.near(first, last);
+    this.#options.moved?.(this.#heights.at(above + this.#head()));
+  }
+
+  /** The rows without elements: all of those on the screen, and a few of those near it. */
+  #missing(first: number, last: number, top: number, bottom: number): number[] {
+    const rows: number[] = [];
+    for (let index = top; index <= bottom; index++) if (!this.#items.has(index)) rows.push(index);
+    for (let index = bottom + 1; index <= last && rows.length < BATCH; index++) if (!this.#items.has(index)) rows.push(index);
+    for (let index = top - 1; index >= first && rows.length < BATCH; index--) if (!this.#items.has(index)) rows.push(index);
+    return rows;
+  }
+
+  #add(index: number): void {
+    const item = h("div", { class: "item", role: "listitem", tabindex: -1, "aria-posinset": index + 1, "aria-setsize": this.count }, this.#options.row(index));
+    item.dataset["index"] = String(index);
+    item.style.top = `${this.#heights.top(index)}px`;
+    // Screen readers use the order of the document.
+    let next: number | null = null;
+    for (const other of this.#items.keys()) if (other > index && (next === null || other < next)) next = other;
+    this.node.insertBefore(item, next === null ? null : (this.#items.get(next) ?? null));
+    this.#items.set(index, item);
+    this.#sizes.observe(item);
+  }
+
+  #remove(index: number, item: HTMLElement): void {
+    this.#sizes.unobserve(item);
+    item.remove();
+    this.#items.delete(index);
+  }
+
+  /** Measures only rows whose height is not the known one: each new row is reported once. */
+  #resized(entries: readonly ResizeObserverEntry[]): void {
+    const other = entries.filter(({ target, borderBoxSize }) => Math.abs((borderBoxSize[0]?.blockSize ?? 0) - this.#heights.of(Number((target as HTMLElement).dataset["index"]))) >= 1);
+    if (other.length > 0) this.#measure(other.map(({ target }) => Number((target as HTMLElement).dataset["index"])));
+  }
+
+  /** Reads the heights of rows. Scrolls by as much as the first row on the screen moves. */
+  #measure(rows: readonly number[]): void {
+    const above = -this.node.getBoundingClientRect().top + this.#head();
+    const anchor = this.#heights.at(above);
+    const before = this.#heights.top(anchor);
+    let changed = false;
+    for (const index of rows) {
+      const height = this.#items.get(index)?.offsetHeight ?? 0;
+      if (height === 0 || Math.abs(height - this.#heights.of(index)) < 1) continue;
+      this.#heights.set(index, height);
+      changed = true;
+    }
+    if (!changed) return;
+    for (const [index, item] of this.#items) item.style.top = `${this.#heights.top(index)}px`;
+    this.node.style.height = `${this.#heights.total}px`;
+    const moved = this.#heights.top(anchor) - before;
+    if (moved !== 0 && above > 0) scrollBy({ top: moved, behavior: "instant" });
+    this.#soon();
+  }
+
+  #roving(): void {
+    for (const [index, item] of this.#items) {
+      item.tabIndex = index === this.#active ? 0 : -1;
+      mark(item, "aria-setsize", String(this.count));
+    }
+  }
+
+  #focused(target: EventTarget | null): void {
+    const item = target instanceof Element ? target.closest<HTMLElement>("[data-index]") : null;
+    if (!item) return;
+    this.#active = Number(item.dataset["index"]);
+    this.#roving();
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey || this.count === 0) return;
+    if (event.key === "Enter" && event.target === this.#items.get(this.#active)) {
+      event.preventDefault();
+      this.#items.get(this.#active)?.querySelector<HTMLElement>("[data-main]")?.click();
+      return;
+    }
+    const above = -this.node.getBoundingClientRect().top + this.#head();
+    const page = Math.max(1, this.#heights.at(above + innerHeight) - this.#heights.at(above) - 1);
+    const steps: Record<string, number> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    this.show(this.#active + step);
+  }
+}

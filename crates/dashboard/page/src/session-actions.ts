@@ -1,0 +1,108 @@
+// What a person can do with a session: rename, tag, export, hand over, delete.
+
+import { type Session, client } from "./api.ts";
+import { ask, modal, say } from "./dialog.ts";
+import { h } from "./dom.ts";
+import { titleOf } from "./names.ts";
+import { wordsOf } from "./view.ts";
+
+const AGENTS = ["claude-code", "codex", "gemini", "opencode"];
+
+export function sessionActions(session: Session): HTMLElement {
+  const button = (name: string, act: () => void) => h("button", { type: "button", onclick: act }, name);
+  return h(
+    "div",
+    { class: "buttons start", role: "group", "aria-label": "Actions" },
+    button("Rename…", () => edit(session)),
+    button("Export", () => void exportSession(session)),
+    button("Hand over…", () => handOver(session)),
+    button("Delete…", () => void remove(session)),
+  );
+}
+
+/** Changes the title and the tags. The dialog stays open if that fails, so that nothing typed is lost. */
+function edit(session: Session): void {
+  const title = h("input", { type: "text", value: session.title ?? "", maxlength: 300 });
+  const tags = h("input", { type: "text", value: session.tags.join(", ") });
+  const failed = h("p", { class: "failure", role: "alert", hidden: true });
+  const save = h("button", { type: "submit", class: "primary" }, "Save");
+  const form = h(
+    "form",
+    { class: "fields" },
+    h("label", null, "Title", title),
+    h("label", null, "Tags, separated by commas", tags),
+    failed,
+    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), save),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const body = { title: title.value.trim(), tags: tags.value.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "") };
+    save.disabled = true;
+    client
+      .patch("/v1/sessions/{id}", { path: { id: session.id }, body })
+      .then(() => {
+        dialog.close();
+        say("Saved.");
+      })
+      .catch((error: unknown) => {
+        save.disabled = false;
+        failed.hidden = false;
+        failed.textContent = wordsOf(error);
+      });
+  });
+  const dialog = modal("Rename session", form);
+  title.select();
+}
+
+async function exportSession(session: Session): Promise<void> {
+  try {
+    const { text } = await client.text("/v1/sessions/{id}/export", { path: { id: session.id } });
+    const address = URL.createObjectURL(new Blob([text], { type: "application/jsonl" }));
+    const anchor = h("a", { download: `${session.id}.jsonl` });
+    anchor.href = address;
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  } catch (error) {
+    say(wordsOf(error), true);
+  }
+}
+
+/** Agents run in a terminal, so the page offers the command that starts one. */
+function handOver(session: Session): void {
+  const agent = h("select", { "aria-label": "Agent" }, AGENTS.map((name) => h("option", { value: name }, name)));
+  const command = h("code");
+  const show = () => {
+    command.textContent = `bethink continue ${agent.value} --session ${session.id}`;
+  };
+  const copy = () =>
+    navigator.clipboard.writeText(command.textContent ?? "").then(
+      () => say("Copied."),
+      () => say("The browser did not allow copying. Select the command and copy it.", true),
+    );
+  agent.addEventListener("change", show);
+  show();
+  const dialog = modal("Hand over to an agent", [
+    h("p", null, "The agent gets the open todos, the notes and the last messages of this session. Run this in a terminal:"),
+    agent,
+    h("pre", { class: "wrap", tabindex: 0 }, command),
+    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close"), h("button", { type: "button", class: "primary", onclick: () => void copy() }, "Copy command")),
+  ]);
+}
+
+async function remove(session: Session): Promise<void> {
+  const children = session.children?.length ?? 0;
+  const yes = await ask({
+    title: "Delete this session?",
+    text: h("p", null, `“${titleOf(session)}” with ${session.messages.toLocaleString("en")} messages, its notes and todos will be deleted. ${children > 0 ? `Its ${children} sub-agents stay. ` : ""}Memories that were learned from it stay. This cannot be undone; export the session first to keep a copy.`),
+    yes: "Delete session",
+    danger: true,
+  });
+  if (!yes) return;
+  try {
+    await client.delete("/v1/sessions/{id}", { path: { id: session.id } });
+    say("Session deleted.");
+    location.hash = "#/";
+  } catch (error) {
+    say(wordsOf(error), true);
+  }
+}

@@ -1,0 +1,91 @@
+// Tries a compaction of another size or level before it is made: a dry run with its tokens, fidelity and cost.
+
+import { type Compaction, client } from "./api.ts";
+import { say } from "./dialog.ts";
+import { type Child, fill, h } from "./dom.ts";
+import { KIND_WORDS } from "./names.ts";
+import { brief, dollars, share, whole } from "./number.ts";
+import { type Context, failure, wordsOf } from "./view.ts";
+
+type Level = "embedded" | "session_memory" | "full";
+
+interface Wanted {
+  readonly level: Level | null;
+  readonly tokens: number | null;
+}
+
+const LEVELS: readonly [string, string][] = [
+  ["", "the cheapest that works"],
+  ["embedded", "without a model"],
+  ["session_memory", "from the notes"],
+  ["full", "by a model"],
+];
+const SIZES: readonly [string, string][] = [["", "automatic"], ["1000", "1,000 tokens"], ["2000", "2,000 tokens"], ["4000", "4,000 tokens"], ["8000", "8,000 tokens"], ["16000", "16,000 tokens"]];
+
+export function trials(session: string, context: Context, done: (made: Compaction) => void): HTMLElement {
+  const level = choice("Level", LEVELS);
+  const size = choice("Size of the summary", SIZES);
+  const rows = h("tbody");
+  const table = h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Trials", hidden: true }, h("table", { class: "data" }, h("thead", null, h("tr", null, ["Summary", "Prompt", "Fidelity", "Names lost", "Cost", ""].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Action"))))), rows));
+  const status = h("div", { role: "status" });
+  const run = h("button", { type: "submit" }, "Try");
+  const form = h("form", null, h("label", null, "Level", level), h("label", null, "Size of the summary", size), run);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const wanted: Wanted = { level: (level.value || null) as Level | null, tokens: size.value === "" ? null : Number(size.value) };
+    void attempt(wanted);
+  });
+  const attempt = async (wanted: Wanted) => {
+    run.disabled = true;
+    fill(status, h("p", { class: "faint" }, "Trying…"));
+    try {
+      const before = await spent(session);
+      const tried = await compact(session, wanted, true, context.signal);
+      const cost = (await spent(session)) - before;
+      fill(status);
+      table.hidden = false;
+      rows.prepend(trialRow(tried, cost, () => void make(wanted)));
+    } catch (error) {
+      if (!context.signal.aborted) fill(status, failure(error));
+    }
+    run.disabled = false;
+  };
+  const make = async (wanted: Wanted) => {
+    try {
+      done(await compact(session, wanted, false, context.signal));
+      say("Session compacted. You can undo it.");
+    } catch (error) {
+      say(wordsOf(error), true);
+    }
+  };
+  return h("section", { class: "trials", "aria-label": "Try a compaction" }, h("h2", null, "Try a compaction"), h("p", { class: "faint" }, "A trial changes nothing. It shows what a compaction would free, and which names the prompt would lose."), form, status, table);
+}
+
+function compact(id: string, wanted: Wanted, dry_run: boolean, signal: AbortSignal): Promise<Compaction> {
+  const body = { dry_run, ...(wanted.level ? { level: wanted.level } : {}), ...(wanted.tokens ? { summary_tokens: wanted.tokens } : {}) };
+  return client.post("/v1/sessions/{id}/compact", { path: { id }, body, signal });
+}
+
+/** What bethink's own model calls for this session have cost so far. */
+async function spent(session: string): Promise<number> {
+  return (await client.get("/v1/usage", { query: { session } })).totals.cost_usd ?? 0;
+}
+
+function trialRow(tried: Compaction, cost: number, make: () => void): HTMLElement {
+  const { lost, names, kept } = tried.fidelity_detail;
+  const lostWords: Child = names === kept ? "none" : h("details", null, h("summary", null, whole(names - kept)), h("ul", { class: "names" }, lost.map((name) => h("li", null, h("code", null, name)))));
+  return h(
+    "tr",
+    null,
+    h("td", null, `${whole(tried.summary_tokens)} tokens, ${KIND_WORDS[tried.level] ?? tried.level}`),
+    h("td", null, `${brief(tried.tokens_before)} → ${brief(tried.tokens_after)}`),
+    h("td", null, share(tried.fidelity)),
+    h("td", null, lostWords),
+    h("td", null, cost > 0 ? dollars(cost) : "free"),
+    h("td", null, h("button", { type: "button", onclick: make }, "Compact like this")),
+  );
+}
+
+function choice(label: string, options: readonly [string, string][]): HTMLSelectElement {
+  return h("select", { "aria-label": label }, options.map(([value, name]) => h("option", { value }, name)));
+}
