@@ -12,8 +12,8 @@ use crate::cut::{self, Cut, Room};
 use crate::fidelity::{self, Fidelity};
 use crate::limits::{
     self, CompactLimits, FILLED_PERCENT, MIN_FREED_PERCENT, MIN_ROOM, SUMMARY_MAX_TOKENS,
-    SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS, USER_PERCENT,
-    USER_ROOM_PERCENT,
+    SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_MAX_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS,
+    USER_PERCENT, USER_ROOM_PERCENT,
 };
 use crate::policy::Trigger;
 use crate::restore::{self, Restorable, VisibleTail};
@@ -134,7 +134,7 @@ pub fn compact(
     let mut refused = Vec::new();
     for shares in ATTEMPTS {
         for level in ladder {
-            match attempt(input, *level, &sizes, shares) {
+            match attempt(input, *level, &sizes, shares, ladder.len() == 1) {
                 Ok(outcome) => return Ok(CompactionOutcome { refused, ..outcome }),
                 Err(reason) if reason == NOTHING => refused.push(reason),
                 Err(reason) => refused.push(format!("{}: {reason}", level.level().as_str())),
@@ -163,6 +163,7 @@ fn attempt(
     level: &dyn Summarizer,
     sizes: &Sizes,
     (tail, summary): (u64, u64),
+    is_only: bool,
 ) -> Result<CompactionOutcome, String> {
     let Sizes { before, auto, room } = *sizes;
     let cut = plan_cut(input, room, tail, level.covers());
@@ -172,6 +173,13 @@ fn attempt(
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
         return Err(format!(
             "its text ends with message {through}, and there is no room for the messages after it"
+        ));
+    }
+    let most = tail_limit(room, tail);
+    if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > most && !is_only {
+        return Err(format!(
+            "the messages after its text have {} tokens, and a tail may have {most}",
+            cut.tail_tokens
         ));
     }
     let (boundary, restored) = draft(input, level, &cut, room, summary)?;
@@ -210,12 +218,17 @@ fn attempt(
 
 fn plan_cut(input: &CompactionInput<'_>, room: u64, percent: u64, covers: Option<Seq>) -> Cut {
     let share = (room * TAIL_PERCENT / 100).min(input.limits.keep_min_tokens);
-    let hard = (room * (TAIL_PERCENT + 12) / 100 * percent / 100).max(600);
+    let hard = tail_limit(room, percent);
     if percent == 0 {
         return cut::nothing_kept(input.history, input.decisions, hard, input.hints);
     }
     let room = Room { target: share * percent / 100, hard, no_later: covers.map(Seq::next) };
     cut::plan(input.history, input.decisions, &input.limits, room, input.hints)
+}
+
+/// Returns the maximum size of a tail, in tokens.
+fn tail_limit(room: u64, percent: u64) -> u64 {
+    (room * TAIL_MAX_PERCENT / 100 * percent / 100).max(600)
 }
 
 fn covers_something(input: &CompactionInput<'_>, cut: &Cut) -> bool {

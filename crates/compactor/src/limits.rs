@@ -48,6 +48,9 @@ pub const MIN_FREED_PERCENT: u64 = 5;
 /// Percentages of the room under `auto` after a compaction; the remainder is room for work. In recorded sessions, a
 /// tail of twice this size did not help to answer more questions, and made prompts more expensive.
 pub const TAIL_PERCENT: u64 = 20;
+/// Maximum percentage for a tail that cannot be as small, because its newest round is large. Notes that leave a larger
+/// tail are not used if another level can write the summary: the next compaction would follow soon.
+pub const TAIL_MAX_PERCENT: u64 = 32;
 pub const SUMMARY_PERCENT: u64 = 25;
 /// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
 /// due at once.

@@ -4,6 +4,7 @@ mod files;
 mod notes;
 mod page;
 mod rows;
+mod searches;
 mod select;
 mod span;
 mod statements;
@@ -71,10 +72,13 @@ fn passages(
     let mut groups = statements::groups(request, shown);
     let said = groups.len();
     groups.extend(files::groups(request));
+    let of_files = groups.len();
+    groups.extend(searches::groups(request));
     let rows = room / files::ROWS_SHARE;
     let spent = select::choose(&mut groups, request.facts, known, room - rows);
+    let found = statements::render(&groups.split_off(of_files));
     let files = groups.split_off(said);
-    let files = place + &files::render(&files, room - spent);
+    let files = place + &files::render(&files, room - spent) + &found;
     (files, statements::render(&groups))
 }
 

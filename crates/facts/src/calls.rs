@@ -60,6 +60,12 @@ impl ToolInput {
         self.file_path.as_deref().or(self.path.as_deref())
     }
 
+    /// Returns the pattern that the call searches for, and where.
+    pub(crate) fn search(&self) -> Option<(String, String)> {
+        let scope = self.file().unwrap_or_default().to_owned();
+        self.pattern.clone().map(|pattern| (pattern, scope))
+    }
+
     /// Returns the edits that the call makes in its file.
     pub(crate) fn changes(&mut self) -> Vec<TextChange> {
         let old = self.old_string.take();

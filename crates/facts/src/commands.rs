@@ -138,7 +138,8 @@ pub(crate) fn branch<'a>(command: &str, text: &'a str) -> Option<&'a str> {
     text.lines().take(HEAD).find_map(|line| named(line).or_else(|| committed(line)))
 }
 
-pub(crate) fn purpose(command: &str) -> CommandPurpose {
+/// Returns what a command is for, by its words.
+pub fn purpose(command: &str) -> CommandPurpose {
     const COMMITS: [&str; 5] = ["git commit", "git push", "git tag", "gh pr create", "npm publish"];
     const TESTS: [&str; 10] = [
         "test", "tests", "pytest", "jest", "vitest", "rspec", "phpunit", "nextest", "ctest", "tox",

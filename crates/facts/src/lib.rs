@@ -18,6 +18,7 @@ pub mod prose;
 mod recent;
 pub mod rows;
 pub mod said;
+mod searches;
 pub mod symbols;
 mod tools;
 mod written;
@@ -38,6 +39,7 @@ pub use names::{NameUse, Names, RankedName};
 pub use need::NeedMoment;
 pub use places::SeenDefinition;
 pub use said::{RecordedStatement, SaidKind, readable, without_middle};
+pub use searches::{FoundFile, SearchFact};
 pub use tools::{Action, KnownTools, ToolFailure};
 pub use written::WrittenLine;
 

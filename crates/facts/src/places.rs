@@ -56,7 +56,7 @@ fn numbered(line: &str) -> Option<(u32, &str)> {
 }
 
 /// Reads `src/store.rs:123:text`, as searches print it.
-fn searched(line: &str) -> Option<(&str, u32, &str)> {
+pub(crate) fn searched(line: &str) -> Option<(&str, u32, &str)> {
     let (path, rest) = line.split_once(':')?;
     let (number, text) = rest.split_once([':', '-'])?;
     (path.contains('.') && !path.contains(' ')).then_some(())?;

@@ -11,6 +11,7 @@ use crate::files::{FileFact, FileFacts, PendingEdit};
 use crate::places::{self, SeenDefinition};
 use crate::recent::forget_oldest;
 use crate::said::RecordedStatement;
+use crate::searches::{self, SearchFact};
 
 /// A failure, and what was done about it.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +67,8 @@ pub struct KnownTools {
     waiting: HashMap<ToolUseId, PendingCall>,
     /// Definitions in files that were read or searched, oldest first.
     pub definitions: Vec<SeenDefinition>,
+    /// What searches found, oldest first.
+    pub searches: Vec<SearchFact>,
     /// The branch that git named last.
     pub branch: Option<(Seq, Box<str>)>,
     /// Commits that git reported, oldest first: `[main 1a2b3c4] store: one log`.
@@ -83,6 +86,8 @@ struct PendingCall {
     /// Indices of its files.
     files: Vec<usize>,
     edits: Vec<PendingEdit>,
+    /// The pattern of a search, and where it searches.
+    search: Option<(String, String)>,
 }
 
 /// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
@@ -136,7 +141,9 @@ impl KnownTools {
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
         let task = (kind == Some(ToolKind::Agent)).then(|| input.task().into());
-        let call = PendingCall { text, key, command: input.command, kind, task, files, edits };
+        let search = input.search().filter(|_| kind == Some(ToolKind::Search));
+        let command = input.command;
+        let call = PendingCall { text, key, command, kind, task, files, edits, search };
         self.waiting.insert(id.clone(), call);
         forget_oldest(&mut self.actions, ACTIONS);
     }
@@ -173,7 +180,7 @@ impl KnownTools {
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
         let Some(call) = self.waiting.remove(id) else { return };
-        let PendingCall { text: call, key, command, kind, files, edits, .. } = call;
+        let PendingCall { text: call, key, command, kind, files, edits, search, .. } = call;
         for edit in &edits {
             match is_error {
                 true => self.files.not_edited(edit.place),
@@ -182,6 +189,9 @@ impl KnownTools {
         }
         if !is_error {
             self.read(kind, &files, text, seq);
+            if let Some((pattern, scope)) = &search {
+                searches::collect(&mut self.searches, (pattern, scope), text, seq);
+            }
         }
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use bethink_facts::commands::purpose;
 use bethink_facts::prose::{passages, plain};
 use bethink_facts::rows::{action, command, common_root, failure, mark, one_line, said};
 use bethink_facts::{CommandPurpose, Facts, FileFact, RecordedStatement, SaidKind};
@@ -85,9 +86,49 @@ pub(super) fn commands(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
         let is_worth = c.purpose != CommandPurpose::Other;
         std::cmp::Reverse((c.failed == Some(false), is_worth, c.runs.min(4), c.last))
     });
-    for found in known {
+    let lines: Vec<&str> = known.iter().map(|found| &*found.line).collect();
+    for found in &known {
         page.line(&format!("- {}", command(found)));
     }
+    for (named, place) in planned_commands(request.facts, &lines) {
+        page.line(&format!("- `{named}` has not been run yet; {place} names it"));
+    }
+}
+
+/// Returns the tests and checks that the plan and the written documents name and that are not in `known`, each with the
+/// place that names it.
+fn planned_commands<'a>(facts: &'a Facts, known: &[&str]) -> Vec<(&'a str, &'a str)> {
+    const COMMANDS: usize = 6;
+    let plan = facts.plan.iter().flat_map(|plan| plan.text.lines()).map(|line| (line, "the plan"));
+    let documents = facts.tools.files().iter().filter(|file| file.path.ends_with(".md"));
+    let documents = documents
+        .flat_map(|file| file.written().iter().map(move |line| (&*line.text, file.name())));
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for (line, place) in plan.chain(documents) {
+        // Every second part of the line is between backticks.
+        for named in line.split('`').skip(1).step_by(2) {
+            let is_check = is_command(named)
+                && matches!(purpose(named), CommandPurpose::Test | CommandPurpose::Check);
+            let is_known = known.iter().any(|known| known.contains(named))
+                || found.iter().any(|(known, _)| *known == named);
+            if is_check && !is_known && found.len() < COMMANDS {
+                found.push((named, place));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a quoted text looks like a command line: the name of a program and at least one more word.
+fn is_command(text: &str) -> bool {
+    const ARTICLES: [&str; 5] = ["a", "the", "this", "no", "all"];
+    let is_program = |c: char| {
+        c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.' | '/')
+    };
+    text.split_once(' ').is_some_and(|(program, rest)| {
+        let is_word = program.is_empty() || ARTICLES.contains(&program);
+        !is_word && program.chars().all(is_program) && !rest.trim().is_empty()
+    })
 }
 
 pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
@@ -208,9 +249,9 @@ fn untested(page: &mut SummaryPage, facts: &Facts, tested: Option<Seq>) {
     if !files.is_empty() {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let since = if tested.is_some() {
-            "Edited since, not tested yet"
+            "Tests have not been run since these files were edited"
         } else {
-            "Edited, and no test was run"
+            "Tests have not been run in this session; edited files"
         };
         page.line(&format!("- {since}: {}{more}", files.join(", ")));
     }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use bethink_facts::choice;
 use bethink_facts::prose::{Passage, passages, plain};
 use bethink_facts::rows::mark;
-use bethink_facts::{Facts, RecordedStatement};
+use bethink_facts::{Facts, RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
 
@@ -25,6 +25,8 @@ const ON_THE_WAY: f32 = 0.55;
 const REPORT: f32 = 0.6;
 const EARLIER: f32 = 0.6;
 const OLDER_USER: f32 = 1.3;
+/// Factor for a statement that the user corrected in the reply: the correction counts, and it is quoted.
+const CORRECTED: f32 = 0.3;
 
 /// Returns groups of passages, one per statement, oldest first. The user's messages in `shown` are shown whole.
 pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<PassageGroup> {
@@ -43,10 +45,21 @@ pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<
     }
     for (at, said) in facts.assistant.iter().enumerate() {
         let next = facts.assistant.get(at + 1).map(|next| next.seq);
-        let offer = RecordedStatement { text: decided(facts, said, next).into(), ..said.clone() };
+        let reply = reply(facts, said, next);
+        let text = reply.map_or(Cow::Borrowed(&*said.text), |reply| {
+            choice::without_others(&said.text, &reply.text)
+        });
+        let offer = RecordedStatement { text: text.into(), ..said.clone() };
         let said = &offer;
         let worth = if said.ends_turn { CONCLUSION } else { ON_THE_WAY };
-        push(said, format!("- {} ", mark(said.seq)), worth);
+        match reply.filter(|reply| reply.kind == SaidKind::Correction) {
+            Some(reply) => {
+                let head =
+                    format!("- {} (see the user's reply in {}) ", mark(said.seq), mark(reply.seq));
+                push(said, head, worth * CORRECTED);
+            }
+            None => push(said, format!("- {} ", mark(said.seq)), worth),
+        }
     }
     for said in &facts.reports {
         let task = said.question.as_deref().unwrap_or_default();
@@ -61,14 +74,14 @@ pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<
     groups
 }
 
-/// Returns a statement by the assistant, without the options that the user did not choose in their next statement.
-fn decided<'a>(facts: &Facts, said: &'a RecordedStatement, next: Option<Seq>) -> Cow<'a, str> {
+/// Returns what the user said to a statement by the assistant, before its `next` one.
+fn reply<'a>(
+    facts: &'a Facts,
+    said: &RecordedStatement,
+    next: Option<Seq>,
+) -> Option<&'a RecordedStatement> {
     let after = facts.user.partition_point(|user| user.seq <= said.seq);
-    let reply = facts.user.get(after).filter(|user| next.is_none_or(|next| user.seq < next));
-    match reply {
-        Some(reply) => choice::without_others(&said.text, &reply.text),
-        None => Cow::Borrowed(&said.text),
-    }
+    facts.user.get(after).filter(|user| next.is_none_or(|next| user.seq < next))
 }
 
 /// Splits an earlier session's summary at its numbered headings, without its draft and the instructions around it.

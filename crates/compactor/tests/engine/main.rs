@@ -6,6 +6,7 @@
 mod fidelity;
 mod floor;
 mod full;
+mod lookups;
 mod notes;
 mod span;
 mod story;

@@ -47,13 +47,13 @@ fn notes_stand_with_what_they_lack() {
 
 #[test]
 fn what_no_notes_speak_of_stays() {
-    let old = notes(TEXT, 40);
+    let old = notes(TEXT, 106);
     let level = NotesSummarizer { notes: &old, is_only: false };
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
     let ask = Ask { ladder, ..Ask::default() };
     let outcome = try_compact(&busy(200), &ask).unwrap();
     assert_eq!(outcome.level, SummaryLevel::SessionMemory);
-    assert!(outcome.boundary.kept_from <= Seq(41), "{}", outcome.boundary.kept_from);
+    assert!(outcome.boundary.kept_from <= Seq(107), "{}", outcome.boundary.kept_from);
     // If everything is too much for the window, the next level is used.
     let outcome = try_compact(&busy(700), &ask).unwrap();
     assert_eq!(outcome.level, SummaryLevel::Embedded);
@@ -73,4 +73,19 @@ fn notes_without_room_for_the_rest_give_way_unless_nothing_else_may_be_written()
     let outcome =
         try_compact(&busy(200), &Ask { ladder, window: 40_000, ..Ask::default() }).unwrap();
     assert_eq!(outcome.level, SummaryLevel::SessionMemory);
+}
+
+#[test]
+fn notes_that_leave_a_large_tail_give_way_unless_nothing_else_may_be_written() {
+    let old = notes(TEXT, 40);
+    let level = NotesSummarizer { notes: &old, is_only: false };
+    let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
+    let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
+    assert_eq!(outcome.level, SummaryLevel::Embedded);
+    assert!(outcome.refused[0].contains("a tail may have"), "{:?}", outcome.refused);
+    let level = NotesSummarizer { notes: &old, is_only: true };
+    let ladder: Vec<&dyn Summarizer> = vec![&level];
+    let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
+    assert_eq!(outcome.level, SummaryLevel::SessionMemory);
+    assert!(outcome.boundary.kept_from <= Seq(41), "{}", outcome.boundary.kept_from);
 }

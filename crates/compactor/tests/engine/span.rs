@@ -62,11 +62,12 @@ fn a_span_in_short() {
     Mend it in gauge.rs, please.
     [9] no, rename it to tide_of
     Statements and decisions:
-    - [8] We should keep `tide_now` and put the time into `tide_at`, because callers pass it.
+    - [8] (see the user's reply in [9]) We should keep `tide_now` and put the time into `tide_at`, because callers pass it.
     - [10] Renamed: it is `tide_of` everywhere, and PortalBuoy reads it too.
     Files:
     Paths are below /proj/src/.
-    - gauge.rs (edited, read, last [4])
+    - gauge.rs (edited, read, last [4]):
+      fn tide_at(t: Time) {}
     Commands and calls:
     - `cargo test -p gauge` failed in [6]: error[E0425]: cannot find value `epoch`
     Errors:
