@@ -135,7 +135,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink config set memory.layout claude")]
     Config(ConfigCommand),
-    /// Show the base URLs to set in clients of Anthropic, OpenAI and Gemini
+    /// Show the base URLs for clients of Anthropic, OpenAI and Gemini
     #[command(after_help = "Example: bethink gateway --project ~/src/app")]
     Gateway,
     /// Replace the token that gives programs access to the daemon
@@ -271,7 +271,7 @@ pub(crate) enum CliCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Replay a recorded session turn by turn, and print prompt sizes, compactions and faults
+    /// Replay a recorded session and report sizes, compactions and faults
     #[command(after_help = "Example: bethink replay session.jsonl --window 60000")]
     Replay(Replay),
     /// Add bethink to an agent's settings
