@@ -6,9 +6,9 @@ use crate::ladder::SummaryRequest;
 
 use super::select::{PassageCandidate, PassageGroup, freshness};
 
-/// Value of a finding of the turn under way, and of an older one.
+/// Value of a finding of the turn under way, and of an older one, whose turn said what came of it.
 const THIS_TURN: f32 = 1.0;
-const EARLIER_TURN: f32 = 0.4;
+const EARLIER_TURN: f32 = 0.2;
 /// Share of that value for the text of one line.
 const ONE_LINE: f32 = 0.6;
 
