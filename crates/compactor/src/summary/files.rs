@@ -72,7 +72,8 @@ fn group(
     let passages = file.written().iter().filter(|line| request.is_hidden(line.seq)).map(|line| {
         let newest = if line.seq == newest_edit { NEWEST } else { 1.0 };
         let kind = if is_test { TEST } else { 1.0 };
-        let worth = newest * freshness(facts, line.seq) * line.worth(path) * kind;
+        let says = if is_one_term(&line.text) { ONE_TERM } else { 1.0 };
+        let worth = newest * freshness(facts, line.seq) * line.worth(path) * kind * says;
         PassageCandidate { text: shorten(&line.text, LINE_BYTES), worth, is_chosen: false }
     });
     let notes = file.notes.iter().filter(|note| request.is_hidden(note.seq)).map(|note| {
@@ -91,6 +92,14 @@ fn group(
     }
 }
 
+/// Whether a line has at most one word or number, as `} else {` and `t.Parallel()`.
+fn is_one_term(line: &str) -> bool {
+    let terms = line.split(|c: char| !c.is_alphanumeric());
+    terms.filter(|term| term.len() > 2 || term.parse::<u64>().is_ok()).nth(1).is_none()
+}
+
+/// Factor for lines with only one word.
+const ONE_TERM: f32 = 0.2;
 /// Factor for the score of lines in test files.
 const TEST: f32 = 0.5;
 /// Value of a statement made before an edit.
@@ -177,5 +186,15 @@ mod tests {
         assert_eq!(render(&groups, 40), "- later.rs (edited)\n- new.rs (edited)\n");
         assert_eq!(room_for_rows(&groups, 10_000), all.len());
         assert_eq!(room_for_rows(&groups, 400), 40);
+    }
+
+    #[test]
+    fn a_line_with_one_word_says_little() {
+        for line in ["} else {", "t.Parallel()", "}"] {
+            assert!(is_one_term(line), "{line}");
+        }
+        for line in ["port: 80", "return nil", "let tide = 7;"] {
+            assert!(!is_one_term(line), "{line}");
+        }
     }
 }
