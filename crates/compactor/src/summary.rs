@@ -74,7 +74,7 @@ fn passages(
     groups.extend(files::groups(request));
     let of_files = groups.len();
     groups.extend(searches::groups(request));
-    let rows = room / files::ROWS_SHARE;
+    let rows = files::room_for_rows(&groups[said..of_files], room);
     let spent = select::choose(&mut groups, request.facts, known, room - rows);
     let found = statements::render(&groups.split_off(of_files));
     let files = groups.split_off(said);

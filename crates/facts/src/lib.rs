@@ -152,6 +152,8 @@ impl Facts {
     }
 
     fn report(&mut self, seq: Seq, text: &str, task: Arc<str>) {
+        // The client adds an ID and counts for itself.
+        let text = text.split_once("\nagentId: ").map_or(text, |(report, _)| report);
         let text = without_middle(text.trim(), REPORT_BYTES);
         let report =
             RecordedStatement { question: Some(task), ..RecordedStatement::new(seq, &text) };

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::said::is_cut;
+
 /// A part of a text that can be quoted by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage<'a> {
@@ -16,10 +18,15 @@ pub struct Passage<'a> {
 pub fn passages(text: &str) -> Vec<Passage<'_>> {
     let mut found = Vec::new();
     let mut is_code = false;
-    for line in text.lines() {
-        let line = line.trim();
-        if line.starts_with("```") || line.starts_with("~~~") {
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if is_fence(line) {
             is_code = !is_code;
+            continue;
+        }
+        if is_cut(line) {
+            // The cut may have taken a fence; the rest shows whether it begins within code.
+            is_code = lines.clone().filter(|line| is_fence(line)).count() % 2 == 1;
             continue;
         }
         let is_heading = !is_code && (line.starts_with('#') || line.ends_with("**"));
@@ -39,6 +46,10 @@ pub fn passages(text: &str) -> Vec<Passage<'_>> {
         }
     }
     found
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// Returns a passage as plain text: without bold marks, and with the row of a table as `name: second cell; third cell`.
@@ -108,6 +119,7 @@ fn unmarked(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::said::without_middle;
 
     fn check(text: &str, expect: &[&str]) {
         let found: Vec<&str> = passages(text).iter().map(|passage| passage.text).collect();
@@ -124,6 +136,18 @@ mod tests {
         check("| a | b |\n|---|---|\n| c | d. e |", &["| c | d. e |"]);
         check("1. **One**\n12) Two. 3 more.\nA. Three.", &["One", "Two.", "3 more.", "A. Three."]);
         check("", &[]);
+    }
+
+    #[test]
+    fn text_after_a_cut_is_code_only_if_the_cut_is_within_code() {
+        let check = |text: &str, expect: &[bool]| {
+            let text = format!("It reads:\n```\nopen();\n{}", without_middle(text, 30));
+            let found: Vec<bool> = passages(&text).iter().map(|passage| passage.is_code).collect();
+            assert_eq!(found, expect, "{text}");
+        };
+        let long = "x".repeat(90);
+        check(&format!("close();\n{long}\nAll done"), &[false, true, true, false, false]);
+        check(&format!("close();\n{long}\nnew();\n```"), &[false, true, true, true, true]);
     }
 
     #[test]

@@ -257,6 +257,11 @@ pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n… ({left_out} bytes left out) …\n{}", &text[from..]))
 }
 
+/// Whether a line says how much [`without_middle`] left out.
+pub(crate) fn is_cut(line: &str) -> bool {
+    line.starts_with("… (") && line.ends_with(" bytes left out) …")
+}
+
 /// Joins the strings in a tool's input.
 pub fn readable(input: &str) -> String {
     let mut text = String::with_capacity(input.len());

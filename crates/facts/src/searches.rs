@@ -34,6 +34,8 @@ const FILES: usize = 6;
 const LINES: usize = 4;
 const LINE_BYTES: usize = 160;
 const PATTERN_BYTES: usize = 100;
+/// Maximum number of files that a sentence names with their lines.
+const PLACES: usize = 3;
 /// Maximum number of lines that are read of a result.
 const RESULT_LINES: usize = 2_000;
 /// Number of newest searches kept.
@@ -115,8 +117,14 @@ impl SearchFact {
             let scope = if self.scope.is_empty() { "the project" } else { file_name(&self.scope) };
             return format!("`{pattern}` was not found in {scope}");
         }
-        let mut files: Vec<String> = self.files.iter().map(place).collect();
-        match self.more {
+        // A pattern that many files contain shows no place.
+        let is_broad = self.files.len() > PLACES;
+        let named = self.files.iter().take(PLACES);
+        let mut files: Vec<String> = match is_broad {
+            true => named.map(|file| file_name(&file.path).to_owned()).collect(),
+            false => named.map(place).collect(),
+        };
+        match self.more + self.files.len() - files.len() {
             0 => {}
             1 => files.push("1 more file".to_owned()),
             more => files.push(format!("{more} more files")),
@@ -149,8 +157,9 @@ fn numbered_match(line: &str) -> Option<(u32, &str)> {
 /// Whether a line is the path of a file, rather than a line near a match: `src/read.rs-13-}`.
 fn is_path(line: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let is_near = line.split('-').skip(1).any(is_number);
-    line.contains('/') && !line.contains(char::is_whitespace) && !line.contains(':') && !is_near
+    let is_near = line.split('-').any(is_number);
+    let is_text = line.contains(|c: char| c.is_whitespace() || matches!(c, ':' | '<' | '>'));
+    line.contains('/') && !is_text && !is_near
 }
 
 #[cfg(test)]
@@ -171,13 +180,10 @@ mod tests {
             "`parse(` was found in read.rs (line 12) and main.rs (lines 40 41)",
         );
         check("", "Found 2 files\n/proj/a.rs\n/proj/b.rs", "`parse(` was found in a.rs and b.rs");
-        check("/proj/a.rs", "7:parse(x)\n8-}", "`parse(` was found in a.rs (line 7)");
+        let near = "7:parse(x)\n8-}\n9-//\n</persisted-output>";
+        check("/proj/a.rs", near, "`parse(` was found in a.rs (line 7)");
         let many: String = (1..=9).map(|n| format!("/proj/f{n}.rs\n")).collect();
-        check(
-            "",
-            &many,
-            "`parse(` was found in f1.rs, f2.rs, f3.rs, f4.rs, f5.rs, f6.rs and 3 more files",
-        );
+        check("", &many, "`parse(` was found in f1.rs, f2.rs, f3.rs and 6 more files");
     }
 
     #[test]

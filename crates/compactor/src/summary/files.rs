@@ -55,7 +55,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
 }
 
 /// Factor for the lines of the newest edit, where the current work is.
-const NEWEST: f32 = 2.0;
+const NEWEST: f32 = 3.0;
 /// Value of a definition that was only read.
 const SEEN: f32 = 0.3;
 
@@ -72,7 +72,8 @@ fn group(
     let passages = file.written().iter().filter(|line| request.is_hidden(line.seq)).map(|line| {
         let newest = if line.seq == newest_edit { NEWEST } else { 1.0 };
         let kind = if is_test { TEST } else { 1.0 };
-        let worth = newest * freshness(facts, line.seq) * line.worth(path) * kind;
+        let says = if is_one_term(&line.text) { ONE_TERM } else { 1.0 };
+        let worth = newest * freshness(facts, line.seq) * line.worth(path) * kind * says;
         PassageCandidate { text: shorten(&line.text, LINE_BYTES), worth, is_chosen: false }
     });
     let notes = file.notes.iter().filter(|note| request.is_hidden(note.seq)).map(|note| {
@@ -91,6 +92,14 @@ fn group(
     }
 }
 
+/// Whether a line has at most one word or number, as `} else {` and `t.Parallel()`.
+fn is_one_term(line: &str) -> bool {
+    let terms = line.split(|c: char| !c.is_alphanumeric());
+    terms.filter(|term| term.len() > 2 || term.parse::<u64>().is_ok()).nth(1).is_none()
+}
+
+/// Factor for lines with only one word.
+const ONE_TERM: f32 = 0.2;
 /// Factor for the score of lines in test files.
 const TEST: f32 = 0.5;
 /// Value of a statement made before an edit.
@@ -103,22 +112,25 @@ fn last_passage(text: &str) -> &str {
     passages(text).last().map_or(text, |passage| passage.text)
 }
 
-/// One part in this many of the room is reserved for files without a chosen passage.
-pub(super) const ROWS_SHARE: usize = 20;
+/// At most one part in this many of the room is reserved for edited files without a chosen passage.
+const ROWS_SHARE: usize = 10;
 
-/// Writes the chosen passages of each file, and lists the other edited files in what is left of `room`.
+/// Returns the room for edited files without a chosen passage: no more than all of them need.
+pub(super) fn room_for_rows(groups: &[PassageGroup], room: usize) -> usize {
+    let edited = groups.iter().filter(|group| group.is_edited);
+    (room / ROWS_SHARE).min(edited.map(|group| group.head.len() + 1).sum())
+}
+
+/// Writes the chosen passages of each file, and lists the other edited files in what is left of `room`, those that were
+/// used last first.
 pub(super) fn render(groups: &[PassageGroup], mut room: usize) -> String {
     let mut out = String::new();
-    let mut rows = String::new();
+    let mut others: Vec<&PassageGroup> = Vec::new();
     for group in groups {
         let chosen: Vec<&str> =
             group.passages.iter().filter(|p| p.is_chosen).map(|p| &*p.text).collect();
         if chosen.is_empty() {
-            if group.is_edited && group.head.len() < room {
-                room -= group.head.len() + 1;
-                rows.push_str(&group.head);
-                rows.push('\n');
-            }
+            others.push(group);
             continue;
         }
         out.push_str(&group.head);
@@ -129,7 +141,15 @@ pub(super) fn render(groups: &[PassageGroup], mut room: usize) -> String {
             out.push('\n');
         }
     }
-    out + &rows
+    others.sort_by_key(|group| std::cmp::Reverse(group.seq));
+    for group in others.into_iter().filter(|group| group.is_edited) {
+        if group.head.len() < room {
+            room -= group.head.len() + 1;
+            out.push_str(&group.head);
+            out.push('\n');
+        }
+    }
+    out
 }
 
 /// Says where the work is: the directory that most files are in, and the branch.
@@ -145,4 +165,36 @@ pub(super) fn place(request: &SummaryRequest<'_>, room: usize) -> String {
     let lines: Vec<String> = below.into_iter().chain(branch).collect();
     let text = lines.join(" ");
     if text.is_empty() || text.len() > room { String::new() } else { format!("{text}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edited_files_without_a_quoted_line_are_listed_with_the_newest_first() {
+        let edited = |name: &str, seq: u64| PassageGroup {
+            head: format!("- {name} (edited)"),
+            seq: Seq(seq),
+            is_edited: true,
+            ..PassageGroup::default()
+        };
+        let read = PassageGroup { is_edited: false, ..edited("read.rs", 12) };
+        let groups = [edited("old.rs", 3), edited("new.rs", 9), edited("later.rs", 11), read];
+        let all = "- later.rs (edited)\n- new.rs (edited)\n- old.rs (edited)\n";
+        assert_eq!(render(&groups, 1_000), all);
+        assert_eq!(render(&groups, 40), "- later.rs (edited)\n- new.rs (edited)\n");
+        assert_eq!(room_for_rows(&groups, 10_000), all.len());
+        assert_eq!(room_for_rows(&groups, 400), 40);
+    }
+
+    #[test]
+    fn a_line_with_one_word_says_little() {
+        for line in ["} else {", "t.Parallel()", "}"] {
+            assert!(is_one_term(line), "{line}");
+        }
+        for line in ["port: 80", "return nil", "let tide = 7;"] {
+            assert!(!is_one_term(line), "{line}");
+        }
+    }
 }

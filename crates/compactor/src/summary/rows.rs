@@ -196,7 +196,7 @@ fn outline(plan: &str) -> String {
 pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     if let Some(last) = facts.assistant.last() {
-        let room = page.left() * if request.kept_from.is_some() { 25 } else { 40 } / 100;
+        let room = page.left() * if request.is_hidden(last.seq) { 40 } else { 25 } / 100;
         let words = one_line(&plain(&last.text), room);
         page.line_or_part(&format!("- Last said: {} {words}", mark(last.seq)));
     }

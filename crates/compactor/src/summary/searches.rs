@@ -1,27 +1,30 @@
 //! What searches found: where the things are that the work is about.
 
-use bethink_facts::rows::mark;
+use bethink_facts::rows::{common_root, file_name, mark};
 
 use crate::ladder::SummaryRequest;
 
+use super::rows::below;
 use super::select::{PassageCandidate, PassageGroup, freshness};
 
-/// Value of a finding of the turn under way, and of an older one.
+/// Value of a finding of the turn under way, and of an older one, whose turn said what came of it.
 const THIS_TURN: f32 = 1.0;
-const EARLIER_TURN: f32 = 0.4;
+const EARLIER_TURN: f32 = 0.2;
 /// Share of that value for the text of one line.
 const ONE_LINE: f32 = 0.6;
 
 pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
     let facts = request.facts;
+    let root = common_root(facts.tools.files());
     let turn = facts.user.last().map(|said| said.seq).unwrap_or_default();
     let hidden = facts.tools.searches.iter().filter(|found| request.is_hidden(found.seq));
     let group = |found: &bethink_facts::SearchFact| {
         let worth = if found.seq > turn { THIS_TURN } else { EARLIER_TURN };
         let worth = worth * freshness(facts, found.seq);
-        let sentence = PassageCandidate { text: found.sentence(), worth, is_chosen: false };
+        let text = below(&found.sentence(), &root);
+        let sentence = PassageCandidate { text, worth, is_chosen: false };
         let lines = found.files.iter().flat_map(|file| {
-            let name = bethink_facts::rows::file_name(&file.path);
+            let name = file_name(&file.path);
             file.lines.iter().map(move |(number, text)| format!("{name}:{number}: `{text}`"))
         });
         let worth = worth * ONE_LINE;

@@ -48,7 +48,7 @@ pub(super) struct PassageGroup {
 #[derive(Debug)]
 pub(super) struct PassageCandidate {
     pub(super) text: String,
-    /// Value relative to other passages with the same words.
+    /// Value relative to other passages with the same words; a passage with 0 is never chosen.
     pub(super) worth: f32,
     pub(super) is_chosen: bool,
 }
@@ -66,7 +66,7 @@ pub(super) fn choose(
     let mut left = room;
     let mut open: Vec<(usize, usize, Vec<u32>)> = Vec::new();
     for (g, group) in groups.iter().enumerate() {
-        for (p, passage) in group.passages.iter().enumerate() {
+        for (p, passage) in group.passages.iter().enumerate().filter(|(_, p)| p.worth > 0.0) {
             open.push((g, p, terms.of(&passage.text)));
         }
     }

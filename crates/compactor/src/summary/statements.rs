@@ -123,11 +123,19 @@ fn heading(line: &str) -> Option<&str> {
 fn group(facts: &Facts, said: &RecordedStatement, head: String, worth: f32) -> PassageGroup {
     let worth = worth * freshness(facts, said.seq);
     let passages = passages(&said.text).into_iter().map(|passage| PassageCandidate {
-        text: shorten(&plain(passage.text), PASSAGE_BYTES),
+        text: quoted(passage),
         worth: worth * value(passage),
         is_chosen: false,
     });
     PassageGroup { head, seq: said.seq, is_edited: false, passages: passages.collect() }
+}
+
+/// Returns a passage as the summary quotes it: a line of code between backticks, so that it reads as one among sentences.
+fn quoted(passage: Passage<'_>) -> String {
+    match passage.is_code && !passage.text.contains('`') {
+        true => format!("`{}`", shorten(passage.text, PASSAGE_BYTES)),
+        false => shorten(&plain(passage.text), PASSAGE_BYTES),
+    }
 }
 
 /// Returns the value of a passage, depending on whether it states, announces, asks or introduces something.
@@ -137,20 +145,30 @@ fn value(passage: Passage<'_>) -> f32 {
     }
     let text = passage.text;
     let lower = text.to_lowercase();
+    let has_reason = REASONS.split('|').any(|phrase| lower.contains(phrase));
+    if is_one_word(text) {
+        return 0.0;
+    }
     if is_announcement(text) {
-        return 0.15;
+        // The step was done since, or the last section names it.
+        return if has_reason { 0.15 } else { 0.0 };
     }
     if text.ends_with(':') || passage.is_heading {
-        return 0.3;
+        return 0.15;
     }
     if text.ends_with('?') {
         return 0.5;
     }
-    if REASONS.split('|').any(|phrase| lower.contains(phrase)) { 1.4 } else { 1.0 }
+    if has_reason { 1.4 } else { 1.0 }
 }
 
 const REASONS: &str = "because |so that |instead of |rather than |root cause|turns out|the reason |by design|\
     decided|the problem |the issue |the fix |must |should |cannot |can't |doesn't |does not |no longer |only ";
+
+/// Whether a text is a single plain word, such as "Done."
+fn is_one_word(text: &str) -> bool {
+    text.trim_end_matches(['.', '!']).chars().all(char::is_alphabetic)
+}
 
 /// Whether a statement only announces a step, such as "Now let me read the file".
 pub(super) fn is_announcement(text: &str) -> bool {

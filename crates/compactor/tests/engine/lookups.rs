@@ -66,3 +66,22 @@ fn a_proposal_that_the_user_turned_down_refers_to_the_reply() {
     ]);
     has(&summary, "- [2] (see the user's reply in [3]) The commit_sha field");
 }
+
+#[test]
+fn what_says_nothing_is_left_out() {
+    let report = "Three harbours use fathoms.\nagentId: a7f (to go on)\n<usage>tokens: 58</usage>";
+    let summary = summary_of(vec![
+        say("Read the gauge."),
+        answer("Let me look at the gauge first."),
+        call("a", "Task", &json!({ "description": "find the gauge", "prompt": "where is it?" })),
+        result("a", report),
+        answer("Done. The level comes from one call:\n```\nlet tide = gauge.level();\n```"),
+        say("Thanks, now the bench."),
+        answer("Running it."),
+    ]);
+    has(&summary, "(agent: find the gauge) Three harbours use fathoms.\n");
+    has(&summary, "The level comes from one call: `let tide = gauge.level();`");
+    for nothing in ["Let me look", "Done.", "usage"] {
+        assert!(!summary.contains(nothing), "{nothing} is in:\n{summary}");
+    }
+}
