@@ -175,7 +175,7 @@ mod tests {
         });
         assert!(open.contains("unencrypted"), "{open}");
         let idle = found(|s| (s.summary, s.notes) = ("embedded".into(), "embedded".into()));
-        assert!(idle.contains("nothing uses it"), "{idle}");
+        assert!(idle.contains("neither summaries nor notes use it"), "{idle}");
         let unpriced = found(|s| (s.daily_cost, s.name) = (5.0, "my-own".into()));
         assert!(unpriced.contains("my-own"), "{unpriced}");
         let priced = found(|s| (s.daily_cost, s.name) = (5.0, "claude-opus-4-5".into()));
