@@ -125,7 +125,7 @@ await withBrowser(async (browser) => {
   });
 
   await step("a compaction is undone in four actions", async () => {
-    await go(page, "#/", "Sessions");
+    await go(page, "#/sessions", "Sessions");
     await page.getByRole("link", { name: /Mend the fence/ }).click();
     await page.getByRole("link", { name: "Compactions", exact: true }).click();
     await page.getByRole("button", { name: "Undo…" }).click();

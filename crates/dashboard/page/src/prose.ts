@@ -16,9 +16,14 @@ export interface ProseOptions {
   readonly top?: number;
 }
 
+interface Rendering extends ProseOptions {
+  /** Returns the level in the page of a heading, from its level in the text. */
+  readonly levelOf: (own: number) => number;
+}
+
 export function prose(text: string, options: ProseOptions = {}): HTMLElement {
   const box = h("div", { class: "prose", dir: "auto" });
-  const show = (part: string) => box.replaceChildren(...parse(part).map((block) => blockOf(block, options)));
+  const show = (part: string) => box.replaceChildren(...blocksOf(parse(part), { ...options, levelOf: outline(options.top ?? 3) }));
   show(text.slice(0, FIRST));
   if (text.length > FIRST) {
     const more = h("button", { type: "button", onclick: () => show(text) }, `Show all ${text.length} characters`);
@@ -27,12 +32,20 @@ export function prose(text: string, options: ProseOptions = {}): HTMLElement {
   return box;
 }
 
-function blockOf(block: Block, options: ProseOptions): HTMLElement {
+/** Headings begin at the top level and go down one level at a time, whatever the text has: screen readers read an outline. */
+export function outline(top: number): (own: number) => number {
+  const open: number[] = [];
+  return (own) => {
+    while ((open.at(-1) ?? 0) >= own) open.pop();
+    open.push(own);
+    return Math.min(6, top + open.length - 1);
+  };
+}
+
+function blockOf(block: Block, options: Rendering): HTMLElement {
   switch (block.is) {
-    case "heading": {
-      const level = Math.min(6, block.level + (options.top ?? 3) - 1);
-      return h(`h${level}` as "h3", null, inlines(block.inside, options));
-    }
+    case "heading":
+      return h(`h${options.levelOf(block.level)}` as "h3", null, inlines(block.inside, options));
     case "paragraph":
       return h("p", null, inlines(block.inside, options));
     case "code":
@@ -48,12 +61,12 @@ function blockOf(block: Block, options: ProseOptions): HTMLElement {
   }
 }
 
-function blocksOf(blocks: readonly Block[], options: ProseOptions): HTMLElement[] {
+function blocksOf(blocks: readonly Block[], options: Rendering): HTMLElement[] {
   return blocks.map((block) => blockOf(block, options));
 }
 
 /** The first paragraph of an item needs no `p` element. */
-function itemOf(item: readonly Block[], options: ProseOptions): Child {
+function itemOf(item: readonly Block[], options: Rendering): Child {
   const [first, ...rest] = item;
   if (first?.is !== "paragraph") return blocksOf(item, options);
   return [inlines(first.inside, options), blocksOf(rest, options)];

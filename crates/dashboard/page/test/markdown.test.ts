@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Block, type Inline, inline, parse, plain, split } from "../src/markdown.ts";
+import { outline } from "../src/prose.ts";
 
 /** A tree in brief: `p(strong(a) b)`. */
 function told(blocks: readonly Block[]): string {
@@ -100,4 +101,11 @@ test("front matter is apart from the body", () => {
 
 test("the text of a tree", () => {
   assert.equal(plain(inline("a **b `c`** ![d](e)")), "a b c d");
+});
+
+test("headings begin at the page's level, and none is skipped", () => {
+  const levels = (top: number, own: number[]) => own.map(outline(top));
+  assert.deepEqual(levels(4, [2, 2, 3, 2]), [4, 4, 5, 4]);
+  assert.deepEqual(levels(2, [1, 4, 6, 2, 1]), [2, 3, 4, 3, 2]);
+  assert.deepEqual(levels(5, [1, 2, 3]), [5, 6, 6]);
 });
