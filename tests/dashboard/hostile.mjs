@@ -44,7 +44,7 @@ await withBrowser(async (browser) => {
       }, hash);
       await page.getByRole("heading", { level: 1 }).first().waitFor();
       await settled(page);
-      const closed = page.locator("main details:not([open]) > summary");
+      const closed = page.locator("main details:not([open]) > summary:visible");
       while ((await closed.count()) > 0) await closed.first().click();
       await settled(page);
       await clean();
