@@ -345,7 +345,7 @@ fn what_a_summary_has_no_room_for_is_a_warning_with_its_reason() {
     let warning = made["warning"].as_str().unwrap_or_default();
     assert!(warning.contains("fidelity is 0."), "{} {warning}", made["fidelity"]);
     assert!(
-        warning.contains("has no room for all names in use; no longer in the prompt: "),
+        warning.contains("does not contain all names in use; no longer in the prompt: "),
         "{warning}"
     );
     let report = client.get(&format!("/v1/sessions/{session}/context/report")).ok();

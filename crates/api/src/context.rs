@@ -184,7 +184,7 @@ pub struct TokenEstimate {
     pub scale: f64,
     /// Number of turns that the factor was learned from.
     pub turns: u64,
-    /// Mean relative error of the estimated growth per turn, in the last turns.
+    /// Mean relative error of the estimated growth per turn, over the most recent turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }

@@ -57,7 +57,7 @@ pub(crate) struct Global {
     /// The session to work on: an id, its beginning or end, or `last` [default: last]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Do not show long output in $PAGER
+    /// Do not use a pager ($PAGER, else less) for long output
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
     /// Use color [default: auto, which is on a terminal unless NO_COLOR is set]
@@ -271,12 +271,12 @@ pub(crate) enum CliCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Replay a recorded session and report sizes, compactions and faults
+    /// Replay a recorded session and print sizes, compactions, faults
     #[command(after_help = "Example: bethink replay session.jsonl --window 60000")]
     Replay(Replay),
     /// Add bethink to an agent's settings
     ///
-    /// Adds the MCP server, and hooks if the agent has them. With --project DIR, changes that project's settings
+    /// Adds the MCP server, and hooks for agents in which bethink uses them. With --project DIR, changes that project's settings
     /// instead of your own. In files that you share with others, `bethink` is written without its path.
     #[command(after_help = "Example: bethink install claude-code --dry-run")]
     Install {

@@ -177,7 +177,7 @@ fn reason(pressure: Pressure) -> String {
     } else if fixed * 3 > auto {
         format!("system prompt and tools take {fixed} of {auto} tokens")
     } else {
-        format!("a summary of {summary} tokens has no room for all names in use")
+        format!("the summary of {summary} tokens does not contain all names in use")
     }
 }
 

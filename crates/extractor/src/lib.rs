@@ -4,7 +4,7 @@
 //! permissions and the copy of the memory on which it works. The daemon decides when to run, and handles files and
 //! notifications. This crate is pure: it takes text and returns text to write.
 //!
-//! Reading order: [`wrote`] (when there is nothing to do) → [`same`] → [`unwanted`](mod@unwanted) →
+//! Reading order: [`wrote`] (which turns need no extraction) → [`same`] → [`unwanted`](mod@unwanted) →
 //! [`embedded`] → [`model`] → [`forget`](mod@forget).
 
 pub mod embedded;

@@ -146,7 +146,7 @@ mod tests {
             assert_eq!(found, expect, "{text}");
         };
         let long = "x".repeat(90);
-        check(&format!("close();\n{long}\nAll done"), &[false, true, true, false, false]);
+        check(&format!("close();\n{long}\nAll done"), &[false, true, true, true, false, false]);
         check(&format!("close();\n{long}\nnew();\n```"), &[false, true, true, true, true]);
     }
 

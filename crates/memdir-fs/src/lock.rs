@@ -48,7 +48,7 @@ enum OpenedLock {
 
 impl MemoryRoot {
     /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is older than
-    /// `stale`, or equally far in the future.
+    /// `stale`, or in the future by more than that.
     pub fn lock(
         &self,
         owner: &str,

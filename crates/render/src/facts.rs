@@ -44,7 +44,7 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
     let share = format!("{:.1}%", report.predicted_cache_hit * 100.0);
     let Some(at) = report.first_changed else {
         return match report.predicted_cache_hit == 0.0 {
-            true => fact.dim("no prompt has been built yet"),
+            true => fact.dim("bethink has not built a prompt for this session yet"),
             false => fact.plain(share).dim(" of the prompt is the same as last time"),
         };
     };

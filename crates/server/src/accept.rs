@@ -116,12 +116,15 @@ impl Connections {
         if tokio::time::timeout(self.drain, self.tasks.wait()).await.is_ok() {
             return;
         }
-        tracing::warn!(connections = self.tasks.len(), "closed connections at the drain deadline");
+        tracing::warn!(
+            connections = self.tasks.len(),
+            "closed connections at the shutdown deadline"
+        );
         self.server.kill.cancel();
         if tokio::time::timeout(AFTER_DEADLINE, self.tasks.wait()).await.is_err() {
             tracing::error!(
                 connections = self.tasks.len(),
-                "connections are still busy after the drain"
+                "some connections are still open after the shutdown deadline"
             );
         }
     }

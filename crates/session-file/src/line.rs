@@ -127,7 +127,7 @@ pub enum LineDamage {
     TooLong(usize),
     #[error("not UTF-8 from byte {0} on")]
     NotUtf8(usize),
-    #[error("nested {0} deep; at most {MAX_DEPTH} levels are read")]
+    #[error("nested {0} levels deep; at most {MAX_DEPTH} are read")]
     TooDeep(usize),
     #[error("not a JSON object")]
     NotAnObject,

@@ -167,7 +167,7 @@ impl SessionService {
             let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
             ServiceError::invalid("model.context_window", too_small.to_string())
                 .bounded(limit, model.context_window)
-                .hint("up to half of a window is reserved for output; a smaller window has no room for a summary and one turn")
+                .hint("up to half of a window is reserved for output; the rest must have room for a summary and one turn")
         })
     }
 }

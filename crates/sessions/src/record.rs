@@ -104,7 +104,7 @@ impl SessionService {
         self.tell(&SessionEvent::Imported { session });
     }
 
-    /// Stores a compaction that the client made: prompts show the messages from `kept_from` on after its summary. It was made
+    /// Stores a compaction that the client made. Prompts then show its summary and the messages from `kept_from` on. It was made
     /// after the message `made_after`.
     pub async fn add_recorded_compaction(
         &self,

@@ -180,7 +180,7 @@ async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> Store
     marks.ok_or_else(|| not_found("session", id))
 }
 
-/// Returns the session's number in postings, and adds the messages and terms that are being indexed to its counts.
+/// Returns the number that stands for the session in postings, and adds `messages` and `terms` to its totals.
 async fn know(
     db: &mut SqliteConnection,
     session: SessionId,

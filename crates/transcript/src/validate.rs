@@ -16,7 +16,7 @@ use crate::prompt::PromptMessage;
 pub enum StructureFault {
     #[error("the prompt has no messages")]
     NoMessages,
-    #[error("message 0 is not a user message")]
+    #[error("the first message is not a user message")]
     FirstNotUser,
     #[error("message {at} has the same role as the message before it")]
     RolesDoNotAlternate { at: usize },

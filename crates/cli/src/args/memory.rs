@@ -220,7 +220,7 @@ pub(crate) struct OneMemory {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AllowSecret {
-    /// Allow what the secret scan found: the name of its rule, or RULE:LINE; may be repeated
+    /// Allow a finding of the secret scan, by the name of its rule, or RULE:LINE; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow_secret: Vec<String>,
 }

@@ -131,7 +131,7 @@ pub(crate) struct HistoryArgs {
     /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
     #[arg(long = "line-range", value_name = "A..B", requires = "message")]
     pub(crate) lines: Option<String>,
-    /// Show only this tool call of the message, or its result, by the ID of the call
+    /// Show only the tool call with this ID, or its result, whichever the message contains
     #[arg(long, value_name = "ID", requires = "message")]
     pub(crate) call: Option<String>,
     /// Show whole messages, not only their beginnings

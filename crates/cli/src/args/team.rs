@@ -54,7 +54,7 @@ pub(crate) enum TeamCommand {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
-    /// List the memories that agents propose to share
+    /// List the memories that are proposed for the team
     #[command(after_help = "Example: bethink team proposals --all")]
     Proposals {
         /// Also list proposals that were approved or rejected

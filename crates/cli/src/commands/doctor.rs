@@ -252,7 +252,7 @@ fn listens(app: &CliApp) -> DoctorFinding {
     }
 }
 
-/// Reports that another program took the home's port.
+/// Warns if another program took the daemon's port, so that the daemon moved to another one.
 fn moved(app: &CliApp) -> Option<DoctorFinding> {
     let note = app.places.home.moved_note();
     let found = std::fs::read_to_string(&note).ok()?;

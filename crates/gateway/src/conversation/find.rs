@@ -79,8 +79,9 @@ impl GatewayService {
         let _one = self.cache.stripe(named.0.as_u128()).lock().await;
         let unknown = |error: ServiceError| match error.kind {
             ErrorKind::NotFound => {
-                ServiceError { field: Some("x-bethink-session".to_owned()), ..error }
-                    .hint("use an ID from `bethink session ls`, or leave the header out")
+                ServiceError { field: Some("x-bethink-session".to_owned()), ..error }.hint(
+                    "send the full ID, as shown by `bethink session show`, or leave the header out",
+                )
             }
             _ => error,
         };

@@ -37,7 +37,7 @@ impl GatewayService {
                 continue;
             }
             if let Err(error) = self.store_task(session, task).await {
-                tracing::warn!(%session, reason = %error, "could not store a conversation; its next request will contain it again");
+                tracing::warn!(%session, reason = %error, "could not store part of a session; the client's next request will contain it again");
                 queue.fail(&error);
                 self.cache.deleted(session);
             }

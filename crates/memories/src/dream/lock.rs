@@ -88,7 +88,7 @@ impl MemoryService {
         ))
     }
 
-    /// Returns the name of this home's daemon in locks. It stays the same after a crash, so that the restarted daemon
+    /// Returns the name under which this home's daemon holds locks. It stays the same after a crash, so that the restarted daemon
     /// gets the lock at once.
     async fn dreamer(&self) -> Result<String> {
         let candidate = format!("bethink-{}", uuid::Uuid::new_v4().simple());

@@ -4349,7 +4349,7 @@ export interface components {
             turns: number;
             /**
              * Format: double
-             * @description Mean relative error of the estimated growth per turn, in the last turns.
+             * @description Mean relative error of the estimated growth per turn, over the most recent turns.
              */
             error?: number | null;
         };

@@ -124,7 +124,7 @@ async function readCandidates(signal: AbortSignal): Promise<Candidate[]> {
 function candidates(all: readonly Candidate[], context: Context): Child {
   if (all.length === 0) return null;
   return [
-    h("h2", null, `To decide: ${count(all.length, "statement")} worth remembering?`),
+    h("h2", null, `${count(all.length, "statement")} to keep or drop`),
     candidateCards(all.slice(0, 3), context, context.reload),
     all.length > 3 && h("p", null, h("a", { href: link(["candidates"]) }, "All candidates")),
   ];

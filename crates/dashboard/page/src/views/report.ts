@@ -67,7 +67,7 @@ async function couldFree(id: string, signal: AbortSignal): Promise<Compaction | 
 function freeing(id: string, found: Compaction | string): Child {
   if (typeof found === "string") return h("p", { class: "faint" }, found);
   const freed = Math.max(0, found.tokens_before - found.tokens_after);
-  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), with fidelity ${share(found.fidelity)}. `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
+  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and ${share(found.fidelity)} of the names in use would stay in the prompt. `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
 }
 
 interface Cost {
@@ -98,7 +98,7 @@ function costView({ messages, compactions, own }: Cost): Child {
     ["Read by the model", `${brief(spent.prompt)} tokens, ${share(spent.cached / Math.max(1, spent.prompt))} of them from the cache`],
     ["Written by the model", `${brief(spent.output)} tokens`],
     ...(less > 0 ? [["Not sent thanks to compactions", `${brief(less)} tokens`] as const] : []),
-    ...(own > 0 ? [["Summaries and notes by a model", dollars(own)] as const] : []),
+    ...(own > 0 ? [["bethink's own model calls", dollars(own)] as const] : []),
   ]);
 }
 

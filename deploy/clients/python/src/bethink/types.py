@@ -1403,7 +1403,7 @@ class TokenEstimate(TypedDict):
     turns: int
     """Number of turns that the factor was learned from."""
     error: NotRequired[float | None]
-    """Mean relative error of the estimated growth per turn, in the last turns."""
+    """Mean relative error of the estimated growth per turn, over the most recent turns."""
 
 
 TokenSource: TypeAlias = Literal['reported+estimate', 'estimate']
