@@ -109,10 +109,10 @@ fn what_cannot_be_read_is_kept_with_its_reason() {
     check("[1,2]", "damaged: not a JSON object");
     check("null", "damaged: not a JSON object");
     check("garbage", "damaged: not JSON");
-    check(&"[".repeat(10_000), "damaged: nested 10000 deep");
+    check(&"[".repeat(10_000), "damaged: nested 10000 levels deep");
     check(
         &message(&format!(r#"{{"role":"user","content":{}{}}}"#, "[".repeat(127), "]".repeat(127))),
-        "damaged: nested 129 deep",
+        "damaged: nested 129 levels deep",
     );
     assert_eq!(read_bytes(b"{\"a\":\"\xff\"}\n{}"), ["damaged: not UTF-8 from byte 6 on", "other"]);
 }
