@@ -46,7 +46,7 @@ export class WindowBar {
       this.#pieces.set(part, piece);
       this.#track.append(piece);
     }
-    this.node = h("div", { class: labelled ? "bar labelled" : "bar", role: "meter", "aria-valuemin": 0 }, this.#track, this.#ticks);
+    this.node = h("div", { class: labelled ? "bar labelled" : "bar", role: "meter", "aria-valuemin": 0, "aria-valuenow": 0, "aria-label": "Context window" }, this.#track, this.#ticks);
   }
 
   show(filled: Filled): void {
@@ -66,7 +66,6 @@ export class WindowBar {
     mark(this.node, "aria-valuenow", String(tokens));
     const label = `${whole(tokens)} of ${whole(thresholds.window)} tokens, ${LEVEL_WORDS[filled.level] ?? filled.level}; compacts at ${whole(thresholds.auto)}`;
     mark(this.node, "aria-valuetext", label);
-    mark(this.node, "aria-label", "Context window");
   }
 
   #tick(name: keyof typeof TICK_NAMES, at: number, window: number): HTMLElement {
