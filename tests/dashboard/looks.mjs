@@ -33,7 +33,13 @@ await withBrowser(async (browser) => {
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.ok(over <= 0, `${view} is ${over} pixels too wide`);
         assert.deepEqual(await page.evaluate(unreadable, LEAST_CONTRAST), [], view);
-        assert.deepEqual(await violations(page), [], view);
+        // On a busy machine, a part of the view may still be read.
+        let found = await violations(page);
+        for (let n = 0; n < 3 && found.length > 0; n++) {
+          await settled(page);
+          found = await violations(page);
+        }
+        assert.deepEqual(found, [], view);
       }
     });
     assert.deepEqual(faults, []);
