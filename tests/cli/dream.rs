@@ -46,7 +46,7 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     let json: Value = serde_json::from_str(&done(terminal.run(&["dream", "--json"]))).unwrap();
     assert_eq!((json["diff"].clone(), json["dry_run"].clone()), ("".into(), false.into()));
     let back = done(terminal.run(&["dream", "--undo"]));
-    assert!(back.contains("restored 2 files from before the last consolidation"), "{back}");
+    assert!(back.contains("restored 2 files to the state before the last consolidation"), "{back}");
     assert_eq!(fs::read_to_string(dir.join("part.md")).unwrap(), PART);
     let again = terminal.run(&["dream", "--undo"]);
     assert_eq!(again.code, 1, "{again:?}");

@@ -281,7 +281,7 @@ fn a_model_is_told_of_without_its_key() {
     assert!(doctor.contains("from A_KEY, which is set"), "{doctor}");
     assert!(!doctor.contains(" notes "), "told once, by its own name: {doctor}");
     let status = run(&["status"]);
-    assert!(status.contains("  model     each session's own: "), "{status}");
+    assert!(status.contains("  model     each session's own model: "), "{status}");
     assert!(status.contains("            anthropic at http://127.0.0.1:1"), "{status}");
     let usage: Value = serde_json::from_str(&run(&["usage", "--json"])).unwrap();
     assert!(usage["totals"]["failed"].as_u64().unwrap() > 0, "{usage}");

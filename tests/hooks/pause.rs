@@ -29,7 +29,7 @@ fn what_is_said_during_a_pause_is_skipped_also_later() {
     daemon.start();
     assert!(daemon.client().get("/health").ok()["pause"].is_object());
     let resumed = agent.bethink(&["resume"]);
-    assert!(resumed.out.contains("recording and learning"), "{resumed:?}");
+    assert!(resumed.out.contains("bethink records and learns again"), "{resumed:?}");
     agent.say("user", "u3", "After the pause.");
     agent.say("assistant", "a3", "Good.");
     agent.hook("Stop").is_silent();

@@ -209,15 +209,13 @@ pub(crate) fn compaction(
     if let Some(part) = named.filter(|&named| named != "last") {
         return one_of(part, "compaction", all, |one| one.id);
     }
+    let none = match all.is_empty() {
+        true => "this session has no compactions",
+        false => "all compactions of this session were undone",
+    };
     // An id begins with its time, so the newest has the largest.
-    all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id).ok_or_else(
-        || {
-            CliFailure::hinted(
-                "this session has no compactions",
-                "run `bethink compact` to compact it now",
-            )
-        },
-    )
+    let newest = all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id);
+    newest.ok_or_else(|| CliFailure::hinted(none, "run `bethink compact` to compact it now"))
 }
 
 /// Returns whether `part` is the beginning or the end of the id.

@@ -162,7 +162,7 @@ fn refusal_hint(problem: &Problem) -> Option<String> {
     let mut place = Vec::new();
     place.extend(problem.field.as_ref().filter(|_| is_named).map(|field| format!("in {field}")));
     place.extend(problem.actual.map(|actual| format!("got {actual}")));
-    place.extend(problem.limit.map(|limit| format!("at most {limit} is allowed")));
+    place.extend(problem.limit.map(|limit| format!("the maximum is {limit}")));
     let place = Some(place.join(", ")).filter(|place| !place.is_empty());
     let parts: Vec<String> = place.into_iter().chain(problem.hint.clone()).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(failure.sentence(), "too deep");
         assert_eq!(
             failure.hint().as_deref(),
-            Some("in messages[2], got 10000, at most 128 is allowed")
+            Some("in messages[2], got 10000, the maximum is 128")
         );
         let problem = Problem {
             field: Some("text".into()),

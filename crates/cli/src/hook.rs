@@ -35,11 +35,11 @@ const HELP: &str = include_str!("hook-help.txt");
 enum HookFault {
     #[error("{0}")]
     Use(String),
-    #[error("the hook's input: {0}")]
+    #[error("the hook's input is invalid: {0}")]
     Input(#[from] HookInputError),
     #[error("could not read the hook's input: {0}")]
     Stdin(#[source] io::Error),
-    #[error("{event} was refused with {status}: {body}")]
+    #[error("the daemon refused {event} with status {status}: {body}")]
     Refused { event: HookEvent, status: u16, body: String },
     #[error("{event} is waiting in the spool: {why}")]
     Waits { event: HookEvent, why: String, because: Because },

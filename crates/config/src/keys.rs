@@ -70,7 +70,7 @@ impl SettingKey {
                  part of a name and `**` for any directories (in the environment, separated by commas)"
                 .into(),
             KeyTarget::Windows(_) => format!(
-                "a list of \"model=tokens\" with {} to {} tokens (in the environment, separated by commas)",
+                "a list of \"model=tokens\", each with {} to {} tokens (in the environment, separated by commas)",
                 WINDOW.0, WINDOW.1
             ),
         }

@@ -34,7 +34,7 @@ pub enum BootError {
     Store { home: PathBuf, source: OpenError },
     #[error("could not read the jobs of the previous daemon")]
     Work(#[from] StoreError),
-    #[error("could not read when recording is paused: {0}")]
+    #[error("could not read whether recording is paused: {0}")]
     Recording(ServiceError),
     #[error("could not read where agents keep their transcripts: {0}")]
     Transcripts(ServiceError),

@@ -24,7 +24,7 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
     "only in tool results",
     "a flag",
     "in an open failure, an open item or the newest messages",
-    "share of its words that are in names in use right now",
+    "share of its words that occur in names currently in use",
 ];
 
 /// Features with fixed weights, by index. A free fit prefers the newest names, but the messages kept after a compaction

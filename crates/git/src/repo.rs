@@ -131,7 +131,10 @@ fn read_head(own: &Path) -> io::Result<String> {
     let path = own.join("HEAD");
     let kind = fs::symlink_metadata(&path)?;
     if !kind.is_file() || kind.len() > MOST_HEAD {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "HEAD is not a small file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "HEAD is not a regular file, or is too large",
+        ));
     }
     fs::read_to_string(path)
 }

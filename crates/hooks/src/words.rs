@@ -200,7 +200,7 @@ fn cut(text: &str, chars: usize) -> String {
     let more = |shown: usize| {
         let all = text.lines().count();
         format!(
-            "(a hook's text may have {MAX_CONTEXT_CHARS} characters, so only {shown} of {all} lines of MEMORY.md are shown: \
+            "(a hook's text may have at most {MAX_CONTEXT_CHARS} characters, so only {shown} of {all} lines of MEMORY.md are shown: \
              read the file for the rest)\n"
         )
     };

@@ -32,8 +32,10 @@ impl Patterns {
             }
         }
         if texts.len() > MOST_PATTERNS {
-            faults
-                .push(format!("{} patterns: only the first {MOST_PATTERNS} are used", texts.len()));
+            faults.push(format!(
+                "there are {} patterns; only the first {MOST_PATTERNS} are used",
+                texts.len()
+            ));
         }
         Self { globs, faults }
     }

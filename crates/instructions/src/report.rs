@@ -91,9 +91,7 @@ impl SkippedFile {
     /// Returns the reason in words, for display next to the path.
     pub fn why(&self) -> String {
         match &self.reason {
-            Reason::AlreadyLoaded { path } if *path == self.path => {
-                "already loaded: it was found before".to_owned()
-            }
+            Reason::AlreadyLoaded { path } if *path == self.path => "already loaded".to_owned(),
             reason => reason.to_string(),
         }
     }

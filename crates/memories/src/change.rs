@@ -46,7 +46,8 @@ impl MemoryService {
             expected => expected,
         };
         if let Some(before) = current.filter(|current| expected == Expected::Hash(current.hash)) {
-            self.keep_found(directory, &write.file, &before, "was there before").await?;
+            self.keep_found(directory, &write.file, &before, "existed before bethink changed it")
+                .await?;
         }
         let (held, file, text) = (Arc::clone(directory), write.file.clone(), write.text.clone());
         let (tried, unsettled) = blocking(move || {

@@ -87,7 +87,10 @@ impl MemoryService {
         if findings.is_empty() {
             return Ok(read);
         }
-        let detail = format!("the topic is held back: {}", listed(&findings));
+        let detail = format!(
+            "the topic seems to contain a secret, so agents cannot read it: {}",
+            listed(&findings)
+        );
         Err(ServiceError::conflict(detail).hint("only a person can allow it"))
     }
 

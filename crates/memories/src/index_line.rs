@@ -169,7 +169,7 @@ impl MemoryService {
         if changes.is_empty() {
             return Ok(());
         }
-        let note = "follows the descriptions of edited topics".to_owned();
+        let note = "updated for topics that were edited".to_owned();
         let write = MemoryWrite {
             scope: directory.scope,
             file: DirectoryFile::Index,

@@ -47,7 +47,7 @@ impl MemoryService {
             let late = blocking(move || {
                 Ok(held.root(false)?.map(|root| root.settle(GRACE)).unwrap_or_default())
             });
-            if !self.keep_settled(directory, late.await?, "was saved over a newer one").await? {
+            if !self.keep_settled(directory, late.await?, "was saved over a newer version").await? {
                 break;
             }
         }

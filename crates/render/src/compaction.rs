@@ -63,7 +63,7 @@ fn size(label: &str, tokens: u64, window: u64, look: TerminalLook, tone: Tone) -
 
 fn restored(c: &Compaction) -> StyledText {
     if c.restored.is_empty() {
-        return name("restored").dim("nothing: the kept messages contain all files in use");
+        return name("restored").dim("nothing");
     }
     let shown = c.restored.iter().take(NAMED).map(|item| {
         let size = if item.truncated { "path only".to_owned() } else { count(item.tokens) };

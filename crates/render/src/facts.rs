@@ -17,7 +17,7 @@ pub fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
         left => format!("in {} tokens", count(left)),
     };
     let (auto, warning, blocking) = (count(t.auto), count(t.warning), count(t.blocking));
-    let at = format!(", at {auto}; warning {warning}, blocking {blocking}");
+    let at = format!(", at {auto}; warning at {warning}, blocking at {blocking}");
     let mut lines = vec![
         fact("level").put(tone, name),
         fact("compaction").plain(due).dim(at),

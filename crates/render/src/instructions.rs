@@ -106,12 +106,15 @@ pub fn hints(chain: &InstructionChain) -> Vec<String> {
     let mut hints = Vec::new();
     if !chain.enabled {
         hints.push(
-            "the setting `memory.instructions` is false, so they are not part of prompts"
+            "the setting `memory.instructions` is false, so these files are not part of prompts"
                 .to_owned(),
         );
     }
     if let Some(waits) = chain.skipped.iter().find(|skipped| skipped.approve) {
-        hints.push(format!("to load one, run `bethink instructions approve {}`", waits.path));
+        hints.push(format!(
+            "to load a file that needs approval, run `bethink instructions approve {}`",
+            waits.path
+        ));
     }
     if chain.skipped.iter().any(|skipped| skipped.reason == SkipKind::Waiting) {
         hints.push(

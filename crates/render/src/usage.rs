@@ -19,7 +19,7 @@ pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
         let none = StyledText::from("none: summaries and notes are written without one");
         return std::iter::once(none).chain(by_client).collect();
     }
-    let name = state.name.as_deref().unwrap_or("each session's own");
+    let name = state.name.as_deref().unwrap_or("each session's own model");
     let small = state.small_name.as_ref().map(|small| format!(" (notes: {small})"));
     let text = StyledText::from(format!("{name}{}: ", small.unwrap_or_default()));
     let place = state.origin.as_ref().map(|origin| format!("{} at {origin}", state.provider));
@@ -91,7 +91,7 @@ pub fn today(today: &UsageToday) -> StyledText {
         of(today.daily_cost_usd.map(dollars)),
     ));
     match used_up {
-        true => text.put(Tone::Warn, "; no more until midnight UTC"),
+        true => text.put(Tone::Warn, "; no more calls until midnight UTC"),
         false => text,
     }
 }
@@ -223,7 +223,8 @@ mod tests {
         assert_eq!(said(&day), "1 call, 12k tokens, $0.42 of $5.00");
         day.daily_tokens = Some(12_000);
         assert!(
-            said(&day).ends_with("12k of 12k tokens, $0.42 of $5.00; no more until midnight UTC")
+            said(&day)
+                .ends_with("12k of 12k tokens, $0.42 of $5.00; no more calls until midnight UTC")
         );
     }
 
@@ -239,7 +240,7 @@ mod tests {
         state.origin = Some("https://api.anthropic.com".into());
         state.state = ModelReadiness::Ready;
         let place = "anthropic at https://api.anthropic.com";
-        assert_eq!(said(&state), format!("each session's own: ready\n{place}"));
+        assert_eq!(said(&state), format!("each session's own model: ready\n{place}"));
         (state.name, state.small_name) = (Some("large".into()), Some("small".into()));
         (state.state, state.detail) =
             (ModelReadiness::Resting, Some("the model is left alone for 9 s".into()));

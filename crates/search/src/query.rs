@@ -239,7 +239,7 @@ impl SearchService {
 fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     let q = &request.q;
     if q.len() > MAX_QUERY {
-        return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes"))
+        return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes"))
             .bounded(MAX_QUERY as u64, q.len() as u64)
             .hint("use only its rarest words"));
     }

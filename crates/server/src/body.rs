@@ -17,8 +17,7 @@ use crate::idempotency;
 use crate::problem::{HttpFailure, ProblemSort};
 
 /// The hint for a body of messages that is too large.
-const FEWER_MESSAGES: &str =
-    "send fewer messages at a time, or raise the limit in the [daemon] section";
+const FEWER_MESSAGES: &str = "send fewer messages at a time, or raise max_body_bytes in [daemon]";
 
 /// The body of a request: within its limits, valid UTF-8 and not nested too deeply; with its idempotency key.
 #[derive(Debug)]

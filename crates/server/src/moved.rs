@@ -16,7 +16,7 @@ pub(crate) fn moved(home: &Home, token: &CurrentToken, from: u16, to: u16) -> io
     token.rotate().map_err(io::Error::other)?;
     tracing::warn!(from, to, "another program uses the port of this home; the token was replaced");
     let note = format!(
-        "another program uses port {from}, which was this home's; the daemon moved to port {to} and replaced its token\n"
+        "another program uses port {from}, which the daemon of this home used before; the daemon moved to port {to} and replaced its token\n"
     );
     private_file::replace(&home.moved_note(), note.as_bytes())
 }

@@ -118,7 +118,7 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
             let name = self.name;
             let detail = match words {
                 [only] => format!("`{name}` must be `{only}`"),
-                _ => format!("`{name}` must be `{}`", words.join("`, `")),
+                _ => format!("`{name}` must be one of `{}`", words.join("`, `")),
             };
             Wrong(HttpFailure::field(name, detail))
         })

@@ -70,7 +70,7 @@ impl SessionService {
     pub async fn sessions(&self, query: api::SessionQuery) -> Result<api::SessionsPage> {
         let api::SessionQuery { project_dir, q, tag, parent, limit, cursor } = query;
         if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
-            return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes")));
+            return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes")));
         }
         let filter = SessionFilter { project_dir, q, tag, parent: parent.map(SessionId) };
         let page = PageRequest { limit: page_limit(limit)?, cursor };
@@ -150,10 +150,13 @@ impl SessionService {
         let settings = &self.cx.settings().context;
         let model = model.unwrap_or_else(|| unnamed_model(settings.window));
         if model.name.is_empty() || model.name.len() > MAX_TITLE {
-            return Err(ServiceError::invalid("model.name", format!("1 to {MAX_TITLE} bytes")));
+            return Err(ServiceError::invalid(
+                "model.name",
+                format!("must have 1 to {MAX_TITLE} bytes"),
+            ));
         }
         if model.max_output_tokens == Some(0) {
-            let detail = "at least 1 output token";
+            let detail = "must be at least 1";
             return Err(ServiceError::invalid("model.max_output_tokens", detail));
         }
         self.thresholds(&model)?;
@@ -211,7 +214,7 @@ pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
 
 fn check_path(path: &str) -> Result<()> {
     if !path.starts_with('/') || path.len() > MAX_PATH || path.contains('\0') {
-        let detail = format!("an absolute path of at most {MAX_PATH} bytes");
+        let detail = format!("must be an absolute path of at most {MAX_PATH} bytes");
         return Err(ServiceError::invalid("project_dir", detail));
     }
     Ok(())
@@ -220,16 +223,16 @@ fn check_path(path: &str) -> Result<()> {
 pub(crate) fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
     if title.is_some_and(|t| t.len() > MAX_TITLE) {
         let actual = title.map_or(0, str::len) as u64;
-        return Err(ServiceError::invalid("title", format!("at most {MAX_TITLE} bytes"))
+        return Err(ServiceError::invalid("title", format!("must have at most {MAX_TITLE} bytes"))
             .bounded(MAX_TITLE as u64, actual));
     }
     if tags.len() > MAX_TAGS {
-        return Err(ServiceError::invalid("tags", format!("at most {MAX_TAGS} tags"))
+        return Err(ServiceError::invalid("tags", format!("must have at most {MAX_TAGS} entries"))
             .bounded(MAX_TAGS as u64, tags.len() as u64));
     }
     for (i, tag) in tags.iter().enumerate() {
         if tag.trim().is_empty() || tag.len() > MAX_TITLE {
-            let detail = format!("1 to {MAX_TITLE} bytes");
+            let detail = format!("must not be blank, and must have at most {MAX_TITLE} bytes");
             return Err(ServiceError::invalid(format!("tags[{i}]"), detail));
         }
     }

@@ -127,7 +127,7 @@ impl SessionService {
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         if all.last().is_some_and(|newest| newest.id != compaction) {
-            let detail = "the session was compacted again since";
+            let detail = "the session has been compacted again since then";
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         let loaded = self.lock(&handle).await?;
@@ -164,8 +164,11 @@ fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
     if let Some(tokens) = request.summary_tokens
         && !(MIN..=MAX).contains(&tokens)
     {
-        return Err(ServiceError::invalid("summary_tokens", format!("{MIN} to {MAX} tokens"))
-            .bounded(MAX, tokens));
+        return Err(ServiceError::invalid(
+            "summary_tokens",
+            format!("must be from {MIN} to {MAX}"),
+        )
+        .bounded(MAX, tokens));
     }
     let focus = request.instructions.filter(|text| !text.trim().is_empty());
     let manual = CompactionRequest::new(Trigger::Manual);

@@ -28,7 +28,10 @@ impl SessionService {
         check_labels(request.title.as_deref(), &[])?;
         let at = request.at_seq.map_or(parent.last_seq, Seq);
         if at > parent.last_seq || at == Seq::ZERO && parent.last_seq > Seq::ZERO {
-            let detail = format!("the session has messages 1 to {}", parent.last_seq);
+            let detail = match parent.last_seq {
+                Seq::ZERO => "the session has no messages".to_owned(),
+                last => format!("the session has messages 1 to {last}"),
+            };
             return Err(ServiceError::invalid("at_seq", detail).bounded(parent.last_seq.0, at.0));
         }
         let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));

@@ -130,8 +130,11 @@ impl SessionService {
 
     pub async fn put_todos(&self, id: SessionId, todos: api::Todos) -> Result<api::Todos> {
         if todos.todos.len() > MAX_TODOS {
-            return Err(ServiceError::invalid("todos", format!("at most {MAX_TODOS} todos"))
-                .bounded(MAX_TODOS as u64, todos.todos.len() as u64));
+            return Err(ServiceError::invalid(
+                "todos",
+                format!("must have at most {MAX_TODOS} entries"),
+            )
+            .bounded(MAX_TODOS as u64, todos.todos.len() as u64));
         }
         let mut seen = std::collections::HashSet::new();
         for (i, todo) in todos.todos.iter().enumerate() {
@@ -163,7 +166,7 @@ impl SessionService {
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|e| {
-        ServiceError::invalid("body", format!("the state does not match its kind: {e}"))
+        ServiceError::invalid("body", format!("the body is not valid for this kind of state: {e}"))
             .hint("see `/openapi.json` for the schema of each kind")
     })
 }

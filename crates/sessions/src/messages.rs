@@ -224,10 +224,10 @@ impl SessionService {
         };
         let (count, max) = (request.messages.len() as u64, self.cx.settings().daemon.max_messages);
         if count == 0 {
-            return ServiceError::invalid("messages", "at least one message");
+            return ServiceError::invalid("messages", "must contain at least one message");
         }
         if count > max {
-            let detail = format!("at most {max} messages per request");
+            let detail = format!("must contain at most {max} messages");
             return ServiceError::invalid("messages", detail).bounded(max, count);
         }
         for (i, raw) in request.messages.iter().enumerate() {
@@ -334,7 +334,7 @@ mod tests {
             ("{}", "messages", "the body must be {\"messages\": [...]}: missing field `messages`"),
             (r#"{"messages":{}}"#, "messages", "the body must be {\"messages\": [...]}: invalid"),
             (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
-            (r#"{"messages":[]}"#, "messages", "at least one message"),
+            (r#"{"messages":[]}"#, "messages", "must contain at least one message"),
             (&format!(r#"{{"messages":[{good},{good},7]}}"#), "messages", "at most 2 messages"),
             (
                 &format!(r#"{{"messages":[{good},7]}}"#),

@@ -68,7 +68,7 @@ async fn try_without_writing(path: &Path) -> StoreResult<SqlitePool> {
         return Ok(pool);
     }
     pool.close().await;
-    Err(found
-        .err()
-        .unwrap_or_else(|| StoreError::Failed("the schema is of another version".to_owned())))
+    Err(found.err().unwrap_or_else(|| {
+        StoreError::Failed("the database has the schema of another version".to_owned())
+    }))
 }

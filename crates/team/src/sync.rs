@@ -156,7 +156,7 @@ impl TeamService {
 }
 
 fn unresolved(topic: &Name) -> String {
-    format!("{topic} has several versions: `bethink team resolve {topic}` chooses one")
+    format!("{topic} has several versions; run `bethink team resolve {topic}` to see them")
 }
 
 fn file_to_drop(path: &str) -> Result<DirectoryFile> {
@@ -196,10 +196,10 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     let seen = seen.map_or("", Oid::short);
     let detail = match theirs {
         Some(theirs) => format!(
-            "the remote's history was rewritten: it was at {seen}, which is not an ancestor of {}",
+            "the remote's history was rewritten: it no longer contains commit {seen}, and is now at {}",
             theirs.short()
         ),
-        None => format!("the remote's branch was deleted: it was at {seen}"),
+        None => format!("the remote's branch was deleted; it was last seen at commit {seen}"),
     };
     ServiceError::conflict(format!("{detail}; nothing was pulled or pushed")).hint(
         "find out why; `bethink team sync --accept-rewrite` adopts the new history and keeps your local changes",

@@ -431,6 +431,6 @@ async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
         File::open(dir)?.sync_all()
     };
     let unwritten =
-        |error: io::Error| ServiceError::of_file("could not keep the file to import", &error);
+        |error: io::Error| ServiceError::of_file("could not store the file to import", &error);
     blocking(move || write().map_err(unwritten)).await
 }

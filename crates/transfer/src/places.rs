@@ -109,7 +109,7 @@ impl TransferService {
             }
             if let Err(error) = self.follow_since(agent, path.clone(), read_at).await {
                 is_read = false;
-                tracing::warn!(reason = %error.detail, transcript = %path.display(), "could not read a transcript on");
+                tracing::warn!(reason = %error.detail, transcript = %path.display(), "could not read the new part of a transcript");
             }
         }
         is_read

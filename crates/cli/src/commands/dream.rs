@@ -93,8 +93,10 @@ fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let files = |n: usize| plural(n as u64, "file", "files");
     let end = match (result.applied.len(), result.diff.is_empty()) {
         (0, _) if result.undo => StyledText::new().put(Tone::Warn, "nothing was restored"),
-        (n, _) if result.undo => StyledText::new()
-            .put(Tone::Good, format!("restored {} from before the last consolidation", files(n))),
+        (n, _) if result.undo => StyledText::new().put(
+            Tone::Good,
+            format!("restored {} to the state before the last consolidation", files(n)),
+        ),
         (_, true) if lines.is_empty() => {
             StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do")
         }
@@ -171,7 +173,7 @@ mod tests {
             DreamResult { undo: true, applied: vec!["one.md".into()], ..DreamResult::default() };
         assert_eq!(
             shown(&outcome(&undone, LOOK)),
-            "restored 1 file from before the last consolidation\n"
+            "restored 1 file to the state before the last consolidation\n"
         );
     }
 

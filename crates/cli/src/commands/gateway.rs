@@ -22,10 +22,10 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
     screen.line(format!("export GOOGLE_GEMINI_BASE_URL={}", addresses.gemini))?;
     if is_project {
-        screen.hint("Agents that use these URLs and do not report a working directory belong to this directory's project.")?;
+        screen.hint("Sessions of agents that use these URLs and do not report a working directory belong to this directory's project.")?;
     }
     let notes = [
-        "A client's own API key is passed on to the provider. For a client without a key, the one from [gateway] in the settings is used, if it is set.",
+        "A client's own API key is passed on to the provider. If a client sends no key, bethink sends the one that is configured in [gateway], if any.",
         "Keep the URLs private: each contains a secret derived from the daemon's token.",
     ];
     for note in notes {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bethink_agent_transcript::TranscriptAgent;
+use bethink_agent_transcript::{StorageForm, TranscriptAgent};
 use bethink_api::{AgentTranscripts, ImportRequest};
 use bethink_client::Client;
 use bethink_terminal::words::{ago, count, plural};
@@ -53,13 +53,17 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
         confirm(app, &found)?;
     }
     let mut failed = false;
+    let followed: Vec<&str> =
+        found.iter().filter(|one| is_followed(one.0, &one.1)).map(|one| one.0.title()).collect();
     for (agent, place, _) in found {
         let imported = run(app, &client, agent, &place, false).await?;
         failed |= !imported.unread.is_empty();
         show_imported(app, agent, &imported)?;
     }
-    if !app.screen.json {
-        app.screen.note("from now on, bethink reads what these agents write")?;
+    if !(app.screen.json || followed.is_empty()) {
+        let told =
+            format!("from now on, bethink also reads new messages of {}", followed.join(", "));
+        app.screen.note(told)?;
     }
     if failed { Err(CliFailure::Printed) } else { Ok(()) }
 }
@@ -93,6 +97,12 @@ fn places(wanted: &AgentImport<'_>) -> Result<Vec<(TranscriptAgent, PathBuf)>, C
         ));
     }
     Ok(vec![(agent, place)])
+}
+
+/// Returns whether the daemon reads what the agent writes after the import. Claude Code's messages come through hooks.
+fn is_followed(agent: TranscriptAgent, place: &Path) -> bool {
+    let is_place = agent.storage() == StorageForm::Database || place.is_dir();
+    is_place && agent != TranscriptAgent::ClaudeCode
 }
 
 fn named(name: &str) -> Result<TranscriptAgent, CliFailure> {

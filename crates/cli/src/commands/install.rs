@@ -132,7 +132,7 @@ fn without_files(agent: InstallAgent, places: &ClientPlaces) -> CliFailure {
             format!("run `bethink install {name}` without --project"),
         ),
         None => CliFailure::hinted(
-            format!("{title} documents no settings file for all projects"),
+            format!("{title} has no documented settings file that applies to all projects"),
             format!("run `bethink install {name} --project DIR` for each project"),
         ),
     }

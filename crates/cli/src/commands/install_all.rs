@@ -44,7 +44,7 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
         let names = InstallAgent::ALL.map(InstallAgent::as_str).join(", ");
         return Err(CliFailure::hinted(
             "could not find a coding agent on this machine",
-            format!("name the agent that you use: `bethink install AGENT`, one of {names}"),
+            format!("run `bethink install AGENT`; AGENT is one of {names}"),
         ));
     }
     // With the gateway, an agent may be installed and still lack the address.

@@ -60,11 +60,8 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
         );
     }
     findings.extend(chain.skipped.iter().map(|skipped| {
-        let found = format!(
-            "{} is not loaded: {}",
-            places.short(&skipped.path),
-            places.in_text(&skipped.why)
-        );
+        let found =
+            format!("skipped {}: {}", places.short(&skipped.path), places.in_text(&skipped.why));
         match (skipped.harmless, skipped.approve) {
             (true, _) => ok(CHECK, found),
             (false, true) => {

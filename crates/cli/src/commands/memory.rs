@@ -25,6 +25,9 @@ use warn::warn;
 pub(super) use write::remember;
 use write::show_as;
 
+/// Maximum number of hits that the daemon returns.
+const MAX_HITS: u64 = 200;
+
 pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
     if let MemoryCommand::Extract { paths, .. } = &command
         && !paths.is_empty()
@@ -140,8 +143,11 @@ async fn search(
     let shown = found.hits.len() as u64;
     Ok(screen.hint(match found.total {
         0 => format!("no hits in {topics}"),
-        total if shown < total => {
+        total if shown < total && total <= MAX_HITS => {
             format!("{shown} of {total} hits in {topics}; `-n {total}` shows all")
+        }
+        total if shown < total => {
+            format!("{shown} of {total} hits in {topics}; search for rarer words to see others")
         }
         total => format!("{} in {topics}", plural(total, "hit", "hits")),
     })?)

@@ -22,7 +22,7 @@ pub(crate) async fn resume(app: &mut CliApp) -> Done {
     let client = app.client().await?;
     let status = client.resume().await?;
     let Some(screen) = app.screen.unless_json(&status)? else { return Ok(()) };
-    Ok(screen.line("recording and learning")?)
+    Ok(screen.line("bethink records and learns again")?)
 }
 
 /// Returns a line that says that nothing is recorded, and until when.
@@ -36,7 +36,7 @@ fn seconds(text: &str) -> Result<u64, CliFailure> {
     let seconds = span(text).and_then(|span| u64::try_from(span.as_secs()).ok());
     seconds.filter(|seconds| *seconds > 0).ok_or_else(|| {
         CliFailure::hinted(
-            format!("--for: {text:?} is not a valid time"),
+            format!("--for: {text:?} is not a valid length of time"),
             "give a number with a unit, such as 30min, 2h or 1d",
         )
     })

@@ -74,7 +74,7 @@ async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::P
             "ready: `bethink remember --team TEXT` adds a memory, and `bethink team sync` shares it"
         }
         api::TeamMemoryKind::Repository => {
-            "ready, but not shared yet: `bethink team init --remote URL` sets a repository"
+            "ready, but not shared yet: `bethink team init --remote URL` sets the remote"
         }
         _ => {
             "ready: `bethink remember --team TEXT` adds a memory, and the program that syncs the folder shares it"
@@ -185,7 +185,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
 fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
     let count = plural(conflict.versions.len() as u64, "version", "versions");
     let head = StyledText::new().put(Tone::Warn, "conflict ").strong(conflict.name.clone());
-    let how = format!(" has {count}: `bethink team resolve {}` with", conflict.name);
+    let how = format!(" has {count}; run `bethink team resolve {}` with one of:", conflict.name);
     screen.line(head.plain(how))?;
     let is_clear = conflict.versions.iter().any(|version| version.mine);
     let others = conflict.versions.iter().filter(|version| !version.mine).count();
@@ -201,12 +201,12 @@ fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
         screen.line(line.dim(format!("  {}.md", version.name)))?;
     }
     let line = StyledText::from(" ".repeat(9)).put(Tone::Accent, "--edit");
-    Ok(screen.line(line.plain("  to merge them"))?)
+    Ok(screen.line(line.plain("  merge them in your editor"))?)
 }
 
 fn withheld(screen: &mut Screen, one: &api::TeamBlocked) -> Done {
     let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
-    let head = StyledText::new().dim(format!("withheld the team's {}{by}", one.file));
+    let head = StyledText::new().dim(format!("did not pull the team's {}{by}", one.file));
     let reasons = format!(
         ": {}; to remove it for everybody, run `bethink team drop {}`",
         one.reasons.join("; "),
@@ -250,7 +250,7 @@ async fn resolve(app: &mut CliApp, topic: String, keep: Option<String>, edit: bo
             conflict.name == name || conflict.versions.iter().any(|version| version.name == name)
         };
         let Some(conflict) = status.conflicts.iter().find(named) else {
-            let told = format!("there is no conflict about {}", request.name);
+            let told = format!("the topic {} has no conflict", request.name);
             return Err(CliFailure::hinted(
                 told,
                 "run `bethink team status` to list the conflicts",
@@ -277,7 +277,7 @@ fn resolved(app: &mut CliApp, told: &api::ConflictResolved) -> Done {
     screen.line(
         StyledText::new().put(Tone::Good, "resolved ").strong(told.name.clone()).plain(kept),
     )?;
-    Ok(screen.note("if the team uses git, run `bethink team sync` to share it")?)
+    Ok(screen.note("if the team uses git, run `bethink team sync` to share the result")?)
 }
 
 /// Opens all versions in the editor, one below the other, and resolves the conflict with the edited text.
@@ -303,7 +303,7 @@ async fn merge(
     if text.contains(MARK) {
         let told =
             format!("could not resolve {}: the text still has lines with {MARK:?}", conflict.name);
-        let hint = format!("leave one version, without these lines; {kept}");
+        let hint = format!("merge the versions into one text without these lines; {kept}");
         return Err(CliFailure::hinted(told, hint));
     }
     let request = api::ResolveConflict { text: Some(text), ..request };
@@ -386,8 +386,8 @@ async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done
     Ok(screen.note(match decision {
         Decision::Approve(_) => "if the team uses git, run `bethink team sync` to share the approved memories",
         Decision::Reject(_) => {
-            "run `bethink team sync` so that no agent in the team proposes this again; to allow it again, remove its \
-             line from REJECTED-PROPOSALS.md"
+            "if the team uses git, run `bethink team sync` so that nobody's agent proposes this again; to allow it again, \
+             remove its line from REJECTED-PROPOSALS.md"
         }
     })?)
 }

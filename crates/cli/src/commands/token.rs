@@ -18,9 +18,9 @@ async fn rotate(app: &mut CliApp) -> Done {
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.note("the daemon has a new token and refuses the old one")?;
     for next in [
-        "hooks, `bethink mcp` and the editors use the new one automatically",
-        "for an agent whose model calls go through the gateway: `bethink install AGENT --gateway`",
-        "for a client that you set up with an address of the gateway: `bethink gateway`",
+        "hooks, `bethink mcp` and the editor extensions use the new token automatically",
+        "run `bethink install AGENT --gateway` again for each agent that you installed with --gateway",
+        "in other clients of the gateway, set the new addresses, which `bethink gateway` prints",
         "an open dashboard is logged out; run `bethink dashboard` to open it again",
     ] {
         screen.hint(next)?;

@@ -18,7 +18,7 @@ pub(crate) fn upgrade(app: &mut CliApp) -> Done {
         "command": installed.update(), "copied": is_new,
     });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
-    screen.line(format!("bethink {version}, installed by {}", installed.as_str()))?;
+    screen.line(format!("bethink {version}, installed from {}", installed.as_str()))?;
     if is_new {
         screen.note(format!("copied to {}", home.join("bin").display()))?;
     } else {

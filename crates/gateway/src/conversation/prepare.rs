@@ -105,7 +105,7 @@ impl GatewayService {
         let default = || bethink_api::parse_word(&self.cx.settings().gateway.inject);
         let inject = given.inject.or_else(default).unwrap_or(Inject::Off);
         if messages.is_empty() {
-            return Err(ServiceError::invalid("messages", "at least one message"));
+            return Err(ServiceError::invalid("messages", "must contain at least one message"));
         }
         let model = self.client_model(given.model, given.max_output)?;
         let tools = given.tools.as_ref().map_or("[]", |tools| tools.get());

@@ -124,7 +124,7 @@ impl InstallAgent {
                  project's own configuration counts only in a project that Codex trusts",
             ),
             Self::Cline => Some(
-                "this is for Cline's command line; in its extension, add the same entry under \"MCP Servers\"",
+                "this sets up Cline's command line; in its editor extension, add the same entry under \"MCP Servers\"",
             ),
             _ => None,
         }

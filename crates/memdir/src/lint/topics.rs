@@ -52,9 +52,10 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     for fault in &header.faults {
         let (rule, help) = match is_of_type(fault) {
             true => ("unknown-type", "fix `type:` in its front matter"),
-            false => {
-                ("broken-header", "fix it by hand; often a value contains a colon and needs quotes")
-            }
+            false => (
+                "broken-header",
+                "fix the front matter by hand; often a value contains a colon and needs quotes",
+            ),
         };
         out.push(finding(Severity::Warning, rule, name.file(), fault, help));
     }

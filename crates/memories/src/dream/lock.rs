@@ -68,7 +68,9 @@ impl MemoryService {
             match kept.await {
                 Ok(true) => {}
                 Ok(false) => {
-                    return ServiceError::conflict("another daemon took over the memory directory");
+                    return ServiceError::conflict(
+                        "another daemon took over the consolidation lock",
+                    );
                 }
                 Err(error) => return error,
             }

@@ -19,8 +19,7 @@ use crate::idempotency::{key, once, with_fingerprint};
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-const SMALLER_FILES: &str =
-    "import the file by its path on disk, or raise the limit in the [daemon] section";
+const SMALLER_FILES: &str = "raise max_import_bytes in [daemon], or import a smaller file";
 const JSONL: &str = "application/x-ndjson";
 
 /// Import a session file: send JSONL as the body, or `{"path": …}` as `application/json`.

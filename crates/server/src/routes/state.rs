@@ -100,7 +100,7 @@ fn checked(kind: StateKind, sent: &Sent) -> Result<bytes::Bytes, HttpFailure> {
             let members = sent.json::<HashMap<String, IgnoredAny>>()?;
             if !members.is_empty() && PLAN_MEMBERS.iter().all(|known| !members.contains_key(*known))
             {
-                let detail = "a plan has `path`, `content` or `active`";
+                let detail = "a plan must have `path`, `content` or `active`";
                 return Err(HttpFailure::new(ErrorKind::Invalid, detail).at("body"));
             }
         }

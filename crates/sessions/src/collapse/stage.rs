@@ -64,7 +64,7 @@ impl SessionService {
             // The session was deleted meanwhile.
             Err(refusal) if refusal.kind == ErrorKind::NotFound => Ok(json!({ "staged": 0 })),
             Err(refusal) => {
-                tracing::warn!(session = %id, reason = %refusal.detail, "could not stage spans");
+                tracing::warn!(session = %id, reason = %refusal.detail, "could not prepare the short texts for old messages");
                 Err(refusal)
             }
         }

@@ -74,7 +74,7 @@ impl<'a> MessageObject<'a> {
     pub fn message(self, meta: MessageMeta, source: MessageSource) -> Result<Message, ParseError> {
         let role = role_of(self.role)?;
         let blocks = self.content.unwrap_or_else(|| {
-            Err(ParseError::at("content", "missing: a string or an array of blocks"))
+            Err(ParseError::at("content", "is missing; use a string or an array of blocks"))
         })?;
         // The `id` is the assistant message's only if the object comes from the provider.
         let own_id = self.id.filter(|_| source == MessageSource::Provider);
@@ -133,7 +133,7 @@ fn role_of(raw: Option<&str>) -> Result<Role, ParseError> {
             let problem = format!("{shown} is not a role: use \"user\" or \"assistant\"");
             Err(ParseError::at("role", problem))
         }
-        None => Err(ParseError::at("role", "missing: \"user\" or \"assistant\"")),
+        None => Err(ParseError::at("role", "is missing; use \"user\" or \"assistant\"")),
     }
 }
 

@@ -29,7 +29,7 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
         return vec![fail(CHECK, fault.clone(), todo)];
     }
     if !shelf.there {
-        return vec![ok(CHECK, format!("empty; it will be stored in {}", shelf.dir))];
+        return vec![ok(CHECK, format!("empty; memories will be stored in {}", shelf.dir))];
     }
     let found = format!("{}: {}", shelf.scope, size(shelf));
     let mut out = vec![ok(CHECK, found), ok(CHECK, place)];
@@ -37,7 +37,7 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
         out.push(warn(
             CHECK,
             "the system has no file watches left, so files are checked every few seconds",
-            "raise fs.inotify.max_user_watches, or stop whatever is using them up",
+            "raise fs.inotify.max_user_watches, or stop the programs that use them up",
         ));
     }
     out.extend(worst(shelf));

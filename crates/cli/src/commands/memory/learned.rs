@@ -60,6 +60,7 @@ fn sum(done: &Extracted, all: bool) -> String {
     let looked = plural(done.statements, "statement was", "statements were");
     let agent = match done.by_agent {
         0 => String::new(),
+        1 => ", 1 skipped, because the agent wrote it itself".to_owned(),
         count => format!(", {count} skipped, because the agent wrote them itself"),
     };
     let by = if done.strategy == "model" { "by the model" } else { "by rules (no model)" };

@@ -46,8 +46,8 @@ pub(super) fn files(tar: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
         if head.iter().all(|byte| *byte == 0) {
             return Ok(found);
         }
-        let damaged =
-            || format!("the .tar file is damaged; intact files before that point: {}", found.len());
+        let intact = plural(found.len() as u64, "intact file", "intact files");
+        let damaged = || format!("the .tar file is damaged after {intact}");
         let size = octal(&head[124..136]).filter(|_| is_whole(head)).ok_or_else(damaged)?;
         let (bytes, after) = after.split_at_checked(size).ok_or_else(damaged)?;
         let padding = size.next_multiple_of(BLOCK) - size;
@@ -113,9 +113,7 @@ mod tests {
         }
         let mut damaged = tar.clone();
         damaged[3] ^= 1;
-        assert!(
-            files(&damaged).unwrap_err().contains("is damaged; intact files before that point: 0")
-        );
+        assert!(files(&damaged).unwrap_err().contains("is damaged after 0 intact files"));
         assert!(append(&mut tar, &"x".repeat(300), b"").unwrap_err().contains("too long"));
     }
 }
