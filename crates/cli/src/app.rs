@@ -233,7 +233,9 @@ pub(crate) fn one_of<T>(
     let wrong = |why: String| Err(CliFailure::Use(format!("{part:?} {why}")));
     let is_hex = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
     if !part.bytes().all(is_hex) || !part.bytes().any(|byte| byte != b'-') {
-        return wrong(format!("is not a {what}: give an id, or a unique beginning or end of one"));
+        return wrong(format!(
+            "is not the id of a {what}: give an id, or a unique beginning or end of one"
+        ));
     }
     let mut matching = all.into_iter().filter(|one| is_short_form(part, id(one)));
     match (matching.next(), matching.next()) {

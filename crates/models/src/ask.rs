@@ -55,7 +55,7 @@ impl ModelService {
             ended = run => ended.unwrap_or_else(|_| {
                 let limit = deadline.as_millis();
                 let before = caller.tried().pop();
-                let before = before.map_or_else(String::new, |told| format!("; before that {told}"));
+                let before = before.map_or_else(String::new, |told| format!("; before that: {told}"));
                 Err(ModelError::new(ErrorClass::TimedOut, format!("the request took longer than {limit} ms{before}")))
             }),
         };

@@ -120,7 +120,7 @@ impl PartialSchema for SessionState {
             .into_iter()
             .fold(AnyOfBuilder::new(), |any, kind| any.item(Ref::from_schema_name(kind)));
         any.description(Some(
-            "The schema that is named after the `kind`; for `hooks`, `Instructions`.",
+            "The schema that has the name of the `kind`. For `hooks`, it is `Instructions`.",
         ))
         .into()
     }

@@ -54,12 +54,12 @@ pub enum FactorSource {
 // Costs of `Usage` kinds were fitted to 1,566 turns of 15 recorded sessions (Claude Sonnet 4 to Opus 4.6),
 // with leave-one-out validation: `figures --only tokens FILES…`.
 kinds! {
-    Free "free" Set 0 "Included in the cost of its neighbours: letters of a word, one space before it.",
+    Free "free" Set 0 "A letter of a word, or one space before a word. Its cost is included in that of its neighbours.",
     Word "word" Usage 1_070 "A run of lowercase letters that does not follow a capital.",
     Capital "capital" Usage 1_560 "A run of capitals, with the lowercase letters after it.",
     Long "long run" Set 300 "A letter beyond the length of any word.",
     Digits "digits" Usage 850 "The first digit of a run.",
-    Digit "digit" Usage 390 "Any other digit of a run.",
+    Digit "digit" Usage 390 "A later digit of a run.",
     Line "line" Usage 1_000 "A line ending, including blank lines after it.",
     Indent "indent" Usage 220 "White space after white space.",
     Mark "mark" Usage 1_280 "A mark, such as a bracket or a quote.",

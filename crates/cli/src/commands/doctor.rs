@@ -236,7 +236,7 @@ fn token(file: &Path) -> DoctorFinding {
 
 fn listens(app: &CliApp) -> DoctorFinding {
     let Some(url) = app.places.address() else {
-        return ok("listens", "not yet: no daemon has run in this home");
+        return ok("listens", "no address: no daemon is running");
     };
     let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));

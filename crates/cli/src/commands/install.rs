@@ -300,7 +300,7 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
         }
     }
     if outcomes.is_empty() {
-        screen.note(format!("{} has no settings file here", agent.as_str()))?;
+        screen.note(format!("{} has no settings file to change", agent.as_str()))?;
     }
     Ok(())
 }

@@ -164,10 +164,10 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
         Some(cap) => format!(
-            "{size}, over the limit on {cap}, so prompts contain only the beginning; stored in {}",
+            "{size}, more {cap} than prompts show, so they contain only the beginning; stored in {}",
             index.dir
         ),
-        None => format!("{size}, all of it in the prompt; stored in {}", index.dir),
+        None => format!("{size}, all of it in prompts; stored in {}", index.dir),
     };
     screen.hint(place)?;
     warn(screen, &index.warnings)

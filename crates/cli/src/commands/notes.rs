@@ -39,7 +39,7 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         false => screen.prose(notes.text.trim_end())?,
     }
     for fault in &notes.faults {
-        let text = StyledText::new().put(Tone::Warn, "using the default: ").plain(fault.clone());
+        let text = StyledText::new().put(Tone::Warn, fault.clone()).plain("; using the default");
         screen.note(text)?;
     }
     if notes.through_seq == 0 {

@@ -199,7 +199,10 @@ async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
     let until = tokio::time::Instant::now() + SERVES_WITHIN;
     while Client::find(&app.places).await.is_err() {
         if tokio::time::Instant::now() > until {
-            let hint = "run `journalctl --user -u bethinkd` to see why";
+            let hint = match service.manager {
+                Manager::Systemd => "run `journalctl --user -u bethinkd` to see why",
+                Manager::Launchd => "run `bethinkd` in a terminal to see why",
+            };
             let what = format!("{} did not start the daemon", service.manager.name());
             return Err(CliFailure::hinted(what, hint));
         }

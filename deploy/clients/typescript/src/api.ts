@@ -4045,7 +4045,7 @@ export interface components {
          * @enum {string}
          */
         SessionLifecycle: "created" | "changed" | "deleted";
-        /** @description The schema that is named after the `kind`; for `hooks`, `Instructions`. */
+        /** @description The schema that has the name of the `kind`. For `hooks`, it is `Instructions`. */
         SessionState: components["schemas"]["Plan"] | components["schemas"]["Skills"] | components["schemas"]["Agents"] | components["schemas"]["Tools"] | components["schemas"]["Files"] | components["schemas"]["Instructions"];
         /** @description Sessions, newest first. */
         SessionsPage: {
@@ -7015,7 +7015,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The schema that is named after the `kind`; for `hooks`, `Instructions`. */
+            /** @description The schema that has the name of the `kind`. For `hooks`, it is `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7050,7 +7050,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schema that is named after the `kind`; for `hooks`, `Instructions`. */
+            /** @description The schema that has the name of the `kind`. For `hooks`, it is `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;

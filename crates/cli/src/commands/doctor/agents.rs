@@ -17,7 +17,7 @@ pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
         InstallAgent::ALL.into_iter().filter_map(|agent| one(app, agent)).collect();
     if findings.is_empty() {
         let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
-        let todo = format!("install one, then run `bethink install`: {}", names.join(", "));
+        let todo = format!("install one of {}, then run `bethink install`", names.join(", "));
         findings.push(tip("agents", "no coding agent was found on this machine", todo));
     }
     findings.extend(waiting(app));
@@ -105,7 +105,7 @@ fn waiting(app: &CliApp) -> Option<DoctorFinding> {
 fn faults(app: &CliApp) -> Option<DoctorFinding> {
     let place = app.places.home.hook_faults();
     let (count, last) = Faults::at(&place).read()?;
-    let hooks = plural(count as u64, "hook", "hooks");
-    let found = format!("{hooks} failed; the last one: {last}");
+    let hooks = plural(count as u64, "hook failure", "hook failures");
+    let found = format!("{hooks}; the last one: {last}");
     Some(warn("hooks", found, format!("fix the cause, then delete {}", place.display())))
 }

@@ -50,7 +50,7 @@ fn size(shelf: &MemoryShelf) -> String {
     let index = match &shelf.index {
         None => "no index".to_owned(),
         Some(index) => {
-            let cut = index.cut_by.as_ref().map(|cap| format!(", over the limit on {cap}"));
+            let cut = index.cut_by.as_ref().map(|cap| format!(", more {cap} than prompts show"));
             format!("index of {}{}", index_size(index.lines, index.bytes), cut.unwrap_or_default())
         }
     };
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "private: 2 topics, index of 201 lines, 300 B, over the limit on lines",
+                "private: 2 topics, index of 201 lines, 300 B, more lines than prompts show",
                 "in /m (bethink layout)",
             ]
         );

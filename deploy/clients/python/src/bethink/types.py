@@ -2530,7 +2530,7 @@ class SessionEventData(TypedDict):
 
 
 SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
-"""The schema that is named after the `kind`; for `hooks`, `Instructions`."""
+"""The schema that has the name of the `kind`. For `hooks`, it is `Instructions`."""
 
 
 class SystemText(TypedDict):
