@@ -25,7 +25,7 @@ pub enum RootError {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The directory was moved during the write. Text that was written is in the moved directory.
-    #[error("the memory directory {path:?} was moved, removed or replaced: open it again")]
+    #[error("the memory directory {path:?} was moved, removed or replaced; try again")]
     Moved { path: PathBuf },
     #[error("{file} {why}")]
     Strange { file: String, why: UnusableReason },

@@ -47,7 +47,7 @@ impl SearchService {
         let search = self.clone();
         self.cx.spawn(async move {
             if let Err(refusal) = search.index_later(&[session]).await {
-                tracing::debug!(%session, reason = %refusal.detail, "could not index new messages; the next search will do it");
+                tracing::debug!(%session, reason = %refusal.detail, "could not index new messages; the next search will index them");
                 locked(&search.queue).remove(&session);
             }
             search.cx.jobs().wake();

@@ -99,7 +99,7 @@ impl PartialSchema for ProblemType {
             format!("- `{sort}` ({}): {title}.", status.as_u16())
         });
         let description =
-            format!("The kind of a problem. It never changes.\n\n{}", lines.join("\n"));
+            format!("The kind of a problem. The names of kinds never change.\n\n{}", lines.join("\n"));
         let kinds = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(ProblemSort::ALL.map(|sort| sort.to_string())))

@@ -120,7 +120,7 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         ErrorKind::StorageDamaged => (S::INTERNAL_SERVER_ERROR, "The database is damaged"),
         ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
         ErrorKind::Unreachable => (S::BAD_GATEWAY, "The remote is unreachable or denied access"),
-        ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "Internal error of the daemon"),
+        ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "Internal error in the daemon"),
     }
 }
 

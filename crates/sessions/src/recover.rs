@@ -109,7 +109,7 @@ impl SessionService {
                 if !self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await? {
                     return nothing("there are no more thinking blocks to leave out");
                 }
-                let detail = "leaving thinking out of edited messages".to_owned();
+                let detail = "leaving thinking blocks out".to_owned();
                 Ok((RecoveryStep::StripThinking, detail))
             }
             class if Retry::after(class) == Retry::Same => {

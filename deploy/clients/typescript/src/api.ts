@@ -3404,7 +3404,7 @@ export interface components {
             versions?: components["schemas"]["BothVersions"] | null;
         };
         /**
-         * @description The kind of a problem. It never changes.
+         * @description The kind of a problem. The names of kinds never change.
          *
          *     - `invalid_json` (400): The body is not valid JSON.
          *     - `invalid_utf8` (400): The body is not valid UTF-8.
@@ -3432,7 +3432,7 @@ export interface components {
          *     - `storage_damaged` (500): The database is damaged.
          *     - `shutting_down` (503): The daemon is shutting down.
          *     - `unreachable` (502): The remote is unreachable or denied access.
-         *     - `internal` (500): Internal error of the daemon.
+         *     - `internal` (500): Internal error in the daemon.
          * @enum {string}
          */
         ProblemType: "invalid_json" | "invalid_utf8" | "body_cut_off" | "too_deep" | "body_timeout" | "unsupported_media_type" | "unauthorized" | "too_many_failures" | "forbidden_origin" | "misdirected" | "method_not_allowed" | "busy" | "invalid" | "not_found" | "conflict" | "stale" | "key_reused" | "too_large" | "context_overflow" | "not_compactable" | "storage_full" | "read_only" | "storage_failed" | "storage_damaged" | "shutting_down" | "unreachable" | "internal";

@@ -777,7 +777,7 @@ ProblemType: TypeAlias = Literal[
     'internal',
 ]
 """
-The kind of a problem. It never changes.
+The kind of a problem. The names of kinds never change.
 
 - `invalid_json` (400): The body is not valid JSON.
 - `invalid_utf8` (400): The body is not valid UTF-8.
@@ -805,7 +805,7 @@ The kind of a problem. It never changes.
 - `storage_damaged` (500): The database is damaged.
 - `shutting_down` (503): The daemon is shutting down.
 - `unreachable` (502): The remote is unreachable or denied access.
-- `internal` (500): Internal error of the daemon.
+- `internal` (500): Internal error in the daemon.
 """
 
 
