@@ -158,7 +158,9 @@ fn version(daemon: &str) -> DoctorFinding {
 fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
         let found = match state.client_summaries {
-            true => "none, but in sessions that use the gateway, the client's own model writes summaries",
+            true => {
+                "none, but in sessions that use the gateway, the client's own model writes summaries"
+            }
             false => "none: bethink itself sends no part of a session to a model",
         };
         return vec![ok("model", found)];
