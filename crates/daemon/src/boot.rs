@@ -126,7 +126,7 @@ impl Daemon {
             Err(StoreError::Damaged(why)) => {
                 tracing::error!(
                     why,
-                    "could not resume the unfinished jobs; a restart recovers them"
+                    "could not resume the unfinished jobs, because the database is damaged; restart the daemon to recover the intact rows"
                 );
             }
             other => other?,

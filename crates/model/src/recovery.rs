@@ -134,7 +134,7 @@ impl Recovery {
             return None;
         }
         self.drops += 1;
-        Some((shrink::drop_rounds(request, self.tail, gap)?, "oldest rounds dropped"))
+        Some((shrink::drop_rounds(request, self.tail, gap)?, "oldest messages left out"))
     }
 
     fn strip_thinking(&mut self, request: &ModelRequest) -> Option<Changed> {

@@ -164,8 +164,10 @@ fn file_to_drop(path: &str) -> Result<DirectoryFile> {
 }
 
 fn not_blocked(file: &DirectoryFile) -> ServiceError {
-    ServiceError::conflict(format!("could not drop {file}: no file of that name was withheld"))
-        .hint("`bethink team status` lists the files that were not pulled; nothing was changed")
+    ServiceError::conflict(format!(
+        "could not drop {file}: no incoming file of that name is blocked"
+    ))
+    .hint("`bethink team status` lists the files that were not pulled; nothing was changed")
 }
 
 async fn tips(repo: &Repo, remote: Option<&Remote>, accept_rewrite: bool) -> Result<BranchTips> {

@@ -148,7 +148,7 @@ fn version(daemon: &str) -> DoctorFinding {
         true => ok("version", own),
         false => warn(
             "version",
-            format!("bethink is {own}, the daemon is {daemon}"),
+            format!("this program has version {own}, but the daemon has {daemon}"),
             "run `bethink down`, then `bethink up`",
         ),
     }

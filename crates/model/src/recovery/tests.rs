@@ -114,7 +114,7 @@ fn an_answer_that_does_not_fit_is_asked_for_shorter() {
     // With too little room, or without figures, rounds are dropped instead.
     for error in [overflow(Some(199_900), 4_000, 200_000), error(ErrorClass::OutputOverflow)] {
         let (lower, _, change) = again(recovery().after_error(&error, &whole));
-        assert_eq!((lower.max_tokens, change), (4_000, "oldest rounds dropped"));
+        assert_eq!((lower.max_tokens, change), (4_000, "oldest messages left out"));
     }
 }
 
@@ -129,7 +129,7 @@ fn the_limit_of_output_is_lowered_twice_and_then_rounds_go() {
         request = next;
     }
     let lowered = "output limit lowered";
-    assert_eq!(changes, [(lowered, 3_000), (lowered, 2_000), ("oldest rounds dropped", 2_000)]);
+    assert_eq!(changes, [(lowered, 3_000), (lowered, 2_000), ("oldest messages left out", 2_000)]);
     // A lowered output limit is not raised again.
     let cut = reply(Stop::MaxTokens, &[text("half")]);
     assert!(matches!(recovery.after_reply(&cut, &request), Next::More { .. }));
@@ -173,7 +173,7 @@ fn a_request_of_too_many_bytes_loses_media_then_rounds() {
         request = smaller;
         changes.push(change);
     }
-    let dropped = "oldest rounds dropped";
+    let dropped = "oldest messages left out";
     assert_eq!(changes, ["images and documents left out", dropped, dropped, dropped]);
 }
 
@@ -254,7 +254,7 @@ fn a_full_window_loses_rounds_and_whole_answers_are_taken() {
     let (smaller, _, change) =
         again(recovery().after_reply(&reply(Stop::WindowFull, &words), &talk()));
     assert!(smaller.weight() < talk().weight());
-    assert_eq!(change, "oldest rounds dropped");
+    assert_eq!(change, "oldest messages left out");
     for stop in
         [Stop::EndTurn, Stop::StopSequence, Stop::ToolUse, Stop::Refusal, Stop::Other("x".into())]
     {

@@ -24,7 +24,7 @@ fn failures_are_recovered_from_and_every_step_is_told() {
         AgentStep::Again { change, wait: Duration::from_secs(1), weight: weight(1) },
         AgentStep::Failed { error: overflow, attempt: 2 },
         AgentStep::Again {
-            change: "oldest rounds dropped",
+            change: "oldest messages left out",
             wait: Duration::ZERO,
             weight: weight(2),
         },
