@@ -33,7 +33,8 @@ const NEXT: &str = "
       AND (state = 0 OR lease_until < ?1)
       AND background <= ?2
     ORDER BY background, created_at, number
-    LIMIT 1";
+    LIMIT 1
+    OFFSET ?3";
 
 const LEASE: &str = "
     UPDATE jobs
@@ -86,8 +87,7 @@ const RELEASE: &str = "
     SET state       = 0,
         owner       = NULL,
         lease_until = NULL
-    WHERE state = 1
-      AND owner = ?
+    WHERE id = ?
     RETURNING *";
 
 const TABLE: &str = "jobs";
@@ -118,7 +118,11 @@ impl JobStore for SqliteStore {
     }
 
     fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>> {
-        self.write(move |db| Box::pin(take(db, lease)))
+        Box::pin(async move {
+            let (job, fault) = self.write(move |db| Box::pin(take(db, lease))).await?;
+            fault.inspect(|fault| self.note_damage(fault));
+            Ok(job)
+        })
     }
 
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()> {
@@ -160,22 +164,44 @@ impl JobStore for SqliteStore {
     }
 
     fn release(&self, owner: String) -> StoreFuture<'_, ()> {
-        self.write(move |db| {
-            Box::pin(async move {
-                // An altered row must not get a new checksum.
-                sql(HELD).bind(owner.clone()).all(&mut *db, job).await?;
-                sql(RELEASE).bind(owner).seal(db, TABLE).await.map(drop)
-            })
+        Box::pin(async move {
+            let fault = self.write(move |db| Box::pin(release(db, owner))).await?;
+            fault.inspect(|fault| self.note_damage(fault));
+            Ok(())
         })
     }
 }
 
-async fn take(db: &mut SqliteConnection, lease: Lease) -> StoreResult<Option<JobRecord>> {
+/// The first damaged row that was passed over. It does not stop the work on other jobs, and must not get a new checksum.
+type Fault = Option<String>;
+
+async fn take(db: &mut SqliteConnection, lease: Lease) -> StoreResult<(Option<JobRecord>, Fault)> {
     let Lease { owner, now, until, background } = lease;
-    let next = sql(NEXT).bind(now).bind(background).optional(&mut *db, job).await?;
-    let Some(next) = next else { return Ok(None) };
+    let mut fault = None;
+    let mut passed = 0_i64;
+    let next = loop {
+        let next = sql(NEXT).bind(now).bind(background).bind(passed);
+        match next.optional(&mut *db, job).await {
+            Err(StoreError::Damaged(why)) => _ = fault.get_or_insert(why),
+            next => break next?,
+        }
+        passed += 1;
+    };
+    let Some(next) = next else { return Ok((None, fault)) };
     let take = sql(LEASE).bind(owner).bind(now).bind(until).bind(next.id);
-    take.seal(db, TABLE).await?.first().map(job).transpose()
+    Ok((take.seal(db, TABLE).await?.first().map(job).transpose()?, fault))
+}
+
+async fn release(db: &mut SqliteConnection, owner: String) -> StoreResult<Fault> {
+    let mut fault = None;
+    for row in sql(HELD).bind(owner).rows(&mut *db).await? {
+        match row.verify().and_then(|()| job(&row)) {
+            Ok(held) => _ = sql(RELEASE).bind(held.id).seal(&mut *db, TABLE).await?,
+            Err(StoreError::Damaged(why)) => _ = fault.get_or_insert(why),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(fault)
 }
 
 async fn read(db: impl Executor<'_, Database = Sqlite>, id: JobId) -> StoreResult<JobRecord> {
