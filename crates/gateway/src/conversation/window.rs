@@ -49,12 +49,11 @@ impl GatewayService {
     }
 }
 
-/// Reduces the window so that the requested output fits, because providers refuse a prompt that leaves too little room.
-/// The thresholds' own reserve may be smaller. At most half of the window is reserved.
+/// Reduces the window so that a prompt at its edge leaves room for the requested output, because providers refuse others. The
+/// thresholds reserve some room themselves. A quarter of the window is always left for the prompt.
 fn beside(window: u64, max_output: u64) -> u64 {
-    let wanted = max_output.min(window / 2);
-    let reserved = OUTPUT_RESERVE.min(window / 2);
-    window - wanted.saturating_sub(reserved)
+    let room = window - max_output.min(window / 4 * 3);
+    window.min(room + room.min(OUTPUT_RESERVE))
 }
 
 fn longest<'a>(known: impl Iterator<Item = (&'a str, u64)>, name: &str) -> Option<u64> {
@@ -78,8 +77,10 @@ mod tests {
             (200_000, 0, 200_000),
             (200_000, 20_000, 200_000),
             (200_000, 64_000, 156_000),
-            (200_000, 180_000, 120_000),
-            (16_000, 12_000, 16_000),
+            (108_000, 64_000, 64_000),
+            (200_000, 180_000, 70_000),
+            (16_000, 6_000, 16_000),
+            (16_000, 12_000, 8_000),
         ] {
             assert_eq!(beside(window, output), expect, "{window} {output}");
         }
