@@ -3,6 +3,8 @@
 
 import { h, mark } from "./dom.ts";
 import { Heights } from "./heights.ts";
+import { movement } from "./movement.ts";
+import { isPressed, whenReleased } from "./press.ts";
 
 export interface FlowOptions {
   readonly label: string;
@@ -16,8 +18,8 @@ export interface FlowOptions {
 
 /** Pixels above and below the screen that have elements too, so that scrolling shows no gaps. */
 const BEYOND = 600;
-/** Rows beyond the screen are created a few at a time, so that no frame takes long. */
-const BATCH = 6;
+/** Milliseconds in which a frame creates rows; the others follow in the next frames. */
+const BUDGET = 12;
 
 export class Flow {
   readonly node: HTMLElement;
@@ -25,6 +27,8 @@ export class Flow {
   readonly #heights = new Heights();
   readonly #items = new Map<number, HTMLElement>();
   readonly #sizes: ResizeObserver;
+  /** Rows to create again. */
+  readonly #stale = new Set<number>();
   #active = 0;
   #frame = 0;
 
@@ -64,16 +68,10 @@ export class Flow {
     this.#draw();
   }
 
-  /** Creates rows again, if they are near the screen. Their heights are read together, which costs one layout. */
+  /** Creates rows again soon, if they are near the screen. */
   renew(rows: readonly number[]): void {
-    const drawn = rows.filter((index) => this.#items.has(index));
-    for (const index of drawn) {
-      const item = this.#items.get(index);
-      const focused = item?.contains(document.activeElement) ?? false;
-      item?.replaceChildren(this.#options.row(index));
-      if (focused) item?.focus({ preventScroll: true });
-    }
-    if (drawn.length > 0) this.#measure(drawn);
+    for (const index of rows) if (this.#items.has(index)) this.#stale.add(index);
+    whenReleased(this.#soon);
   }
 
   refresh(): void {
@@ -101,42 +99,63 @@ export class Flow {
     return bar instanceof HTMLElement ? (parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight : 0;
   }
 
-  #soon(): void {
+  readonly #soon = (): void => {
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       this.#draw();
     });
-  }
+  };
 
   #draw(): void {
     if (!this.node.isConnected) return;
     this.node.style.height = `${this.#heights.total}px`;
     if (this.count === 0) return;
     const above = -this.node.getBoundingClientRect().top;
-    const first = this.#heights.at(above - BEYOND);
-    const last = this.#heights.at(above + innerHeight + BEYOND);
+    const [first, last] = [this.#heights.at(above - BEYOND), this.#heights.at(above + innerHeight + BEYOND)];
     for (const [index, item] of this.#items) {
       // Keep the row with the focus, which scrolling would otherwise lose.
       if ((index < first || index > last) && !item.contains(document.activeElement)) this.#remove(index, item);
     }
-    const fresh = this.#missing(first, last, this.#heights.at(above), this.#heights.at(above + innerHeight));
-    for (const index of fresh) this.#add(index);
-    this.#measure(fresh);
-    // The others follow in the next frames.
-    if (fresh.length >= BATCH) this.#soon();
+    this.#create(this.#missing(first, last, this.#heights.at(above), this.#heights.at(above + innerHeight)));
     this.#roving();
     this.#options.near(first, last);
     this.#options.moved?.(this.#heights.at(above + this.#head()));
   }
 
-  /** The rows without elements: all of those on the screen, and a few of those near it. */
+  /** The rows without a current element: those on the screen first. */
   #missing(first: number, last: number, top: number, bottom: number): number[] {
     const rows: number[] = [];
-    for (let index = top; index <= bottom; index++) if (!this.#items.has(index)) rows.push(index);
-    for (let index = bottom + 1; index <= last && rows.length < BATCH; index++) if (!this.#items.has(index)) rows.push(index);
-    for (let index = top - 1; index >= first && rows.length < BATCH; index--) if (!this.#items.has(index)) rows.push(index);
-    return rows;
+    for (let index = top; index <= bottom; index++) rows.push(index);
+    for (let index = bottom + 1; index <= last; index++) rows.push(index);
+    for (let index = top - 1; index >= first; index--) rows.push(index);
+    const missing = rows.filter((index) => !this.#items.has(index));
+    if (this.#stale.size === 0) return missing;
+    if (!isPressed()) return [...missing, ...this.#stale];
+    whenReleased(this.#soon);
+    return missing;
+  }
+
+  /** Creates as many rows as one frame has time for. Their heights are read together, which costs one layout. */
+  #create(rows: readonly number[]): void {
+    const end = performance.now() + BUDGET;
+    const done: number[] = [];
+    for (const index of rows) {
+      if (done.length > 0 && performance.now() > end) break;
+      const item = this.#items.get(index);
+      if (item) this.#replace(index, item);
+      else this.#add(index);
+      done.push(index);
+    }
+    if (done.length < rows.length) this.#soon();
+    if (done.length > 0) this.#measure(done);
+  }
+
+  #replace(index: number, item: HTMLElement): void {
+    const focused = item.contains(document.activeElement);
+    item.replaceChildren(this.#options.row(index));
+    this.#stale.delete(index);
+    if (focused) item.focus({ preventScroll: true });
   }
 
   #add(index: number): void {
@@ -155,6 +174,7 @@ export class Flow {
     this.#sizes.unobserve(item);
     item.remove();
     this.#items.delete(index);
+    this.#stale.delete(index);
   }
 
   /** Measures only rows whose height is not the known one: each new row is reported once. */
@@ -198,7 +218,6 @@ export class Flow {
   }
 
   #key(event: KeyboardEvent): void {
-    if (event.altKey || event.ctrlKey || event.metaKey || this.count === 0) return;
     if (event.key === "Enter" && event.target === this.#items.get(this.#active)) {
       event.preventDefault();
       this.#items.get(this.#active)?.querySelector<HTMLElement>("[data-main]")?.click();
@@ -206,8 +225,7 @@ export class Flow {
     }
     const above = -this.node.getBoundingClientRect().top + this.#head();
     const page = Math.max(1, this.#heights.at(above + innerHeight) - this.#heights.at(above) - 1);
-    const steps: Record<string, number> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count };
-    const step = steps[event.key];
+    const step = movement(event, page, this.count);
     if (step === undefined) return;
     event.preventDefault();
     this.show(this.#active + step);

@@ -1,6 +1,8 @@
 // A long list. Only rows near the screen are elements, and Tab reaches one of them.
 
 import { h, mark } from "./dom.ts";
+import { movement } from "./movement.ts";
+import { whenReleased } from "./press.ts";
 
 export interface ListOptions {
   readonly label: string;
@@ -20,6 +22,7 @@ export class List {
   readonly #options: ListOptions;
   readonly #rows = new Map<number, HTMLElement>();
   #count = 0;
+  readonly #stale = new Set<number>();
   #active = 0;
   #frame = 0;
 
@@ -43,25 +46,32 @@ export class List {
     this.#soon();
   }
 
-  /** Creates all rows again, and keeps the focus. */
+  /** Creates all rows again. */
   refresh(): void {
-    const focused = this.#rows.get(this.#active)?.contains(document.activeElement) ?? false;
-    for (const row of this.#rows.values()) row.remove();
-    this.#rows.clear();
-    this.#draw();
-    if (focused) this.#focus();
+    for (const index of this.#rows.keys()) this.#stale.add(index);
+    whenReleased(this.#renew);
   }
 
   /** Creates one row again, if it is near the screen. */
   renew(index: number): void {
-    const old = this.#rows.get(index);
-    if (!old) return;
-    const focused = old.contains(document.activeElement);
-    const row = this.#make(index);
-    old.replaceWith(row);
-    this.#rows.set(index, row);
-    if (focused) this.#focus();
+    this.#stale.add(index);
+    whenReleased(this.#renew);
   }
+
+  /** Keeps the focus. */
+  readonly #renew = (): void => {
+    for (const index of this.#stale) {
+      const old = this.#rows.get(index);
+      if (!old || index >= this.#count) continue;
+      const focused = old.contains(document.activeElement);
+      const row = this.#make(index);
+      old.replaceWith(row);
+      this.#rows.set(index, row);
+      if (focused) this.#focus();
+    }
+    this.#stale.clear();
+    this.#draw();
+  };
 
   /** Scrolls to a row. */
   show(index: number, focus = true): void {
@@ -152,19 +162,8 @@ export class List {
   }
 
   #key(event: KeyboardEvent): void {
-    if (event.altKey || event.ctrlKey || event.metaKey || this.#count === 0) return;
     const page = Math.max(1, Math.floor(innerHeight / this.#options.rowHeight()) - 2);
-    const steps: Record<string, number> = {
-      ArrowDown: 1,
-      j: 1,
-      ArrowUp: -1,
-      k: -1,
-      PageDown: page,
-      PageUp: -page,
-      Home: -this.#count,
-      End: this.#count,
-    };
-    const step = steps[event.key];
+    const step = movement(event, page, this.#count);
     if (step === undefined) return;
     event.preventDefault();
     this.show(this.#active + step);
