@@ -293,10 +293,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
             ));
         }
         Some(asked) if facts.next_todo().is_none() => {
-            page.line_or_part(&format!(
-                "- The user's last request: {}",
-                said_by_user(asked)
-            ));
+            page.line_or_part(&format!("- The user's last request: {}", said_by_user(asked)));
         }
         Some(_) => {}
         None => {
