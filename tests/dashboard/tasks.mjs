@@ -42,7 +42,7 @@ await withBrowser(async (browser) => {
   });
 
   await task("see why something is recalled", async (act) => {
-    await act(page.getByRole("link", { name: "See why it is recalled" }).click());
+    await act(page.getByRole("link", { name: "Try to recall it by its name" }).click());
     await page.getByText(/Matches .*fence/).waitFor();
   });
 
@@ -157,7 +157,7 @@ await withBrowser(async (browser) => {
     await api("DELETE", file("private", "hinges"));
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("The memory was deleted while you edited it.").waitFor();
-    await page.getByRole("button", { name: "Write it again" }).click();
+    await page.getByRole("button", { name: "Create it again" }).click();
     await area.waitFor({ state: "detached" });
     assert.match(await api("GET", file("private", "hinges")), /Twice a year/);
   });

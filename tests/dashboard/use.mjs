@@ -158,7 +158,7 @@ await withBrowser(async (browser) => {
     await other.getByRole("button", { name: "Reject…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
     await page.getByText("No proposals to review.").waitFor();
-    await page.getByLabel("Show decided proposals").check();
+    await page.getByLabel("Show approved and rejected proposals").check();
     await page.getByText("approved", { exact: true }).waitFor();
   });
 

@@ -54,13 +54,13 @@ pub(crate) struct Global {
     /// The project's directory [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The session to work on: an id, its beginning or end, or `last` [default: last]
+    /// The session to work on: an id, its beginning or end, or `last` [default: last, if one is needed]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Do not use a pager ($PAGER, else less) for long output
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
-    /// Use color [default: auto, which is on a terminal unless NO_COLOR is set]
+    /// When to use color; `auto` means on a terminal, unless NO_COLOR is set [default: auto]
     #[arg(long, global = true, value_name = "WHEN", hide_default_value = true)]
     #[arg(default_value = "auto", value_enum)]
     pub(crate) color: ColorChoice,
@@ -101,7 +101,7 @@ pub(crate) enum CliCommand {
     /// Stop the daemon
     #[command(after_help = "Example: bethink down --uninstall")]
     Down {
-        /// Also stop starting it at login; undoes `up --install`
+        /// Also remove the login service that `up --install` installed
         #[arg(long)]
         uninstall: bool,
         /// With --uninstall: show what would be removed
@@ -135,7 +135,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink config set memory.layout claude")]
     Config(ConfigCommand),
-    /// Show the base URLs for clients of Anthropic, OpenAI and Gemini
+    /// Show the gateway's base URLs for Anthropic, OpenAI and Gemini
     #[command(after_help = "Example: bethink gateway --project ~/src/app")]
     Gateway,
     /// Replace the token that gives programs access to the daemon
@@ -158,8 +158,8 @@ pub(crate) enum CliCommand {
     Session(SessionCommand),
     /// Start an agent that continues the work of a session
     ///
-    /// The agent runs in the session's directory, and gets the open todos, the notes and the last messages of
-    /// --session. It need not be the agent that recorded the session.
+    /// The agent runs in the session's directory. Its prompt contains the session's open todos, notes and last messages.
+    /// The agent need not be the one that recorded the session.
     #[command(after_help = "Example: bethink continue codex")]
     Continue {
         /// claude-code, codex, gemini, qwen or opencode
@@ -239,7 +239,7 @@ pub(crate) enum CliCommand {
     /// Show bethink's own model calls and what they cost
     #[command(after_help = "Example: bethink usage --since 1w")]
     Usage {
-        /// Only calls since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
+        /// Show only calls since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },
@@ -248,13 +248,13 @@ pub(crate) enum CliCommand {
     /// Reads the sessions of Claude Code, Codex, Gemini CLI, Qwen Code, opencode, pi, Cline and Continue.
     #[command(after_help = "Example: bethink import --agent codex --yes")]
     Import {
-        /// Session files, or directories of JSONL files [default: find the sessions of all agents]
+        /// Session files, or directories of JSONL files [default: the sessions of all agents on this machine]
         #[arg(value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Import only this agent's sessions; PATH is its session directory or database
+        /// Import only this agent's sessions; PATH, if given, is the agent's session directory or database
         #[arg(long, value_name = "AGENT")]
         agent: Option<String>,
-        /// Show what would be imported without importing it
+        /// Show what would be imported without importing it; if PATH is given, --agent is required
         #[arg(long)]
         dry_run: bool,
         /// Import without asking
@@ -271,7 +271,7 @@ pub(crate) enum CliCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Replay a recorded session and print sizes, compactions, faults
+    /// Replay a recorded session; show prompt sizes and compactions
     #[command(after_help = "Example: bethink replay session.jsonl --window 60000")]
     Replay(Replay),
     /// Add bethink to an agent's settings
@@ -283,7 +283,7 @@ pub(crate) enum CliCommand {
         /// claude-code, codex, cursor, vscode, zed, gemini, opencode, claude-desktop, copilot, windsurf, cline, roo, qwen,
         /// kiro or amp [default: lists the agents on this machine, and asks]
         agent: Option<String>,
-        /// Install for all agents on this machine without asking
+        /// Install bethink for all agents on this machine without asking
         #[arg(long, short)]
         yes: bool,
         /// Show what would change without changing it

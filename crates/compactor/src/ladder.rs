@@ -172,13 +172,13 @@ fn attempt(
     }
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
         return Err(format!(
-            "its text ends with message {through}, and there is no room for the messages after it"
+            "the notes end at message {through}, and there is no room for the messages after it"
         ));
     }
     let most = tail_limit(room, tail);
     if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > most && !is_only {
         return Err(format!(
-            "the messages after its text have {} tokens, and a tail may have {most}",
+            "the messages after the notes have {} tokens; at most {most} are allowed",
             cut.tail_tokens
         ));
     }

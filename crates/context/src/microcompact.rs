@@ -35,7 +35,7 @@ fn due(
     let idle = last_activity.map(|last| now.0.saturating_sub(last.0));
     match idle {
         Some(idle) if idle >= idle_micros => Some(format!(
-            "idle for {}, so the provider's cache is cold",
+            "idle for {}, so the provider's cache has expired",
             in_words(idle / 60_000_000)
         )),
         _ if limits.above > 0 && shown > limits.above => Some(format!(

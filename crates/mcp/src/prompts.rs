@@ -22,13 +22,13 @@ pub(crate) fn all() -> Vec<Prompt> {
     vec![
         Prompt::new(
             RECALL,
-            Some("What the project remembers about something"),
-            Some(vec![argument("query", "What to recall, in any words", true)]),
+            Some("Recall what the project's memory says about a subject"),
+            Some(vec![argument("query", "A subject or a question", true)]),
         )
         .with_title("Recall"),
         Prompt::new(
             HANDOVER,
-            Some("A session's notes, for starting a new session"),
+            Some("Continue the work of an earlier session from its notes"),
             Some(vec![argument("session_id", "Session ID, or \"last\" (the default)", false)]),
         )
         .with_title("Hand over"),

@@ -68,7 +68,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Add topics from an export of `memory export`, claude-mem or mem0
+    /// Add topics that `memory export`, claude-mem or mem0 exported
     #[command(after_help = "Example: bethink memory import backup.tar")]
     Import {
         /// A directory, a .tar file or a .json file
@@ -77,7 +77,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Propose a private topic to the team; when it is approved, the private one is removed
+    /// Propose to move a private topic to the team's memory
     #[command(after_help = "Example: bethink memory share deploys")]
     Share {
         /// The topic's name, with or without .md
@@ -128,10 +128,10 @@ pub(crate) enum MemoryCommand {
         after_help = "Example: bethink memory extract --dry-run ~/.claude/projects/-home-me-project"
     )]
     Extract {
-        /// Transcripts, or directories of them: show what would be learned from them, without importing them
+        /// Show what would be learned from these transcripts, without importing them; a directory stands for its .jsonl files
         #[arg(value_name = "PATH", requires = "dry_run", value_hint = clap::ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
-        /// Start at the beginning of the session, including imported messages [default: since the last extraction]
+        /// Read the session from its beginning, including imported messages [default: from where the last extraction ended]
         #[arg(long = "from-start", alias = "all")]
         from_start: bool,
         /// Show what would be written without writing it

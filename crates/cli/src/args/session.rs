@@ -81,7 +81,7 @@ pub(crate) struct NewSessionArgs {
     /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// The parent session, if this one is a subagent's
+    /// The parent session, if the new session is a subagent's
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
     /// The model's name
@@ -122,7 +122,7 @@ pub(crate) struct HistoryArgs {
     /// Show at most this many of the last messages; 0 shows all
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
     pub(crate) last: u64,
-    /// Show this one message in full
+    /// Show only the message with this number, in full
     #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
     pub(crate) message: Option<u64>,
     /// Show bytes A to B (B excluded) of the message's text, counted from 0, at most 40,000
@@ -144,7 +144,7 @@ pub(crate) struct Search {
     /// A question, or words to look for
     #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Search all sessions of the project [default with --project]
+    /// Search all sessions of the project [default with --project, unless --session is given]
     #[arg(long, short)]
     pub(crate) all: bool,
     /// Show at most this many hits [default: 5 on a terminal, else 10]
@@ -159,10 +159,10 @@ pub(crate) struct Search {
     /// Show only tool calls that involve this file or directory, and the results of these calls
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// Show only messages since this time: a day, a time, or an age (90min, 3h, 2d, 1w)
+    /// Show only messages since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Show only messages before this time
+    /// Show only messages before this date, time or age, written as for --since
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Rebuild the session's search index from its history

@@ -19,7 +19,7 @@ pub(crate) enum TeamCommand {
     /// Show what is shared, what is not yet shared, and what is blocked
     #[command(after_help = "Example: bethink team status")]
     Status,
-    /// Fetch, merge and push
+    /// Fetch, merge and push the team's memory
     #[command(after_help = "Example: bethink team sync")]
     Sync {
         /// Accept that the remote's history was rewritten
@@ -70,7 +70,7 @@ pub(crate) enum TeamCommand {
         /// Approve even if the topic has changed since the proposal was made
         #[arg(long)]
         replace: bool,
-        /// Keep the private topic that you shared
+        /// Keep the private topic, which is otherwise removed
         #[arg(long)]
         keep_private: bool,
     },

@@ -10,7 +10,7 @@ mod transcripts;
 mod warn;
 mod write;
 
-use bethink_api::{MemoriesPage, MemoryKind, MemoryScope, MemorySearch, ScopeQuery};
+use bethink_api::{MemoriesPage, MemoryKind, MemorySearch, ScopeQuery};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use serde_json::json;
@@ -128,7 +128,7 @@ async fn search(
     let query = MemorySearch {
         project_dir: app.project_dir(),
         q: query.to_owned(),
-        scope: of.team.then_some(MemoryScope::Team),
+        scope: named_scope(of.team, of.me),
         limit: limit.and_then(|limit| usize::try_from(limit).ok()),
     };
     let found = client.search_memories(&query).await?;

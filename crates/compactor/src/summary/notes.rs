@@ -49,7 +49,7 @@ impl Summarizer for NotesSummarizer<'_> {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
         let notes = self.notes.text.trim();
         if request.focus.is_some() {
-            return Err("the notes cannot follow a focus instruction".to_owned());
+            return Err("a summary with a focus cannot be made from the notes".to_owned());
         }
         if notes.is_empty() {
             return Err("the notes are empty".to_owned());
@@ -70,7 +70,7 @@ impl Summarizer for NotesSummarizer<'_> {
 impl NotesSummarizer<'_> {
     fn write(&self, notes: &str, request: &SummaryRequest<'_>) -> String {
         let introduction = format!(
-            "{INTRODUCTION}; they cover messages 1 to {}. The sections after them were added from history.\n\n",
+            "{INTRODUCTION}; they cover messages 1 to {}. The sections after them were added from the history.\n\n",
             self.notes.through
         );
         let headings = USER_HEADING.len() + OPEN_HEADING.len() + 6;

@@ -91,7 +91,7 @@ pub(super) fn commands(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
         page.line(&format!("- {}", command(found)));
     }
     for (named, place) in planned_commands(request.facts, &lines) {
-        page.line(&format!("- `{named}` has not been run yet; {place} names it"));
+        page.line(&format!("- `{named}` has not been run yet; it is named in {place}"));
     }
 }
 
@@ -276,7 +276,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     }
     if let Some(said) = answered {
         let is_begun = facts.tools.actions.last().is_some_and(|action| action.seq >= said.seq);
-        let what = if is_begun { "Step under way" } else { "Step announced last" };
+        let what = if is_begun { "Step in progress" } else { "Last announced step" };
         match announced(&said.text) {
             Some(step) => page.line_or_part(&format!("- {what}: {} {step}", mark(said.seq))),
             None => {
@@ -293,10 +293,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
             ));
         }
         Some(asked) if facts.next_todo().is_none() => {
-            page.line_or_part(&format!(
-                "- It serves what the user last asked: {}",
-                said_by_user(asked)
-            ));
+            page.line_or_part(&format!("- The user's last request: {}", said_by_user(asked)));
         }
         Some(_) => {}
         None => {

@@ -55,7 +55,7 @@ fn list(said: &[&RecordedStatement], limit: usize) -> (String, HashSet<Seq>) {
     if let (Some(first), Some(last)) = (left_out.first(), left_out.last()) {
         let how_many = left_out.len();
         page.line(&format!(
-            "({how_many} long or older user messages between {} and {} are not shown whole; `bethink history --message NUMBER` shows one)",
+            "({how_many} long or older user messages between {} and {} are not shown in full; `bethink history --message NUMBER` shows one)",
             mark(*first), mark(*last)
         ));
     }
@@ -93,7 +93,7 @@ mod tests {
     fn messages_are_shown_whole_newest_first_with_a_note_of_the_others() {
         check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
         let long = "long ".repeat(40);
-        let note = "(1 long or older user messages between [2] and [2] are not shown whole; \
+        let note = "(1 long or older user messages between [2] and [2] are not shown in full; \
             `bethink history --message NUMBER` shows one)";
         check(220, &["first", &long, "third"], &format!("[3] third\n[1] first\n{note}\n"));
     }

@@ -19,7 +19,7 @@ export const PART_NAMES: Readonly<Record<keyof PartTokens, string>> = {
 
 const TICKS: readonly (keyof Thresholds & ("warning" | "auto" | "blocking"))[] = ["warning", "auto", "blocking"];
 
-const TICK_NAMES = { warning: "warning", auto: "compacts", blocking: "refuses" } as const;
+const TICK_NAMES = { warning: "warning", auto: "compacts", blocking: "full" } as const;
 
 /** The figures that a bar shows. Without `parts`, the bar is one piece. */
 export interface Filled {

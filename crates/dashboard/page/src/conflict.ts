@@ -5,6 +5,7 @@ import { modal, say } from "./dialog.ts";
 import { diffView } from "./diff-view.ts";
 import { fill, h } from "./dom.ts";
 import { dropDraft, draftOf, keepDraft } from "./drafts.ts";
+import { count } from "./number.ts";
 import { failure, wordsOf } from "./view.ts";
 
 export async function resolveConflict(project: string, conflict: OpenConflict, done: () => void): Promise<void> {
@@ -25,7 +26,7 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
       await client.post("/v1/team/resolve", { body: { project_dir: project, name: conflict.name, ...choice } });
       dropDraft(key);
       dialog.close();
-      say("Conflict resolved. The other versions are in the history.");
+      say("Conflict resolved. The other versions were removed.");
       done();
     } catch (error) {
       fill(problem, failure(error));
@@ -35,10 +36,10 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
   const area = h("textarea", { class: "editor-text short", "aria-label": "Merged text", rows: 8 });
   area.value = draftOf(key)?.text ?? first;
   area.addEventListener("input", () => keepDraft(key, { text: area.value, base: first, etag: "" }));
-  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : `Keep the version of ${by ?? name}`));
+  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : `Keep the version by ${by ?? name}`));
   const merged = h("button", { type: "button", class: "primary", onclick: () => void resolve({ text: area.value }) }, "Keep the merged text");
-  const dialog = modal(`Two versions of ${conflict.name}`, [
-    others.map((text, n) => [h("p", { class: "faint" }, `From ${whose(conflict, 0)} to ${whose(conflict, n + 1)}:`), diffView(first, text)]),
+  const dialog = modal(`${count(conflict.versions.length, "version")} of ${conflict.name}`, [
+    others.map((text, n) => [h("p", { class: "faint" }, `Changes from ${whose(conflict, 0)} to ${whose(conflict, n + 1)}:`), diffView(first, text)]),
     h("details", { open: draftOf(key) !== null }, h("summary", null, "Merge them yourself"), area, h("div", { class: "buttons start" }, merged)),
     problem,
     h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), choices),
@@ -48,5 +49,5 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
 
 function whose(conflict: OpenConflict, at: number): string {
   const version = conflict.versions[at];
-  return version?.mine ? "your version" : `the version of ${version?.by ?? version?.name ?? "somebody"}`;
+  return version?.mine ? "your version" : `the version by ${version?.by ?? version?.name ?? "somebody"}`;
 }

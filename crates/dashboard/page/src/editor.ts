@@ -38,7 +38,7 @@ export class Editor {
     this.#etag = draft?.etag ?? editing.etag;
     this.#area = h("textarea", { class: "editor-text", "aria-label": "Text of the memory", spellcheck: "true", rows: 18 });
     this.#area.value = draft?.text ?? editing.base;
-    if (draft) this.#note.textContent = "This is your unsaved text from before.";
+    if (draft) this.#note.textContent = "This text has not been saved yet.";
     const draw = later(150, editing.signal, () => this.#draw());
     this.#area.addEventListener("input", () => {
       this.#keep();
@@ -90,10 +90,10 @@ export class Editor {
     this.#keep();
     const words =
       current == null
-        ? "The memory was deleted while you edited it. Save to write it again."
+        ? "The memory was deleted while you edited it. Save to create it again."
         : conflicts === 0
           ? "The memory changed while you edited it. The text below contains both changes. Check it, then save."
-          : "The memory changed while you edited it, in the same lines. The text below contains both versions of them, yours last. Remove what is wrong, then save.";
+          : "The memory changed while you edited it, in the same lines. The text below contains both versions of these lines, yours last. Remove what is wrong, then save.";
     const side = (title: string, before: string, after: string, use: string) =>
       h("section", null, h("h3", null, title), diffView(before, after), h("button", { type: "button", class: "small", onclick: () => this.#put(after) }, use));
     fill(
@@ -101,7 +101,7 @@ export class Editor {
       h("div", { class: "failure conflict", role: "alert" }, h("p", null, words)),
       h("div", { class: "editor-sides conflict-sides" }, side("Their change", base, theirs, "Use theirs"), side("Your change", base, yours, "Use mine")),
     );
-    this.#save.textContent = current == null ? "Write it again" : conflicts === 0 ? "Save the merged text" : "Save this text";
+    this.#save.textContent = current == null ? "Create it again" : conflicts === 0 ? "Save the merged text" : "Save this text";
     (conflicts === 0 ? this.#save : this.#area).focus();
   }
 

@@ -12,8 +12,8 @@ const MESSAGES = 8;
 
 export function summaryBeside(session: string, context: Context, done: Compaction): HTMLElement {
   const paper = prose(done.summary, { top: 4, message: (seq) => (seq <= done.kept_from_seq ? link(["session", session], { seq }) : null) });
-  const hint = h("p", { class: "faint" }, "Choose “messages” at a line of the summary to see what it is about.");
-  const place = h("div", { class: "evidence", tabindex: 0, role: "region", "aria-label": "Messages behind the line", "aria-live": "polite" }, hint);
+  const hint = h("p", { class: "faint" }, "Choose “messages” next to a line of the summary to see the messages that it summarizes.");
+  const place = h("div", { class: "evidence", tabindex: 0, role: "region", "aria-label": "Messages that the line summarizes", "aria-live": "polite" }, hint);
   const path = { id: session, cid: done.id };
   const show = (line: string) =>
     into(place, context, () => client.get("/v1/sessions/{id}/compactions/{cid}/expand", { path, query: { q: line, limit: MESSAGES }, signal: context.signal }), ({ messages }) => found(session, messages));
@@ -21,7 +21,7 @@ export function summaryBeside(session: string, context: Context, done: Compactio
   for (const line of paper.querySelectorAll<HTMLElement>("li, p")) {
     const words = ownText(line);
     if (words.length < 8) continue;
-    const button = h("button", { type: "button", class: "bare behind-line", "aria-pressed": "false", "aria-label": `Messages behind: ${words.slice(0, 80)}` }, "messages");
+    const button = h("button", { type: "button", class: "bare behind-line", "aria-pressed": "false", "aria-label": `Show the messages for: ${words.slice(0, 80)}` }, "messages");
     button.addEventListener("click", () => {
       pressed?.setAttribute("aria-pressed", "false");
       button.setAttribute("aria-pressed", "true");

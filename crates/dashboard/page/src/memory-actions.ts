@@ -72,9 +72,9 @@ async function move(from: Place, to: Place, text: string, etag: string): Promise
   try {
     await client.delete("/v1/memories/{scope}/{name}", { ...options(from), headers: { "if-match": quoted(etag) } });
   } catch (error) {
-    return `Copied to ${SCOPE_WORDS[to.scope]}: ${to.name}. The old one is still there: ${wordsOf(error)}`;
+    return `Copied to ${to.name} (${SCOPE_WORDS[to.scope]}). The original could not be deleted: ${wordsOf(error)}`;
   }
-  return `Moved to ${SCOPE_WORDS[to.scope]}: ${to.name}.`;
+  return `Moved to ${to.name} (${SCOPE_WORDS[to.scope]}).`;
 }
 
 /** Changes the name in the front matter if it is the file's old name. */

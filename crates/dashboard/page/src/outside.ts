@@ -9,7 +9,7 @@ export async function askToLeave(to: string): Promise<void> {
   const leave = await ask({
     title: "Open this address?",
     text: [
-      h("p", null, "This link was written by an agent or by someone else. ", h("strong", null, url.host), " will receive everything that the address contains."),
+      h("p", null, "This link is part of a memory, a message or a summary. ", h("strong", null, url.host), " will receive everything that the address contains."),
       h("pre", { class: "wrap", tabindex: 0 }, url.href),
     ],
     yes: "Open in a new tab",

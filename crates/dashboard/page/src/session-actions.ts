@@ -4,6 +4,7 @@ import { type Session, client } from "./api.ts";
 import { ask, modal, say } from "./dialog.ts";
 import { h } from "./dom.ts";
 import { titleOf } from "./names.ts";
+import { count } from "./number.ts";
 import { wordsOf } from "./view.ts";
 
 const AGENTS = ["claude-code", "codex", "gemini", "opencode"];
@@ -77,11 +78,11 @@ function handOver(session: Session): void {
   const copy = () =>
     navigator.clipboard.writeText(command.textContent ?? "").then(
       () => say("Copied."),
-      () => say("The browser did not allow copying. Select the command and copy it.", true),
+      () => say("The browser does not allow copying. Select the command and copy it.", true),
     );
   agent.addEventListener("change", show);
   show();
-  const dialog = modal("Hand over to an agent", [
+  const dialog = modal("Continue this session with an agent", [
     h("p", null, "The agent gets the open todos, the notes and the last messages of this session. Run this in a terminal:"),
     agent,
     h("pre", { class: "wrap", tabindex: 0 }, command),
@@ -93,7 +94,7 @@ async function remove(session: Session): Promise<void> {
   const children = session.children?.length ?? 0;
   const yes = await ask({
     title: "Delete this session?",
-    text: h("p", null, `“${titleOf(session)}” with ${session.messages.toLocaleString("en")} messages, its notes and todos will be deleted. ${children > 0 ? `Its ${children} sub-agents stay. ` : ""}Memories that were learned from it stay. This cannot be undone; export the session first to keep a copy.`),
+    text: h("p", null, `“${titleOf(session)}” with ${session.messages.toLocaleString("en")} messages, its notes and todos will be deleted. ${children > 0 ? `The sessions of its ${count(children, "sub-agent")} stay. ` : ""}Memories that were learned from it stay. This cannot be undone; export the session first to keep a copy.`),
     yes: "Delete session",
     danger: true,
   });

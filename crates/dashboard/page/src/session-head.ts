@@ -178,5 +178,5 @@ class Head implements Opened {
 
 function saved(report: ContextReport): string {
   const freed = report.stages.reduce((sum, stage) => sum + Math.max(0, stage.tokens_before - stage.tokens_after), 0);
-  return freed > 0 ? `${brief(freed)} freed by ${report.stages.map((stage) => stage.stage).join(", ")}` : `${whole(report.messages)} messages in the prompt`;
+  return freed > 0 ? `${brief(freed)} tokens freed` : `${whole(report.messages)} messages in the prompt`;
 }

@@ -53,12 +53,12 @@ export function trials(session: string, context: Context, done: (made: Compactio
   const make = async (wanted: Wanted) => {
     try {
       done(await compact(session, wanted, false, context.signal));
-      say("Session compacted. You can undo it.");
+      say("Session compacted. You can undo the compaction.");
     } catch (error) {
       say(wordsOf(error), true);
     }
   };
-  return h("section", { class: "trials", "aria-label": "Try a compaction" }, h("h2", null, "Try a compaction"), h("p", { class: "faint" }, "A trial changes nothing. It shows what a compaction would free, and which names the prompt would lose."), form, status, table);
+  return h("section", { class: "trials", "aria-label": "Try a compaction" }, h("h2", null, "Try a compaction"), h("p", { class: "faint" }, "A trial does not change the session. It shows what a compaction would free, and which names the prompt would lose. A trial by a model costs as much as the compaction."), form, status, table);
 }
 
 function compact(id: string, wanted: Wanted, dry_run: boolean, signal: AbortSignal): Promise<Compaction> {

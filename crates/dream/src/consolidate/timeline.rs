@@ -18,13 +18,14 @@ const LEARNED_BEFORE: &str = "Also learnt in session";
 /// Beginning of a sentence that an extraction adds, with the date of the quotation above.
 const SAID: &str = "The user said so on ";
 /// Beginnings of sentences that the daemon adds to statements.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
     LEARNED,
     LEARNED_BEFORE,
     SAID,
     "How to apply",
+    "If this statement contradicts the text above",
+    // Earlier versions wrote these two.
     "If it contradicts the text above",
-    // Earlier versions wrote this one.
     "Where it differs from what stands above",
     "Why:",
     "Source:",
@@ -100,10 +101,11 @@ fn merged_day(line: &str) -> Option<Date> {
 mod tests {
     use super::*;
 
-    /// Tests both sentences that an extraction appends to a topic: the current one, and the one of earlier versions.
+    /// Tests the sentences that an extraction appends to a topic: the current one, and those of earlier versions.
     #[test]
     fn sentences_that_an_extraction_adds_are_not_the_users() {
         for added in [
+            "If this statement contradicts the text above, follow this statement.",
             "If it contradicts the text above, follow this one.",
             "Where it differs from what stands above, this is what counts.",
         ] {

@@ -91,7 +91,7 @@ pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &
     let new = header::with(&new, &[questions]).unwrap_or(new);
     let earlier = old.header.description.map(|said| {
         let day = old.header.source.map(|source| format!(" on {}", day(&source.time)));
-        format!(" Until then, this was right, as said{}: {said}", day.unwrap_or_default())
+        format!(" Before that, this memory said{}: {said}", day.unwrap_or_default())
     });
     let is_kept = |line: &&str| !line.starts_with('>') && !is_frame(line);
     let own: Vec<&str> = old.body.lines().filter(is_kept).collect();
@@ -123,8 +123,10 @@ pub fn continued(
     ];
     let text = header::with(text, &changes)?;
     let day = day(&source.time);
-    let said =
-        format!("The user said so on {day}. If it contradicts the text above, follow this one.");
+    let said = format!(
+        "The user said so on {day}. If this statement contradicts the text above, follow this \
+         statement."
+    );
     Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
 }
 

@@ -70,8 +70,8 @@ pub(crate) fn described() -> Tool {
         "memory",
         "Memory files",
         Effect::Replaces,
-        "The project's memory as files under /memories: view, create, edit, delete, rename. Old content is kept \
-         as a version. /memories/team is read-only.",
+        "The project's memory as files under /memories: view, create, edit, delete, rename. Earlier \
+         content is kept as versions. /memories/team is read-only.",
     )
 }
 

@@ -25,7 +25,7 @@ export async function candidates(main: HTMLElement, context: Context): Promise<v
     void draw();
   });
   project = chosen.value();
-  main.append(heading("Candidates", h("div", { class: "filters" }, h("label", { for: "decided" }, all, " Show decided candidates"), chosen.node)), place);
+  main.append(heading("Candidates", h("div", { class: "filters" }, h("label", { for: "decided" }, all, " Show kept and dropped candidates"), chosen.node)), place);
   all.addEventListener("change", () => void draw());
   const again = later(150, context.signal, () => void draw());
   context.events.listen(context.signal, (event) => {
@@ -38,7 +38,7 @@ export async function candidates(main: HTMLElement, context: Context): Promise<v
 function show(all: readonly Candidate[], context: Context, again: () => void): Child {
   if (all.length === 0) return empty("No candidates.", "Statements that may be worth remembering appear here. They are not recalled until you keep them.");
   const waiting = all.filter((candidate) => candidate.state === "waiting").length;
-  return [h("p", { class: "faint sum" }, `${count(waiting, "statement")} to decide on`), candidateCards(all, context, again)];
+  return [h("p", { class: "faint sum" }, `${count(waiting, "statement")} to keep or drop`), candidateCards(all, context, again)];
 }
 
 /** Cards with their keys, which act on the focused card, or else on the first one. */
@@ -95,7 +95,7 @@ function decide(candidate: Candidate, again: () => void): HTMLElement {
   };
   const drop = async () => {
     await client.post("/v1/candidates/{id}/drop", { path: { id } });
-    say("Dropped: it will not be offered again.");
+    say("Dropped. The statement will not be offered again.");
   };
   const edit = () => {
     const area = h("textarea", { class: "editor-text short", "aria-label": "What to remember", rows: 3 });

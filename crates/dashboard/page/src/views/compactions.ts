@@ -40,7 +40,7 @@ export async function compactions(main: HTMLElement, context: Context): Promise<
 }
 
 function list(opened: Opened, all: readonly Compaction[], again: () => void): Child {
-  if (all.length === 0) return empty("No compactions yet.", "The context window still has room. You can try a compaction below.");
+  if (all.length === 0) return empty("No compactions yet.", "You can try a compaction below.");
   const newest = all.at(-1)?.id;
   const rows = [...all].reverse().map((done) =>
     h(
@@ -154,7 +154,7 @@ function restored(done: Compaction): HTMLElement {
       "tr",
       null,
       h("td", { class: "faint" }, item.kind),
-      h("td", { class: "break" }, item.name, item.truncated && [" ", badge("name only")]),
+      h("td", { class: "break" }, item.name, item.truncated && [" ", badge(item.tokens === 0 ? "name only" : "shortened")]),
       h("td", { class: "number" }, whole(item.tokens)),
     ),
   );

@@ -25,7 +25,7 @@ export async function cost(main: HTMLElement, context: Context): Promise<void> {
 }
 
 function show(usage: Usage, apart: boolean): Child {
-  return [today(usage), usage.rows.length === 0 ? empty("No model calls in this period.", "bethink also works without a model. A model is set under `[model]` in the settings.") : table(usage, apart)];
+  return [today(usage), usage.rows.length === 0 ? empty("No model calls in this period.", "bethink also works without a model. To use one, set it under `[model]` in the settings.") : table(usage, apart)];
 }
 
 function today(usage: Usage): HTMLElement {

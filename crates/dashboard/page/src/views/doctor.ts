@@ -65,7 +65,7 @@ function modelState(model: ModelState): Child {
 }
 
 function shelf(shelf: MemoryShelf, project: string): Child {
-  const facts = [shelf.there ? count(shelf.topics, "topic") : "does not exist yet", bytes(shelf.bytes), shelf.index ? `index of ${count(shelf.index.lines, "line")}` : "no index", shelf.watch === "polling" ? "checked every few seconds" : ""];
+  const facts = [shelf.there ? count(shelf.topics, "topic") : "does not exist yet", bytes(shelf.bytes), shelf.index ? `index of ${count(shelf.index.lines, "line")}` : "no index", shelf.watch === "polling" ? "checked for changes every few seconds" : ""];
   return h(
     "section",
     { class: "shelf" },

@@ -65,7 +65,7 @@ function recalls(all: readonly Recalled[], signal: AbortSignal): Child {
   return [
     h("h2", null, "Recalled, last 24 hours", all.length > 0 && ` (${all.length})`),
     all.length === 0
-      ? h("p", { class: "faint" }, "No memory was added to a prompt. ", h("a", { href: link(["recall"]) }, "Try what would be recalled"), ".")
+      ? h("p", { class: "faint" }, "No memory was added to a prompt. ", h("a", { href: link(["recall"]) }, "See what would be recalled for a question"), ".")
       : h("ul", { class: "plain lines" }, shown.map((one) => recallRow(one, shown, signal))),
   ];
 }
@@ -84,7 +84,7 @@ async function showUse(one: Recalled, all: readonly Recalled[], place: HTMLEleme
   const others = all.filter((other) => other !== one && other.session.id === one.session.id && other.name !== one.name);
   const used = await usedIn(one, await Promise.all(others.map((other) => textOf(other, signal))), signal);
   if (used === null) place.textContent = "No answer yet.";
-  else if (used.length === 0) place.textContent = "No name from it is in the answers.";
+  else if (used.length === 0) place.textContent = "The answers contain no name that only this memory provided.";
   else fill(place, badge("used", "good"), " The answers contain ", used.map((word, n) => [n > 0 && ", ", h("code", null, word)]));
 }
 
@@ -138,6 +138,12 @@ function proposalList(open: readonly Proposal[]): Child {
   ];
 }
 
+const BLOCKED: Readonly<Record<"here" | "incoming" | "history", string>> = {
+  here: "is not shared with the team",
+  incoming: "was not pulled from the team",
+  history: "is in a commit, so nothing is pushed to the team",
+};
+
 interface Problems {
   readonly health: Health;
   readonly teams: readonly (readonly [string, TeamStatus])[];
@@ -156,11 +162,11 @@ function problems({ health, teams }: Problems, context: Context): Child {
     for (const conflict of team.conflicts ?? []) {
       all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " was changed by two people. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
     }
-    for (const blocked of team.blocked ?? []) all.push([`${blocked.file} is not shared with the team: `, blocked.reasons.join("; ")]);
+    for (const blocked of team.blocked ?? []) all.push([`${blocked.file} ${BLOCKED[blocked.way]}: `, blocked.reasons.join("; ")]);
     for (const problem of team.problems ?? []) all.push(problem);
   }
   if (all.length === 0) return null;
-  return [h("h2", null, "Needs you"), h("ul", { class: "plain" }, all.map((one) => h("li", { class: "notice" }, one))), h("p", null, h("a", { href: link(["health"]) }, "Open Health"))];
+  return [h("h2", null, "Needs your attention"), h("ul", { class: "plain" }, all.map((one) => h("li", { class: "notice" }, one))), h("p", null, h("a", { href: link(["health"]) }, "Open Health"))];
 }
 
 function byDay(sessions: readonly Session[]): Child {
@@ -193,8 +199,8 @@ function dayWords(day: string): string {
 
 const COMMANDS: readonly [string, string][] = [
   ["bethink install", "Find your agents and add bethink to their settings"],
-  ["bethink import", "Import the sessions that they recorded so far"],
-  ["bethink remember \"I prefer short answers\" --type user", "Remember something yourself"],
+  ["bethink import", "Import the sessions that your agents have recorded so far"],
+  ["bethink remember \"I prefer short answers\" --type user", "Add a memory yourself"],
 ];
 
 function firstRun(): Child {
@@ -203,7 +209,7 @@ function firstRun(): Child {
       await navigator.clipboard.writeText(command);
       say("Copied.");
     } catch {
-      say("The browser does not allow copying. Select the command instead.", true);
+      say("The browser does not allow copying. Select the command and copy it.", true);
     }
   };
   return h(

@@ -143,11 +143,11 @@ class Memories {
     });
     this.#address();
     const some = this.#shown.length < this.#all.length;
-    const looked = this.#use.value === "" ? "" : `, by the project's newest ${SESSIONS} sessions`;
+    const looked = this.#use.value === "" ? "" : `, counting recalls in the project's newest ${SESSIONS} sessions`;
     this.#sum.textContent = this.#all.length === 0 ? "" : some ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}${looked}` : `${count(this.#all.length, "memory", "memories")}${looked}`;
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
-    else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "Recall also searches their content."));
+    else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "This filter does not search the text of memories; the Recall view does."));
     else this.#place.replaceChildren(empty("No memories yet.", "Add one above. bethink also learns from sessions."));
     this.#list.refresh();
   }
@@ -159,7 +159,7 @@ class Memories {
       "a",
       { class: "row memory-row", href: link(["memory", memory.scope, memory.name], { project: this.#project }) },
       h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, memory.title ?? memory.name), h("span", { class: "faint line", dir: "auto" }, memory.description ?? "")),
-      h("span", { class: "marks" }, memory.scope === "team" && badge("team", "team"), memory.unmerged && badge(`on ${memory.unmerged}, not merged`), memory.type && badge(memory.type)),
+      h("span", { class: "marks" }, memory.scope === "team" && badge("team", "team"), memory.unmerged && badge(`on branch ${memory.unmerged}, not merged`), memory.type && badge(memory.type)),
       h("span", { class: "number faint bytes" }, bytes(memory.bytes)),
       time(memory.modified),
     );

@@ -126,9 +126,9 @@ class OneMemory {
     await into(this.#recalled, this.#context, read, ({ found, searched }) => [
       h("h2", null, "Recalled"),
       found.length === 0
-        ? h("p", { class: "faint" }, `Not in the project's newest ${count(searched, "session")}.`)
+        ? h("p", { class: "faint" }, `Not recalled in the project's newest ${count(searched, "session")}.`)
         : h("ul", { class: "plain" }, found.map((one) => h("li", null, h("a", { href: link(["session", one.session.id], { seq: one.seq }) }, titleOf(one.session)), " ", time(one.at, true)))),
-      h("p", null, h("a", { href: link(["recall"], { project: this.#project, q: this.#name.replace(/[-_/]+/g, " ") }) }, "See why it is recalled")),
+      h("p", null, h("a", { href: link(["recall"], { project: this.#project, q: this.#name.replace(/[-_/]+/g, " ") }) }, "Try to recall it by its name")),
     ]);
   }
 
@@ -233,7 +233,7 @@ function authorWords(author: string): string {
     dream: "by a dream",
     sync: "by a sync",
     restore: "restored",
-    found: "already in the directory",
+    found: "found in the directory",
     embedded: "without a model",
     model: "by a model",
   };

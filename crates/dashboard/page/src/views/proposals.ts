@@ -17,7 +17,7 @@ export async function proposals(main: HTMLElement, context: Context): Promise<vo
   context.title("Proposals");
   const all = h("input", { type: "checkbox", id: "decided" });
   const place = h("div");
-  main.append(heading("Proposals", h("div", { class: "filters" }, h("label", { for: "decided" }, all, " Show decided proposals"))), place);
+  main.append(heading("Proposals", h("div", { class: "filters" }, h("label", { for: "decided" }, all, " Show approved and rejected proposals"))), place);
   const read = () => client.get("/v1/proposals", { query: { all: all.checked || null }, signal: context.signal });
   const draw = () => into(place, context, read, ({ proposals }) => show(proposals, context, () => void draw()));
   all.addEventListener("change", () => void draw());

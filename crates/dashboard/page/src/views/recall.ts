@@ -30,7 +30,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
 }
 
 function show(answer: RecallAnswer, project: string): Child {
-  const by = answer.strategy === "model" ? "chosen by a model" : "chosen by matching words";
+  const by = answer.strategy === "model" ? "chosen by a model" : "chosen by the built-in algorithm";
   const sum = h("p", { class: "faint sum" }, `${count(answer.memories.length, "memory", "memories")} of ${count(answer.searched, "topic")}, ${by}`);
   if (answer.memories.length === 0) return [sum, empty("No matching memories.", "Nothing would be added to the prompt. Words in a memory's name, description or headings count most.")];
   return [sum, h("ol", { class: "recalled" }, answer.memories.map((memory) => item(memory, project)))];
@@ -47,7 +47,7 @@ function item(memory: RecalledMemory, project: string): HTMLElement {
     h("div", { class: "beside" }, h("h2", null, h("a", { href: link(["memory", memory.scope, memory.name], { project }) }, memory.name)), h("span", { class: "marks" }, score, h("span", { class: "number" }, memory.score.toFixed(2)), memory.type && badge(memory.type), memory.scope === "team" && badge("team", "team"), memory.certainty === "perhaps" && badge("perhaps"))),
     memory.description && h("p", null, memory.description),
     h("p", { class: "faint why" }, why(memory), ". Written ", time(memory.modified, true), "."),
-    h("details", null, h("summary", null, memory.truncated ? "Text added to the prompt (shortened)" : "Text added to the prompt"), h("div", { class: "paper" }, prose(memory.content, { top: 3 })), h("p", { class: "faint break" }, memory.path)),
+    h("details", null, h("summary", null, memory.truncated ? "Text for the prompt (shortened)" : "Text for the prompt"), h("div", { class: "paper" }, prose(memory.content, { top: 3 })), h("p", { class: "faint break" }, memory.path)),
   );
 }
 

@@ -26,7 +26,7 @@ export async function report(main: HTMLElement, context: Context): Promise<void>
   const opened = await openSession(main, context, "report");
   if (!opened) return;
   const [live, free, cost] = [h("div"), h("div"), h("div")];
-  opened.body.append(live, h("section", null, h("h2", null, "What would free space"), free), h("section", null, h("h2", null, "Tokens of the session"), cost));
+  opened.body.append(live, h("section", null, h("h2", null, "What a compaction would free"), free), h("section", null, h("h2", null, "Tokens of the session"), cost));
   opened.onReport((report) => fill(live, show(report)));
   const id = opened.id;
   const draw = () => {
@@ -97,7 +97,7 @@ function costView({ messages, compactions, own }: Cost): Child {
     ["Model calls", whole(spent.calls)],
     ["Read by the model", `${brief(spent.prompt)} tokens, ${share(spent.cached / Math.max(1, spent.prompt))} of them from the cache`],
     ["Written by the model", `${brief(spent.output)} tokens`],
-    ...(less > 0 ? [["Not sent thanks to compactions", `${brief(less)} tokens`] as const] : []),
+    ...(less > 0 ? [["Left out because of compactions", `${brief(less)} tokens`] as const] : []),
     ...(own > 0 ? [["bethink's own model calls", dollars(own)] as const] : []),
   ]);
 }

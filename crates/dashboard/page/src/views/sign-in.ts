@@ -16,7 +16,7 @@ export function showSignIn(root: HTMLElement, error?: unknown): void {
       failed && h("p", null, error.message),
       h("p", null, "Run this command in a terminal. It opens the dashboard in a new tab:"),
       h("pre", { tabindex: 0 }, "bethink dashboard"),
-      h("p", { class: "faint" }, "Each address works once, in one tab. The login ends when the daemon stops."),
+      h("p", { class: "faint" }, "A login address works once, in one tab. The login ends when the daemon stops."),
     ),
   );
   root.querySelector<HTMLElement>("h1")?.focus();
