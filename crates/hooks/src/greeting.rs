@@ -87,9 +87,9 @@ impl Greeting {
         match self.candidates {
             0 => {}
             1 => parts
-                .push("1 possible memory to review: run `bethink memory candidates`".to_owned()),
+                .push("1 candidate to review: run `bethink memory candidates`".to_owned()),
             count => parts.push(format!(
-                "{count} possible memories to review: run `bethink memory candidates`"
+                "{count} candidates to review: run `bethink memory candidates`"
             )),
         }
         (!parts.is_empty()).then(|| format!("bethink: {}", parts.join("; ")))
@@ -115,7 +115,7 @@ mod tests {
             2,
             Some(
                 "bethink: 12 memories for this project; new since the last session: Deploys, Colours; \
-                 2 possible memories to review: run `bethink memory candidates`",
+                 2 candidates to review: run `bethink memory candidates`",
             ),
         );
         check(
@@ -130,7 +130,7 @@ mod tests {
             0,
             &[],
             1,
-            Some("bethink: 1 possible memory to review: run `bethink memory candidates`"),
+            Some("bethink: 1 candidate to review: run `bethink memory candidates`"),
         );
     }
 }

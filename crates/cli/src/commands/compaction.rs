@@ -105,7 +105,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     let spans = client.collapses(session.id).await?;
     let Some(screen) = app.screen.unless_json(&spans)? else { return Ok(()) };
     if spans.collapses.is_empty() {
-        let none = "this session has no collapsed spans; bethink makes them only if the setting `context.collapse` is true";
+        let none = "this session has no collapsed spans; they need the setting `context.collapse`";
         return Ok(screen.note(none)?);
     }
     let ids: Vec<_> = spans.collapses.iter().map(|one| one.id).collect();

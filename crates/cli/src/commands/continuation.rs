@@ -48,6 +48,9 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     let state =
         ContinuedSession { session: &session, todos: &todos, notes: &notes, recent: &recent };
     let prompt = state.prompt(app.now);
+    if prints && !app.screen.is_json() {
+        return Ok(app.screen.block(prompt.as_str())?);
+    }
     let Some((program, arguments)) = agent.command().zip(arguments(agent, &prompt)) else {
         return Err(CliFailure::hinted(
             format!("{} cannot be started with a prompt", agent.title()),
@@ -56,9 +59,6 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     };
     let told = json!({ "session": session, "program": program, "arguments": arguments });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
-    if prints {
-        return Ok(screen.block(prompt.as_str())?);
-    }
     screen.note(format!(
         "starting {} with {}",
         agent.title(),

@@ -9,6 +9,11 @@ import { type Context, failure, wordsOf } from "./view.ts";
 
 type Level = "embedded" | "session_memory" | "full";
 
+interface Spent {
+  readonly cost_usd?: number | null;
+  readonly unpriced: number;
+}
+
 interface Wanted {
   readonly level: Level | null;
   readonly tokens: number | null;
@@ -41,10 +46,10 @@ export function trials(session: string, context: Context, done: (made: Compactio
     try {
       const before = await spent(session);
       const tried = await compact(session, wanted, true, context.signal);
-      const cost = (await spent(session)) - before;
+      const after = await spent(session);
       fill(status);
       table.hidden = false;
-      rows.prepend(trialRow(tried, cost, () => void make(wanted)));
+      rows.prepend(trialRow(tried, costWords(before, after), () => void make(wanted)));
     } catch (error) {
       if (!context.signal.aborted) fill(status, failure(error));
     }
@@ -67,11 +72,17 @@ function compact(id: string, wanted: Wanted, dry_run: boolean, signal: AbortSign
 }
 
 /** What bethink's own model calls for this session have cost so far. */
-async function spent(session: string): Promise<number> {
-  return (await client.get("/v1/usage", { query: { session } })).totals.cost_usd ?? 0;
+async function spent(session: string): Promise<Spent> {
+  return (await client.get("/v1/usage", { query: { session } })).totals;
 }
 
-function trialRow(tried: Compaction, cost: number, make: () => void): HTMLElement {
+function costWords(before: Spent, after: Spent): string {
+  if (after.unpriced > before.unpriced) return "unknown price";
+  const cost = (after.cost_usd ?? 0) - (before.cost_usd ?? 0);
+  return cost > 0 ? dollars(cost) : "free";
+}
+
+function trialRow(tried: Compaction, cost: string, make: () => void): HTMLElement {
   const { lost, names, kept } = tried.fidelity_detail;
   const lostWords: Child = names === kept ? "none" : h("details", null, h("summary", null, whole(names - kept)), h("ul", { class: "names" }, lost.map((name) => h("li", null, h("code", null, name)))));
   return h(
@@ -81,7 +92,7 @@ function trialRow(tried: Compaction, cost: number, make: () => void): HTMLElemen
     h("td", null, `${brief(tried.tokens_before)} → ${brief(tried.tokens_after)}`),
     h("td", null, share(tried.fidelity)),
     h("td", null, lostWords),
-    h("td", null, cost > 0 ? dollars(cost) : "free"),
+    h("td", null, cost),
     h("td", null, h("button", { type: "button", onclick: make }, "Compact like this")),
   );
 }

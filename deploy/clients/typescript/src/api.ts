@@ -454,7 +454,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Propose a private topic for the team memory. When it is approved, the private topic is removed. */
+        /** Propose a private topic for the team memory. Approval removes the private topic, unless `keep_private` is set. */
         post: operations["memory_share"];
         delete?: never;
         options?: never;
