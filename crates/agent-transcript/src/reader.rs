@@ -94,7 +94,7 @@ impl TranscriptReader {
         self.lines.take()
     }
 
-    /// Returns whether the transcript is one document, of which nothing is known before its end.
+    /// Returns whether the transcript is one document, which can only be read as a whole.
     pub fn is_document(&self) -> bool {
         self.form == StorageForm::Document
     }

@@ -154,8 +154,8 @@ impl CliApp {
     }
 }
 
-/// Returns the newest session of a directory, or of all directories. A subagent's session is returned only if there is
-/// no other.
+/// Returns the newest session of a directory, or of all directories. A subagent's session is returned only if the newest 100
+/// sessions contain no other.
 async fn newest(
     client: &Client,
     project_dir: Option<String>,

@@ -30,7 +30,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(660);
 /// closes it.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 
-/// A daemon to talk to. Cheap to clone.
+/// A client of one daemon. It is cheap to clone.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -43,7 +43,7 @@ pub struct Client {
     token: Option<HomeToken>,
 }
 
-/// Returns a TLS configuration that trusts nobody, because connections are not encrypted. Without it, if another crate
+/// Returns a TLS configuration that trusts no certificate, because connections are not encrypted. Without it, if another crate
 /// in the build enables TLS, a client panics for lack of a provider or reads the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());

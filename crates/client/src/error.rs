@@ -11,7 +11,7 @@ use crate::proof::ProofError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No daemon is listening there, or the connection broke.
+    /// No daemon is listening at the address, or the connection broke.
     #[error("could not reach the daemon at {url}: {reason}")]
     Unreachable { url: String, reason: String },
     /// There is neither a socket nor a running daemon's address.

@@ -57,7 +57,7 @@ pub enum McpAnswer {
 pub struct McpFailure {
     #[source]
     pub error: ClientError,
-    /// The daemon may have received it, so a retry could apply it twice.
+    /// The daemon may have received the message, so a retry could apply it twice.
     pub begun: bool,
 }
 

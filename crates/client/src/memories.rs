@@ -31,9 +31,9 @@ pub struct TaggedText {
 pub enum Over {
     /// Writes in any case.
     Anything,
-    /// Only if the topic does not exist.
+    /// Writes only if the topic does not exist.
     Nothing,
-    /// Only the text that was read with this ETag.
+    /// Writes only if the topic still has this ETag.
     Tag(String),
 }
 

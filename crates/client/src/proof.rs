@@ -28,7 +28,7 @@ pub enum ProofError {
 pub(crate) struct ExpectedDaemon {
     pub(crate) address: DaemonAddress,
     pub(crate) token: HomeToken,
-    /// Names it in errors: "the daemon of HOME".
+    /// The daemon's name in errors, such as "the daemon of HOME".
     pub(crate) name: String,
 }
 

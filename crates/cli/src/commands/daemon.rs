@@ -151,7 +151,7 @@ fn not_running(app: &mut CliApp, error: ClientError) -> Done {
     Err(error.into())
 }
 
-/// Returns how many seconds ago the file was written. The daemon writes it when it starts.
+/// Returns how many seconds ago the file was written. The daemon writes this file when it starts.
 pub(super) fn age(file: &Path) -> Option<u64> {
     let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
     Some(age.as_secs())

@@ -110,7 +110,7 @@ pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, C
     Ok(time.to_string())
 }
 
-/// Parses a time such as `90min`, `3h`, `2d` or `1w`.
+/// Parses a length of time such as `90min`, `3h`, `2d` or `1w`.
 pub(super) fn span(text: &str) -> Option<SignedDuration> {
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let (count, unit) = text.split_at(end);
