@@ -98,7 +98,7 @@ macro_rules! default {
 settings! {
     #[derive(Debug)]
     daemon: DaemonSettings {
-        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if it was
+        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if that one was
         /// free.
         listen: Text = "auto",
         /// Whether to listen on the Unix socket `$BETHINK_HOME/daemon.sock` as well.
@@ -198,12 +198,12 @@ settings! {
         restore_skills_tokens: Whole(0, MAX_TOKENS) = 25_000,
         /// Automatic compaction stops after this many failures in a row.
         max_failures: Whole(1, MANY) = 3,
-        /// This many compactions, each within this many turns of the last, count as thrashing.
+        /// Compactions count as thrashing if `thrash_times` in a row come at most `thrash_turns` turns after the one before.
         thrash_turns: Whole(1, MANY) = 3,
         thrash_times: Whole(1, MANY) = 3,
     }
-    /// The model that writes summaries, notes and collapses. API keys are not settings; only the variable or command
-    /// that provides a key is.
+    /// The model that bethink calls for its own purposes, such as summaries, notes and extraction. API keys are not settings;
+    /// only the variable or command that provides a key is.
     model: ModelSettings {
         /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
         /// With `none`, bethink itself sends no part of a session to a model.
@@ -272,10 +272,10 @@ settings! {
     /// Memory that several people share.
     #[derive(Debug)]
     team: TeamSettings {
-        /// A folder that is shared by other means. It has a subfolder for each project that has no folder of its own.
-        /// If empty, `team` in the project's memory.
+        /// A folder that people share without git, for example with a program that synchronizes files. It has a subfolder for
+        /// each project that has no folder of its own. If empty, `team` in the project's memory.
         dir: Text = "",
-        /// The repository that `team init` clones without `--remote`.
+        /// The repository that `team init` clones if `--remote` is not given.
         remote: Text = "",
         /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably
         /// down.

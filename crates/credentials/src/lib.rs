@@ -1,8 +1,8 @@
 //! The token of a home, and what is derived from it: the proof that a daemon has it, the token of hooks, and the
 //! gateway's capability.
 //!
-//! The daemon and its clients derive the same values, so they share this crate. It reads no file: the daemon creates
-//! the token's file, and each of them reads it. Nothing derived reveals the token.
+//! The daemon and its clients derive the same values, so they share this crate. It reads no file: the daemon creates the
+//! token's file, and each of them reads it. No derived value reveals the token.
 //!
 //! Reading order: [`HomeToken`] → [`Nonce`].
 

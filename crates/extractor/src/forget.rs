@@ -21,7 +21,7 @@ pub enum ForgetOutcome {
     Nothing,
     /// Remove the file, which has no other text.
     Removed { lines: Vec<String> },
-    /// Write the text without the session's lines. If `whole`, it is exactly as before the session.
+    /// Write the text without the session's lines. If `whole`, the text is exactly as it was before the session.
     Cut { text: String, lines: Vec<String>, whole: bool },
 }
 

@@ -57,7 +57,7 @@ impl Remote {
     }
 }
 
-/// Returns whether it is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
+/// Returns whether a text is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
 fn is_host_and_path(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');

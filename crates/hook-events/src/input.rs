@@ -89,7 +89,7 @@ impl HookInput {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
     }
 
-    /// Returns whether the prompt does not contain the text that earlier hooks added, if there was any.
+    /// Returns whether the prompt contains no text that earlier hooks added.
     pub fn starts_over(&self) -> bool {
         !matches!(self.source.as_deref(), Some("resume"))
     }

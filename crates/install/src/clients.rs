@@ -38,7 +38,7 @@ const CLAUDE_EVENTS: [(&str, bool); 7] = [
 ];
 
 /// Returns an agent's files with our entries. In a file that a project shares, the program has no path, because the path
-/// differs between machines. Some agents have no file for a project, or only that.
+/// differs between machines. Some agents have no file for a project, and some have only that.
 pub fn files(
     agent: InstallAgent,
     places: &ClientPlaces,

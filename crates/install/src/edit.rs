@@ -14,9 +14,9 @@ pub enum SettingsEdit {
 /// How a member is recognized as ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
-    /// It runs the program.
+    /// The member runs `bethink`.
     Program,
-    /// It is an address of the gateway, with its secret.
+    /// The member is an address of the gateway, with its secret.
     Address,
 }
 
@@ -36,7 +36,7 @@ pub struct AppliedEdits {
 pub struct NotEdited {
     /// From 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// The column, counted from 1, in characters.
     pub column: usize,
     pub what: String,
 }

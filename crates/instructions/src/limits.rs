@@ -36,5 +36,5 @@ pub const MOST_FRONT_BYTES: usize = 64 << 10;
 /// automaton.
 pub const MOST_PATTERNS: usize = 100;
 pub const MOST_PATTERN_BYTES: usize = 512;
-/// Maximum size of a path in an import, in bytes. No file system accepts more.
+/// Maximum size of a path in an import, in bytes. Linux accepts no longer path.
 pub const MOST_PATH_BYTES: usize = 4_096;

@@ -139,8 +139,8 @@ fn sort(found: &mut [FoundCandidate]) {
     found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
 }
 
-/// Raises the scores of statements about whose subject the user spoke in another message, too. Only the best statements
-/// are compared, each with all others.
+/// Raises the score of a statement if the user spoke about the same subject in another message. Only the best [`COMPARED`]
+/// statements are compared with each other.
 fn reward_repetition(found: &mut [FoundCandidate]) {
     let compared = found.len().min(COMPARED);
     let best = &mut found[..compared];

@@ -12,7 +12,7 @@ const MAX_CHARS: usize = 400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum No {
     Question,
-    /// It is thinking aloud, a supposition, or a proposal.
+    /// It is a thought spoken aloud, a supposition, or a proposal.
     Hedged,
     /// It is about this moment, this change or this file.
     OfTheMoment,
