@@ -202,7 +202,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Finishes a write: flushes the folder, and checks that the path still leads to the file.
+    /// Finishes a write: flushes the folder, and checks that the path still leads to it.
     fn done(
         &self,
         place: &Place,

@@ -19,7 +19,7 @@ use crate::service::MemoryService;
 pub(super) const TRIES: usize = 8;
 
 impl MemoryService {
-    /// Tries until the write succeeds or its precondition fails.
+    /// Writes a file. A write that may replace any content is tried up to [`TRIES`] times, any other one once.
     pub(super) async fn change(
         &self,
         directory: &Arc<MemoryDirectory>,

@@ -36,8 +36,8 @@ impl MemoryService {
         Ok(written)
     }
 
-    /// Like [`Self::keep_candidate`], but for an agent, which can only propose team memories. The request's `text` may
-    /// be empty. `named` is the candidate's id, or the beginning of it.
+    /// Like [`Self::keep_candidate`], but for an agent, which can only propose team memories. The request's `text` may be
+    /// empty. `named` is the candidate's id, or the beginning or end of it.
     pub async fn keep_candidate_for_agent(
         &self,
         named: &str,
