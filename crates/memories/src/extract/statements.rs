@@ -115,9 +115,10 @@ impl MemoryService {
 /// Prompts that a user typed while the agent worked.
 #[derive(Default)]
 struct QueuedPrompts {
-    /// Here the prompts are numbered, because several may follow one message.
+    /// The statements in the prompts. Their positions are the prompts' own numbers, because several prompts may follow one
+    /// message.
     facts: Facts,
-    /// The message before each of them.
+    /// The message before each prompt.
     places: Vec<Seq>,
 }
 
