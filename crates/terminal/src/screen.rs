@@ -81,7 +81,7 @@ impl Screen {
         Self { look, json, quiet, out, err, held: None, moving: false }
     }
 
-    /// Holds back all output from now on, so that [`Screen::release`] can show it in a pager if it is long.
+    /// On a terminal, holds back all output from now on, so that [`Screen::release`] can show it in a pager if it is long.
     pub fn hold(&mut self) {
         if self.look.live {
             self.held = Some(HeldOutput::default());
@@ -147,7 +147,7 @@ impl Screen {
         }
     }
 
-    /// Prints a note for people, not for scripts: on stderr, and not when quiet.
+    /// Prints a note for people, not for scripts: on stderr, and not with `--quiet` or `--json`.
     pub fn note(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         if self.is_terse() { Ok(()) } else { self.complain(text) }
     }
