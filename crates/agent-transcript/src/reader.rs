@@ -116,7 +116,7 @@ impl TranscriptReader {
         }
     }
 
-    /// Reads the record in `rest`. One that is not JSON is only reported if it `is_complete`.
+    /// Reads the record in `rest`. A record that is not JSON is only reported if it `is_complete`.
     fn end_record(&mut self, is_complete: bool) {
         self.number += 1;
         let record = std::mem::take(&mut self.rest);

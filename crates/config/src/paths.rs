@@ -7,7 +7,7 @@ const MOST_PATTERN_BYTES: usize = 4_096;
 /// Stands for any number of directories.
 const ANY_DIRECTORIES: &str = "**";
 
-/// A pattern of paths. It matches a path, and everything below that.
+/// A pattern of paths. A pattern matches a path, and everything below that path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
     text: String,

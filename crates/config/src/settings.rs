@@ -145,7 +145,7 @@ settings! {
         /// The same limit for all tool results of one user message together (specification, section 3).
         results_chars: Whole(100, MAX_TOKENS) = 200_000,
         snip: Flag = false,
-        /// Providers drop a prompt cache after at most an hour. After that, clearing results costs nothing.
+        /// Providers drop a prompt cache after at most an hour. After an hour, clearing results costs nothing.
         microcompact_idle_minutes: Whole(0, MANY) = 60,
         /// Number of the newest results that are kept, because they are probably still in use.
         microcompact_keep: Whole(0, MANY) = 5,
@@ -272,8 +272,8 @@ settings! {
     /// Memory that several people share.
     #[derive(Debug)]
     team: TeamSettings {
-        /// A folder that people share without git, for example with a program that synchronizes files. It has a subfolder for
-        /// each project that has no folder of its own. If empty, `team` in the project's memory.
+        /// A folder that people share without git, for example with a program that synchronizes files. The folder has a
+        /// subfolder for each project that has no folder of its own. If empty, `team` in the project's memory.
         dir: Text = "",
         /// The repository that `team init` clones if `--remote` is not given.
         remote: Text = "",

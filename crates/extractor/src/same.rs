@@ -56,7 +56,7 @@ impl Meaning {
         likeness(&self.words, &other.words) >= SAME && self.figures().eq(other.figures())
     }
 
-    /// Whether both are about the same subject. One may contradict the other.
+    /// Whether both are about the same subject. The two statements may contradict each other.
     pub fn about(&self, other: &Self) -> bool {
         let named = |words: &BTreeSet<String>| -> BTreeSet<String> {
             words.iter().filter(|word| !is_number(word)).cloned().collect()

@@ -1,5 +1,5 @@
-//! Finds the statements that a person removed from learned topics, in the topics' versions. They must not be learned
-//! again.
+//! Finds the statements that a person removed from learned topics, in the topics' versions. Removed statements must not be
+//! learned again.
 //!
 //! A person removes a statement by deleting its topic, removing its line, or restoring an earlier version.
 

@@ -189,7 +189,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// Git with its helper processes. They are killed together when the call is dropped.
+/// Git with its helper processes. All these processes are killed when the call is dropped.
 struct GitGroup {
     child: Child,
     leader: Option<Pid>,

@@ -1,4 +1,4 @@
-//! The input of a hook. Its JSON may be large, and only a few members are used.
+//! The input of a hook. A hook's JSON may be large, and only a few of its members are used.
 
 use serde::{Deserialize, Serialize};
 

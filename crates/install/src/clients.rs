@@ -133,7 +133,7 @@ fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 }
 
 /// <https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp> and
-/// <https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks>. Its hooks have the events of Claude Code.
+/// <https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks>. Qwen Code's hooks have the same events as Claude Code's.
 fn qwen(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let own = places.qwen.clone().unwrap_or_else(|| places.person.join(".qwen"));
     let dir = places.project.as_ref().map_or(own, |project| project.join(".qwen"));

@@ -24,7 +24,7 @@ pub enum Ours {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedEdits {
     pub text: String,
-    /// Paths of the containers that were created for our entries. They are removed with the last entry.
+    /// Paths of the containers that were created for our entries. These containers are removed with the last entry.
     pub made: Vec<Vec<String>>,
     /// Paths with entries that are not ours, which were not changed.
     pub left_alone: Vec<String>,

@@ -35,7 +35,7 @@ pub enum WriteOutcome {
     Removed {
         before: FileContent,
     },
-    /// There was nothing to remove.
+    /// The file to remove does not exist.
     Absent,
     Conflict(Conflict),
 }

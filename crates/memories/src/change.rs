@@ -140,7 +140,7 @@ fn act(
     done.map_err(refused)
 }
 
-/// Returns the error for a write that conflicts with another one. It contains both versions.
+/// Returns the error for a write that conflicts with another one. The error contains both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
         None => "was deleted after it was read",

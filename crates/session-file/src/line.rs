@@ -57,7 +57,7 @@ pub enum LineKind {
     },
     /// A record that bethink does not use (progress, snapshots, …), or an empty line.
     Other,
-    /// A line that could not be used. It is kept, and reported.
+    /// A line that could not be used. The line is kept, and reported.
     Damaged(LineDamage),
 }
 

@@ -22,7 +22,7 @@ pub struct TerminalLook {
     pub colour: bool,
     pub width: usize,
     pub height: usize,
-    /// Whether stdout is a terminal. Then lines are wrapped, and progress may be animated.
+    /// Whether stdout is a terminal. On a terminal, lines are wrapped, and progress may be animated.
     pub live: bool,
     /// Whether stderr is a terminal, so that progress bars are drawn and notes are wrapped.
     pub progress: bool,

@@ -102,7 +102,7 @@ impl TransferService {
         self.cx.jobs().enqueue(new_job_id(), IMPORT, None, &json!(payload)).await
     }
 
-    /// Imports the body of a request. It is on disk before the request is answered.
+    /// Imports the body of a request. The body is on disk before the request is answered.
     pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
         self.check_size(body.len() as u64, "body")?;
         if body.is_empty() {

@@ -37,7 +37,7 @@ struct InstallOutcome {
     diff: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
-    /// Others could read the file before the gateway's secret was written to it.
+    /// Whether other users could read the file before the gateway's secret was written to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_private: bool,
 }

@@ -1,6 +1,6 @@
 //! Finds statements that may be worth remembering, but are less certain than those that match a rule.
 //!
-//! They are never recalled. A person or the agent decides about them, or the user says the same in a second session.
+//! Candidates are never recalled. A person or the agent decides about them, or the user says the same in a second session.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -10,7 +10,7 @@ use crate::report::{InstructionKind, Reason, SkipReason};
 
 const LOCAL: &str = "CLAUDE.local.md";
 
-/// Files that other agents read in a project's root. They are listed so that people know that they are not loaded.
+/// Files that other agents read in a project's root. These files are listed so that people know that they are not loaded.
 const OTHER_TOOLS: [(&str, &str); 5] = [
     ("GEMINI.md", "Gemini CLI"),
     (".github/copilot-instructions.md", "GitHub Copilot"),

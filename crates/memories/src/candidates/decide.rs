@@ -69,7 +69,7 @@ impl MemoryService {
         Ok(done)
     }
 
-    /// Drops a candidate at a person's request. Its statement is no longer learned, in any wording, unless the user
+    /// Drops a candidate at a person's request. The candidate's statement is no longer learned, in any wording, unless the user
     /// asks to remember it.
     pub async fn drop_candidate(&self, id: Uuid) -> Result<api::Candidate> {
         let candidate = self.waiting_candidate(id).await?;

@@ -130,7 +130,7 @@ impl QueuedPrompts {
         }
     }
 
-    /// Returns the statements. Those without a time were made when the session began.
+    /// Returns the statements. A statement without a time counts as made when the session began.
     fn said(self, begun: UnixMicros) -> Vec<RecordedStatement> {
         let mut said = Vec::new();
         for one in self.facts.user.iter().flat_map(RecordedStatement::in_parts) {

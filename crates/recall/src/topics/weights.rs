@@ -1,6 +1,6 @@
 //! Constants of the ranking, with their reasons.
 //!
-//! They are few, round numbers. They were validated with other questions, on directories of different kinds.
+//! The constants are few, round numbers. They were validated with other questions, on directories of different kinds.
 
 /// Probabilities that a topic is about a word in its name, its description and its other parts. People choose names and
 /// descriptions so that the topic is found; a body mentions much in passing.
