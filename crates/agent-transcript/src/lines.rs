@@ -19,7 +19,7 @@ pub(crate) enum Speaker {
 /// A message to write.
 #[derive(Debug, Default)]
 pub(crate) struct Said<'a> {
-    /// Unique in the session.
+    /// An id that no other message of the session has.
     pub(crate) id: &'a str,
     pub(crate) blocks: Vec<Value>,
     /// ID of the answer that this message is part of. An answer may consist of several messages.

@@ -51,7 +51,7 @@ pub enum McpAnswer {
     Stream(Box<McpStream>),
 }
 
-/// Why there is no answer.
+/// Why a message got no answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the daemon did not answer a message")]
 pub struct McpFailure {

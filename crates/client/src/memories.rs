@@ -29,7 +29,7 @@ pub struct TaggedText {
 /// The condition of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Writes in any case.
+    /// Writes the topic in any case.
     Anything,
     /// Writes only if the topic does not exist.
     Nothing,

@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::error::{SERVES_WITHIN, StartError};
 use crate::places::DaemonPlaces;
 
-/// Interval between checks. A healthy daemon starts within a few tens of milliseconds.
+/// Interval between checks whether the daemon has started. A healthy daemon starts within a few tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes of the log that are shown if a daemon stops at once.
 const LOG_GLIMPSE: u64 = 2_000;
@@ -45,7 +45,7 @@ pub struct Starter {
     /// A program that answers the command [`LAUNCH`] by calling [`detach`] and printing the process id.
     pub launcher: PathBuf,
     pub daemon: PathBuf,
-    /// Passed on as `--listen`.
+    /// The address that is passed on as `--listen`.
     pub listen: Option<String>,
     pub environment: Environment,
 }

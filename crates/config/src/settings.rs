@@ -105,7 +105,7 @@ settings! {
         socket: Flag = true,
         /// Filter of the log, unless `BETHINK_LOG` is set.
         log: Text = "info",
-        /// Maximum size of a request. A turn with a dozen screenshots in base64 has about 40 MiB.
+        /// Maximum size of a request, in bytes. A turn with a dozen screenshots in base64 has about 40 MiB.
         max_body_bytes: Whole(1_024, 1 << 32) = 64 << 20,
         /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones.
         /// Handling takes several times as much memory. A larger body is admitted alone.
@@ -241,7 +241,7 @@ settings! {
         daily_tokens: Whole(0, 1 << 50) = 0,
         /// Maximum cost per day (UTC), in US dollars; 0 means no limit. Calls to models without a price do not count.
         daily_cost: Money = 0.0,
-        /// Prices of `name` and `small_name`, in US dollars per million tokens. If 0, the built-in price.
+        /// Prices of `name` and `small_name`, in US dollars per million tokens. If a price is 0, the built-in one is used.
         price_input: Money = 0.0,
         price_output: Money = 0.0,
         small_price_input: Money = 0.0,
@@ -281,7 +281,7 @@ settings! {
         /// down.
         timeout_ms: Whole(100, DAY_MS) = 60_000,
     }
-    /// What is recorded.
+    /// Which projects and transcripts are recorded.
     #[derive(Debug)]
     capture: CaptureSettings {
         /// Projects and transcripts below these paths are neither recorded nor learned from.
@@ -311,7 +311,8 @@ settings! {
         allow_plain_http: Flag = false,
         /// Maximum time without data from a server, before and during an answer: as long as the official clients wait.
         idle_timeout_ms: Whole(100, DAY_MS) = 600_000,
-        /// Maximum size of a request. Providers accept up to 32 MB; they should reject somewhat larger ones themselves.
+        /// Maximum size of a request, in bytes. Providers accept up to 32 MB; they should reject somewhat larger ones
+        /// themselves.
         max_body_bytes: Whole(1_024, 1 << 32) = 40 << 20,
     }
 }

@@ -14,7 +14,7 @@ pub struct TopicStep {
     pub after: String,
 }
 
-/// How to change the topic.
+/// How to change a topic so that it forgets a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
     /// The topic has no text from the session.

@@ -70,7 +70,7 @@ fn is_host_and_path(text: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushOutcome {
     Done,
-    /// Someone else pushed first. The caller must fetch and merge again.
+    /// Someone else has pushed to the branch in the meantime. The caller must fetch and merge again.
     Behind,
 }
 

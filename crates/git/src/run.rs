@@ -241,7 +241,7 @@ impl Drop for GitGroup {
     }
 }
 
-/// Reads up to a limit. Also returns whether there was more; the rest is read and dropped.
+/// Reads a pipe up to a limit. Also returns whether there was more; the rest is read and dropped.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
     let mut out = Vec::new();

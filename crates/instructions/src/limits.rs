@@ -16,7 +16,7 @@ pub const MOST_FILES: usize = 500;
 pub const MOST_BYTES: u64 = 16 << 20;
 /// Maximum number of imports that are followed for a chain. Each one takes a few system calls.
 pub const MOST_IMPORTS: usize = 2_000;
-/// Maximum number of skipped files that are listed by name. The others are counted.
+/// Maximum number of skipped files that are listed by name. Further ones are only counted.
 pub const MOST_SKIPPED: usize = 500;
 
 /// Maximum number of entries that are read in a directory of rules.

@@ -39,7 +39,7 @@ struct LearnedOnBranch {
 }
 
 impl MemoryService {
-    /// Returns the project's topics learned on branches that the checkout of `dir` does not contain. Empty if git
+    /// Returns the project's topics learned on branches that the checkout of `dir` does not contain. The result is empty if git
     /// cannot tell.
     pub async fn unmerged(&self, project: &MemoryProject, dir: &str) -> UnmergedTopics {
         let learned = learned_on_branches(project);

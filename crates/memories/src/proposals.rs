@@ -29,7 +29,7 @@ const LEAST_WORDS: usize = 3;
 #[derive(Clone, Debug)]
 pub struct NewProposal {
     pub name: Name,
-    /// The whole file.
+    /// The text of the whole file.
     pub text: String,
     pub by: ProposalAuthor,
     pub source: Option<api::MemorySource>,

@@ -24,7 +24,7 @@ pub struct MetricsRegistry(Arc<Tables>);
 #[derive(Debug, Default)]
 struct Tables {
     counters: Series<AtomicU64>,
-    /// Bits of an `f64`.
+    /// The value of each gauge, as the bits of an `f64`.
     gauges: Series<AtomicU64>,
     histograms: Series<Samples>,
 }

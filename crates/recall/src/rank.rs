@@ -17,8 +17,8 @@ const PARTY: usize = 50;
 /// Weights of the user's words, the assistant's words, tool input and tool results. Tool text is rarely about one
 /// thing.
 const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
-/// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This
-/// rejects half of the questions about other conversations, and one in sixty that have an answer.
+/// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This limit rejects
+/// half of the questions about other conversations, and one in sixty of those that have an answer.
 const FITS: f32 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub struct Evidence<'a> {
 pub struct RankedMessage {
     pub session: u32,
     pub seq: u32,
-    /// Higher is better.
+    /// The score; a higher one is better.
     pub score: f32,
 }
 

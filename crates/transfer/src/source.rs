@@ -29,7 +29,7 @@ const DATABASE_MARGIN: i64 = 10 * 60 * 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TranscriptSource {
     pub(crate) agent: TranscriptAgent,
-    /// The file, or the database.
+    /// The path of the file or the database.
     pub(crate) path: PathBuf,
     /// The session in the database.
     pub(crate) session: Option<String>,

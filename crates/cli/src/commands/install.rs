@@ -46,7 +46,7 @@ struct InstallOutcome {
 struct Planned {
     file: SettingsFile,
     now: Configured,
-    /// The new text. `None` if the file is removed, because we created it.
+    /// The new text of the file. `None` if the file is removed, because we created it.
     then: Option<String>,
     made: Vec<Vec<String>>,
     left_alone: Vec<String>,

@@ -75,7 +75,7 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
     Ok(screen.line(format!("indexed {done}"))?)
 }
 
-/// Maximum length of a query, in bytes: the daemon's own limit. It is checked here, because a much longer query does
+/// Maximum length of a query, in bytes: the daemon's own limit. The length is checked here, because a much longer query does
 /// not fit into a URL, and the daemon would seem unreachable.
 const MAX_QUERY_BYTES: usize = 10_000;
 

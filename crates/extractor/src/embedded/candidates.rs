@@ -38,7 +38,7 @@ const MAX_SENTENCES: usize = 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCandidate {
     pub seq: Seq,
-    /// When it was said.
+    /// When the statement was made.
     pub at: UnixMicros,
     /// The user's own words: one sentence, or several consecutive ones.
     pub sentence: String,

@@ -17,7 +17,7 @@ const MAX_SENTENCES: usize = 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaughtSentence<'a> {
     pub seq: Seq,
-    /// When it was said.
+    /// When the sentence was said.
     pub at: UnixMicros,
     /// The exact text in the message.
     pub sentence: &'a str,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::places::ClientPlaces;
 use crate::edit::{HOME, Ours, SettingsEdit};
 
-/// What to write.
+/// What to write into an agent's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstallRequest {
     /// The program's path.
