@@ -65,7 +65,8 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Returns the text of a string, or of content parts that have a `text`. Any other value is returned as JSON.
+/// Returns the text of a string, or of content parts that have a `text`. Any other value is returned as JSON, and `null` as an
+/// empty text.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

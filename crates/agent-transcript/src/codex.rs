@@ -13,7 +13,7 @@ const EXIT: &str = "Process exited with code ";
 
 #[derive(Debug)]
 pub(crate) struct Rollout {
-    /// The ID after the thread's in the file's name, if the session continues its own thread from an earlier point.
+    /// The ID after the thread's ID in the file's name, if the session continues its own thread from an earlier point.
     continuation: Option<String>,
     model: Option<String>,
     /// Size of the last prompt and its answer, in tokens.

@@ -12,13 +12,13 @@ use crate::harness::is_from_program;
 use crate::header::TranscriptContext;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// Titles of a session that has none yet.
+/// Titles that Continue gives a session before it has its own.
 const UNTITLED: [&str; 2] = ["Untitled Session", "New Session"];
 
 #[derive(Debug)]
 pub(crate) struct ContinueSession {
     context: TranscriptContext,
-    /// Number of messages with the same content, by its hash.
+    /// Number of messages with the same content, by the content's hash.
     repeated: HashMap<blake3::Hash, usize>,
 }
 

@@ -60,8 +60,8 @@ impl GeminiChat {
         }
     }
 
-    /// Writes a tool call and its result. They have IDs of their own, because the message was written before it had
-    /// calls.
+    /// Writes a tool call and its result. They get their own IDs, because the lines of the message were written before the
+    /// agent added the call to it.
     fn call(answer: &str, call: &Value, model: Option<&str>, lines: &mut SessionLines) {
         let call_id = string(call, "/id");
         let block =

@@ -7,16 +7,16 @@ use serde_json::Value;
 /// A session that another one belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParentTranscript {
-    /// The agent's id of the parent session.
+    /// The id that the agent gave the parent session.
     pub id: String,
-    /// For a fork, the number of the parent's first record that the fork does not contain. `None` for a sub-agent.
+    /// For a fork, the number of the parent's first record that the fork does not contain. For a sub-agent, this is `None`.
     pub fork_before: Option<u64>,
 }
 
 /// Facts that are collected while the transcript is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscriptHeader {
-    /// The agent's id of the session.
+    /// The id that the agent gave the session.
     pub id: Option<String>,
     pub parent: Option<ParentTranscript>,
     /// The first working directory.

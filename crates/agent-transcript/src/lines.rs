@@ -19,7 +19,7 @@ pub(crate) enum Speaker {
 /// A message to write.
 #[derive(Debug, Default)]
 pub(crate) struct Said<'a> {
-    /// Unique in the session.
+    /// An id that no other message of the session has.
     pub(crate) id: &'a str,
     pub(crate) blocks: Vec<Value>,
     /// ID of the answer that this message is part of. An answer may consist of several messages.
@@ -36,7 +36,7 @@ pub(crate) struct Compacted<'a> {
     pub(crate) is_manual: bool,
     pub(crate) tokens_before: u64,
     pub(crate) summary: &'a str,
-    /// Id of the first message before it that the agent kept.
+    /// Id of the first message before the compaction that the agent kept.
     pub(crate) kept_from: Option<&'a str>,
 }
 
@@ -79,7 +79,7 @@ impl SessionLines {
         }
     }
 
-    /// Records an ID. Returns whether no other of its kind has this ID.
+    /// Records an ID. Returns whether it is the first one of its kind with this value.
     pub(crate) fn is_first(&mut self, kind: &str, id: &str) -> bool {
         self.seen.insert(hash_of(&(kind, id)))
     }

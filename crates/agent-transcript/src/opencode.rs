@@ -7,7 +7,7 @@ use crate::format::TranscriptFormat;
 use crate::header::ParentTranscript;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// Beginnings of the title of a session that has none yet.
+/// Beginnings of the titles that opencode gives a session before it has its own.
 const UNTITLED: [&str; 2] = ["New session - ", "Child session - "];
 
 #[derive(Debug, Default)]

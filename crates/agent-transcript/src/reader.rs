@@ -94,7 +94,7 @@ impl TranscriptReader {
         self.lines.take()
     }
 
-    /// Returns whether the transcript is one document, of which nothing is known before its end.
+    /// Returns whether the transcript is one document, which can only be read as a whole.
     pub fn is_document(&self) -> bool {
         self.form == StorageForm::Document
     }
@@ -116,7 +116,7 @@ impl TranscriptReader {
         }
     }
 
-    /// Reads the record in `rest`. One that is not JSON is only reported if it `is_complete`.
+    /// Reads the record in `rest`. A record that is not JSON is only reported if it `is_complete`.
     fn end_record(&mut self, is_complete: bool) {
         self.number += 1;
         let record = std::mem::take(&mut self.rest);

@@ -34,7 +34,7 @@ pub struct Budget {
     pub tokens: u64,
     /// Cost in micro-dollars, by the host's prices. A model without a price counts as free.
     pub cost: u64,
-    /// Number of tool calls per answer. Further ones are denied.
+    /// Number of tool calls per answer. Further calls are denied.
     pub calls: usize,
     /// Ceiling for `max_tokens` when it is raised after an answer was cut off.
     pub max_output: u64,

@@ -35,7 +35,7 @@ pub enum AgentStep {
         wait: Duration,
         weight: usize,
     },
-    /// There are no more retries.
+    /// The call failed, and is not retried any more.
     GaveUp {
         error: ModelError,
     },

@@ -49,13 +49,13 @@ struct AgentRun<'a> {
     fork: Fork<'a>,
     model: &'a dyn Model,
     host: &'a dyn Host,
-    /// The next request. It grows at its end, and recovery may remove old turns at its beginning.
+    /// The next request. The request grows at its end, and recovery may remove old turns at its beginning.
     request: ModelRequest,
     /// Number of messages at the request's end that must not be removed: the instruction and everything after it.
     tail: usize,
     turns: u32,
     usage: TokenUsage,
-    /// Tokens that count towards the budget. They exceed `usage` if a provider's figures are doubtful.
+    /// Tokens that count towards the budget. This number exceeds `usage` if a provider's figures are doubtful.
     tokens: u64,
     cost: u64,
     text: String,

@@ -22,7 +22,7 @@ pub(crate) struct CliApp {
     /// The running program. The daemon it starts is in the same directory.
     pub(crate) program: PathBuf,
     pub(crate) project: PathBuf,
-    /// Whether the project was named with `--project`. Otherwise it is the current directory.
+    /// Whether the project was named with `--project`. Otherwise, the project is the current directory.
     pub(crate) project_given: bool,
     pub(crate) session: Option<String>,
     pub(crate) now: Timestamp,
@@ -154,8 +154,8 @@ impl CliApp {
     }
 }
 
-/// Returns the newest session of a directory, or of all directories. A subagent's session is returned only if there is
-/// no other.
+/// Returns the newest session of a directory, or of all directories. A subagent's session is returned only if the newest 100
+/// sessions contain no other.
 async fn newest(
     client: &Client,
     project_dir: Option<String>,

@@ -1,4 +1,4 @@
-//! The arguments of every command. Their names are part of the public contract.
+//! The arguments of every command. The names of arguments are part of the public contract.
 
 mod memory;
 mod session;

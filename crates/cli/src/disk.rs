@@ -127,7 +127,7 @@ pub(crate) struct FileRecord {
     /// The file's mode before a secret was written to it, if others could read the file.
     #[serde(default)]
     pub(crate) mode: Option<u32>,
-    /// Length and hash of the text that we wrote. `None` if another program wrote between our changes.
+    /// Length and hash of the text that we wrote. `None` if another program changed the file between our changes.
     after: Option<(u64, u64)>,
 }
 
@@ -180,7 +180,7 @@ impl SettingsBackup {
         self.save(&record)
     }
 
-    /// Records the mode of a file that was made private, so that it returns with the original text.
+    /// Records the mode of a file that was made private, so that the mode is restored together with the original text.
     pub(crate) fn keep_mode(&self, path: &Path, mode: u32) -> Result<(), CliFailure> {
         let record = self.record(path);
         match record.mode {
@@ -189,7 +189,8 @@ impl SettingsBackup {
         }
     }
 
-    /// Returns the text from before our first change, if the file is as we left it; `Some(None)` if it did not exist.
+    /// Returns the text from before our first change, if the file is as we left it; `Some(None)` if the file did not exist
+    /// then.
     pub(crate) fn before(&self, path: &Path, text: &str) -> Option<Option<String>> {
         let record = self.record(path);
         if record.after != Some(fingerprint(text)) {

@@ -1,10 +1,10 @@
 //! `bethink hook EVENT`: passes a client's event to the daemon, and the daemon's answer to the client.
 //!
-//! It runs at each prompt and after each tool call, so it must be fast: it has no async runtime and no argument parser,
-//! does not wait for a daemon to start, and sends one request with a deadline. A failure never stops the client: the
-//! exit code is 0 and nothing is printed, because Claude Code takes exit code 2 to mean "block this", and other clients
-//! show the output. Undelivered events wait in the spool, and `bethink doctor` reports failures. With `--strict`, which
-//! is meant for testing, failures are printed.
+//! The command runs at each prompt and after each tool call, so it must be fast: it has no async runtime and no argument
+//! parser, does not wait for a daemon to start, and sends one request with a deadline. A failure never stops the client: the
+//! exit code is 0 and nothing is printed, because Claude Code takes exit code 2 to mean "block this", and other clients show
+//! the output. Undelivered events wait in the spool, and `bethink doctor` reports failures. With `--strict`, which is meant for
+//! testing, failures are printed.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};

@@ -84,7 +84,7 @@ impl Installation {
         }
     }
 
-    /// Returns the command that installs the newest version, or in words what to do if no command does it.
+    /// Returns the command that installs the newest version, or an instruction if there is no such command.
     pub(crate) fn update(self) -> &'static str {
         match self {
             Self::Npx => "npx bethink@latest upgrade",

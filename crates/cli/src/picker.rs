@@ -54,7 +54,7 @@ pub(crate) fn check_can_ask(app: &CliApp, hint: impl Into<String>) -> Done {
     })
 }
 
-/// Asks a yes-or-no question. `refused` is shown after any other answer than yes.
+/// Asks a yes-or-no question. `refused` is shown after any answer other than yes.
 pub(crate) fn confirm(app: &mut CliApp, question: &str, refused: &str) -> Done {
     app.screen.ask(&format!("{question} [y/N]"))?;
     let mut answer = String::new();

@@ -17,7 +17,7 @@ use crate::proof::{ExpectedDaemon, ProofError};
 use crate::proven::ProofLayer;
 use crate::start::Starter;
 
-/// The address of requests that go through the socket. It only appears in their `Host` header.
+/// The address of requests that go through the socket. This address only appears in their `Host` header.
 const SOCKET_URL: &str = "http://localhost";
 /// Time limit to connect, and for the daemon to prove itself. A local daemon accepts at once or not at all.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
@@ -26,11 +26,11 @@ const HEALTH_WITHIN: Duration = Duration::from_secs(2);
 /// Time limit of a request. The longest is a compaction by a slow model, whose deadline is ten minutes. Streams have no
 /// limit.
 const ANSWER_WITHIN: Duration = Duration::from_secs(660);
-/// How long an idle connection is kept: less than in the daemon, so that a connection is not reused while the daemon
-/// closes it.
-const POOL_IDLE: Duration = Duration::from_secs(20);
+/// How long an idle connection is kept: shorter than in the daemon, which closes one after ten seconds without a request by
+/// default, so that no connection is reused while the daemon closes it.
+const POOL_IDLE: Duration = Duration::from_secs(5);
 
-/// A daemon to talk to. Cheap to clone.
+/// A client of one daemon. It is cheap to clone.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -43,7 +43,7 @@ pub struct Client {
     token: Option<HomeToken>,
 }
 
-/// Returns a TLS configuration that trusts nobody, because connections are not encrypted. Without it, if another crate
+/// Returns a TLS configuration that trusts no certificate, because connections are not encrypted. Without it, if another crate
 /// in the build enables TLS, a client panics for lack of a provider or reads the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -11,10 +11,10 @@ use crate::proof::ProofError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No daemon is listening there, or the connection broke.
+    /// No daemon is listening at the address, or the connection broke.
     #[error("could not reach the daemon at {url}: {reason}")]
     Unreachable { url: String, reason: String },
-    /// There is neither a socket nor a running daemon's address.
+    /// No daemon is running: the home has neither a socket nor a running daemon's address.
     #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error("could not start the daemon")]

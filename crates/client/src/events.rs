@@ -12,7 +12,7 @@ use crate::error::ClientError;
 /// Maximum size of an event, in bytes. The daemon's events are far smaller.
 const MAX_EVENT: usize = 8 * 1024 * 1024;
 
-/// An open event stream; dropping it closes it.
+/// An open event stream. To close it, drop this value.
 #[derive(Debug)]
 pub struct EventSubscription {
     /// Names the request in errors.

@@ -3,7 +3,8 @@
 //! Owns the HTTP transport, the typed routes, and the reading of problems and event streams. The wire types are in
 //! `bethink-api`. Uses no engine, store or terminal; the environment is passed as a lookup function.
 //!
-//! A request goes through the home's socket. Without one it goes over TCP, to a program that has proved to be the daemon.
+//! A request goes through the home's socket. Without one, or if `BETHINK_URL` is set, it goes over TCP, to a program that has
+//! proved to be the daemon.
 //!
 //! Reading order: [`places`] → [`proof`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`mcp`] → [`error`] → [`events`] →
 //! [`start`] → [`stop`], and [`quick`] for hooks.

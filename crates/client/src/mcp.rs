@@ -51,13 +51,13 @@ pub enum McpAnswer {
     Stream(Box<McpStream>),
 }
 
-/// Why there is no answer.
+/// Why a message got no answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the daemon did not answer a message")]
 pub struct McpFailure {
     #[source]
     pub error: ClientError,
-    /// The daemon may have received it, so a retry could apply it twice.
+    /// The daemon may have received the message, so a retry could apply it twice.
     pub begun: bool,
 }
 

@@ -29,11 +29,11 @@ pub struct TaggedText {
 /// The condition of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Writes in any case.
+    /// Writes the topic in any case.
     Anything,
-    /// Only if the topic does not exist.
+    /// Writes only if the topic does not exist.
     Nothing,
-    /// Only the text that was read with this ETag.
+    /// Writes only if the topic still has this ETag.
     Tag(String),
 }
 

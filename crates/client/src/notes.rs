@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, ClientError>;
 pub struct NotesText {
     pub text: String,
     pub etag: String,
-    /// Position of the newest message that the daemon's own lines cover; 0 before the first update.
+    /// Position of the newest message that the daemon has covered in the notes; 0 before the first update.
     pub through_seq: u64,
     /// Errors in the user's own template or instruction.
     pub faults: Vec<String>,

@@ -45,7 +45,7 @@ impl DaemonPlaces {
         self.home.path().join("start.lock")
     }
 
-    /// Reads `daemon.json`. Its daemon may no longer be running.
+    /// Reads `daemon.json`. The daemon in the file may no longer be running.
     pub fn daemon(&self) -> Option<DaemonFile> {
         serde_json::from_slice(&std::fs::read(self.home.daemon_file()).ok()?).ok()
     }

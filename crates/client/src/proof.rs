@@ -12,7 +12,7 @@ use crate::exchange;
 /// Maximum size of an answer with a proof, in bytes: its headers have a few hundred.
 pub(crate) const MOST_PROOF_BYTES: usize = 4 << 10;
 
-/// Why a program is not trusted. It was sent neither the token nor any data.
+/// Why a program is not trusted. The program was sent neither the token nor any data.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
     #[error(
@@ -28,7 +28,7 @@ pub enum ProofError {
 pub(crate) struct ExpectedDaemon {
     pub(crate) address: DaemonAddress,
     pub(crate) token: HomeToken,
-    /// Names it in errors: "the daemon of HOME".
+    /// The daemon's name in errors, such as "the daemon of HOME".
     pub(crate) name: String,
 }
 

@@ -16,7 +16,7 @@ use tower::{BoxError, Layer, Service};
 use crate::exchange;
 use crate::proof::{ExpectedDaemon, MOST_PROOF_BYTES};
 
-/// Adds the question to a connector.
+/// Makes a connector ask for a proof on each new connection.
 #[derive(Clone, Debug)]
 pub(crate) struct ProofLayer(Arc<ExpectedDaemon>);
 

@@ -26,7 +26,7 @@ const LAST_TRY: Duration = Duration::from_millis(1);
 /// Maximum size of an answer, in bytes: several times the longest text of a hook, escaped.
 const MOST_ANSWER_BYTES: usize = 256 << 10;
 
-/// Why there is no answer.
+/// Why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QuickError {
     #[error("no daemon is running in {home}")]

@@ -26,7 +26,7 @@ impl Client {
         self.post("v1/dashboard/launch").await
     }
 
-    /// Replaces the daemon's token. This client has the old one, unless it uses the socket.
+    /// Replaces the daemon's token. This client keeps the old token, so it can send no more requests unless it uses the socket.
     pub async fn rotate_token(&self) -> Result<()> {
         let request = self.request(Method::POST, self.at("v1/token/rotate"));
         self.body(request).await.map(drop)
@@ -138,7 +138,7 @@ impl Client {
         self.post(&format!("v1/sessions/{id}/compactions/{compaction}/undo")).await
     }
 
-    /// Returns the messages that a summary replaces, or only those that the summary's line `q` is about.
+    /// Returns the messages that a summary replaces, or only those that match `q` or that the summary's line `q` refers to.
     pub async fn expand(
         &self,
         id: Uuid,
@@ -154,7 +154,8 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/collapses"), &()).await
     }
 
-    /// Returns the messages that a collapsed span replaces, or only those that the line `q` of its text is about.
+    /// Returns the messages that a collapsed span replaces, or only those that match `q` or that the line `q` of its text
+    /// refers to.
     pub async fn expand_collapse(
         &self,
         id: Uuid,
@@ -271,7 +272,7 @@ impl Client {
 
     // instructions
 
-    /// Returns the files that are loaded for a working directory, by default the project's.
+    /// Returns the instruction files that are loaded for a working directory, by default the project's.
     pub async fn instructions(
         &self,
         project_dir: &str,

@@ -18,16 +18,16 @@ use crate::client::Client;
 use crate::error::{SERVES_WITHIN, StartError};
 use crate::places::DaemonPlaces;
 
-/// Interval between checks. A healthy daemon starts within a few tens of milliseconds.
+/// Interval between checks whether the daemon has started. A healthy daemon starts within a few tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes of the log that are shown if a daemon stops at once.
 const LOG_GLIMPSE: u64 = 2_000;
 /// The hidden command of the launcher; see [`detach`].
 pub const LAUNCH: &str = "launch-daemon";
 
-/// Makes glibc give memory back. It returns an allocation of 1 MiB or more to the system as soon as it is freed; otherwise
-/// this limit grows to the largest allocation that was freed. And it has two heaps, one for each worker, because each of the
-/// other threads' heaps would keep what was once freed in it.
+/// Makes glibc return freed memory to the system. The first variable makes it return each allocation of 1 MiB or more at once;
+/// by default, glibc raises this limit when a larger allocation is freed. The second one limits the number of heaps, because
+/// each heap keeps some of the memory that was freed in it.
 const ALLOCATOR: [(&str, &str); 2] =
     [("MALLOC_MMAP_THRESHOLD_", "1048576"), ("MALLOC_ARENA_MAX", "2")];
 
@@ -45,7 +45,7 @@ pub struct Starter {
     /// A program that answers the command [`LAUNCH`] by calling [`detach`] and printing the process id.
     pub launcher: PathBuf,
     pub daemon: PathBuf,
-    /// Passed on as `--listen`.
+    /// The address that is passed on as `--listen`.
     pub listen: Option<String>,
     pub environment: Environment,
 }
@@ -114,10 +114,10 @@ impl Starter {
     }
 }
 
-/// Starts the daemon in a session of its own and returns its process id. The caller must end afterwards, so that the
-/// daemon has no parent among the programs that started it: some agents end all descendants of their MCP servers, and
-/// nobody else's daemon may end with them. Without unsafe code, a process cannot start a child in another session, so
-/// the client launches itself for this first.
+/// Starts the daemon in a session of its own and returns its process id. The caller must end afterwards, so that the daemon has
+/// no parent among the programs that started it: some agents end all descendants of their MCP servers, and the daemon, which
+/// others also use, must not end with them. Without unsafe code, a process cannot start a child in another session, so the
+/// client launches itself for this first.
 pub fn detach(
     daemon: &OsStr,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -137,7 +137,7 @@ fn daemon_command(
     command
 }
 
-/// Waits until the daemon serves. The launcher and the daemon have the same stdout, so its end is the end of both.
+/// Waits until the daemon serves. The launcher and the daemon have the same stdout, which ends when both have ended.
 async fn wait(
     places: &DaemonPlaces,
     mut launcher: Child,

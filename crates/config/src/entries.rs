@@ -16,7 +16,7 @@ pub struct SettingEntry {
     pub key: String,
     /// The value, or `(set, not shown)` for one that may contain a secret.
     pub value: toml::Value,
-    /// `None` for a default.
+    /// Where the value comes from; `None` for a default.
     pub origin: Option<SettingOrigin>,
 }
 

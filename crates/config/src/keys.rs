@@ -22,7 +22,7 @@ pub(crate) enum KeyTarget {
     Percent(fn(&mut Settings) -> &mut f64),
     Flag(fn(&mut Settings) -> &mut bool),
     Text(fn(&mut Settings) -> &mut String),
-    /// One of these words.
+    /// One of a few words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
     /// The name of an environment variable. Another value is never shown, because it may be a misplaced secret.
     Variable(fn(&mut Settings) -> &mut String),

@@ -2,16 +2,16 @@
 
 use std::path::{Component, Path};
 
-/// Maximum length of a pattern, in bytes: that of a path.
+/// Maximum length of a pattern, in bytes: the usual limit of a path's length.
 const MOST_PATTERN_BYTES: usize = 4_096;
-/// Stands for any directories between two others.
+/// Stands for any number of directories.
 const ANY_DIRECTORIES: &str = "**";
 
-/// A pattern of paths. It matches a path, and everything below that.
+/// A pattern of paths. A pattern matches a path, and everything below that path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
     text: String,
-    /// Without the implied end, which matches everything below.
+    /// The names in the pattern, without the implied `**` at the end, which matches everything below.
     names: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl PathPattern {
         &self.text
     }
 
-    /// Whether it matches a path, or a directory above it.
+    /// Returns whether the pattern matches a path, or a directory above that path.
     pub fn matches(&self, path: &Path) -> bool {
         let names: Option<Vec<&str>> = path
             .components()
@@ -51,7 +51,7 @@ impl PathPattern {
     }
 }
 
-/// Whether it is an absolute path or begins with `~/`, without `.` and `..`, and with `**` only as a whole name.
+/// Whether a text is a valid pattern: it begins with `/` or `~/`, and contains no `.` or `..`, and `**` only as a whole name.
 pub(crate) fn is_path_pattern(text: &str) -> bool {
     let is_rooted = text.starts_with('/') || text == "~" || text.starts_with("~/");
     let is_name = |name: &str| {
@@ -70,8 +70,8 @@ fn name_matches(pattern: &str, name: &str) -> bool {
     matches_all(&pattern, &name, |c| *c == '*', |one, other| one == other)
 }
 
-/// Whether a pattern matches a whole sequence. It goes back only to the last wildcard, so the time is at most the product
-/// of both lengths.
+/// Whether a pattern matches a whole sequence. The search goes back only to the last wildcard, so the time is at most the
+/// product of both lengths.
 fn matches_all<P, T>(
     pattern: &[P],
     text: &[T],

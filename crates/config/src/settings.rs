@@ -98,14 +98,14 @@ macro_rules! default {
 settings! {
     #[derive(Debug)]
     daemon: DaemonSettings {
-        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if it was
+        /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if that one was
         /// free.
         listen: Text = "auto",
         /// Whether to listen on the Unix socket `$BETHINK_HOME/daemon.sock` as well.
         socket: Flag = true,
         /// Filter of the log, unless `BETHINK_LOG` is set.
         log: Text = "info",
-        /// Maximum size of a request. A turn with a dozen screenshots in base64 has about 40 MiB.
+        /// Maximum size of a request, in bytes. A turn with a dozen screenshots in base64 has about 40 MiB.
         max_body_bytes: Whole(1_024, 1 << 32) = 64 << 20,
         /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones.
         /// Handling takes several times as much memory. A larger body is admitted alone.
@@ -145,7 +145,7 @@ settings! {
         /// The same limit for all tool results of one user message together (specification, section 3).
         results_chars: Whole(100, MAX_TOKENS) = 200_000,
         snip: Flag = false,
-        /// Providers drop a prompt cache after at most an hour. After that, clearing results costs nothing.
+        /// Providers drop a prompt cache after at most an hour. After an hour, clearing results costs nothing.
         microcompact_idle_minutes: Whole(0, MANY) = 60,
         /// Number of the newest results that are kept, because they are probably still in use.
         microcompact_keep: Whole(0, MANY) = 5,
@@ -198,12 +198,12 @@ settings! {
         restore_skills_tokens: Whole(0, MAX_TOKENS) = 25_000,
         /// Automatic compaction stops after this many failures in a row.
         max_failures: Whole(1, MANY) = 3,
-        /// This many compactions, each within this many turns of the last, count as thrashing.
+        /// Compactions count as thrashing if `thrash_times` in a row come at most `thrash_turns` turns after the one before.
         thrash_turns: Whole(1, MANY) = 3,
         thrash_times: Whole(1, MANY) = 3,
     }
-    /// The model that writes summaries, notes and collapses. API keys are not settings; only the variable or command
-    /// that provides a key is.
+    /// The model that bethink calls for its own purposes, such as summaries, notes and extraction. API keys are not settings;
+    /// only the variable or command that provides a key is.
     model: ModelSettings {
         /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
         /// With `none`, bethink itself sends no part of a session to a model.
@@ -241,7 +241,7 @@ settings! {
         daily_tokens: Whole(0, 1 << 50) = 0,
         /// Maximum cost per day (UTC), in US dollars; 0 means no limit. Calls to models without a price do not count.
         daily_cost: Money = 0.0,
-        /// Prices of `name` and `small_name`, in US dollars per million tokens. If 0, the built-in price.
+        /// Prices of `name` and `small_name`, in US dollars per million tokens. If a price is 0, the built-in one is used.
         price_input: Money = 0.0,
         price_output: Money = 0.0,
         small_price_input: Money = 0.0,
@@ -272,16 +272,16 @@ settings! {
     /// Memory that several people share.
     #[derive(Debug)]
     team: TeamSettings {
-        /// A folder that is shared by other means. It has a subfolder for each project that has no folder of its own.
-        /// If empty, `team` in the project's memory.
+        /// A folder that people share without git, for example with a program that synchronizes files. The folder has a
+        /// subfolder for each project that has no folder of its own. If empty, `team` in the project's memory.
         dir: Text = "",
-        /// The repository that `team init` clones without `--remote`.
+        /// The repository that `team init` clones if `--remote` is not given.
         remote: Text = "",
         /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably
         /// down.
         timeout_ms: Whole(100, DAY_MS) = 60_000,
     }
-    /// What is recorded.
+    /// Which projects and transcripts are recorded.
     #[derive(Debug)]
     capture: CaptureSettings {
         /// Projects and transcripts below these paths are neither recorded nor learned from.
@@ -311,7 +311,8 @@ settings! {
         allow_plain_http: Flag = false,
         /// Maximum time without data from a server, before and during an answer: as long as the official clients wait.
         idle_timeout_ms: Whole(100, DAY_MS) = 600_000,
-        /// Maximum size of a request. Providers accept up to 32 MB; they should reject somewhat larger ones themselves.
+        /// Maximum size of a request, in bytes. Providers accept up to 32 MB; they should reject somewhat larger ones
+        /// themselves.
         max_body_bytes: Whole(1_024, 1 << 32) = 40 << 20,
     }
 }

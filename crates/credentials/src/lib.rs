@@ -1,8 +1,8 @@
 //! The token of a home, and what is derived from it: the proof that a daemon has it, the token of hooks, and the
 //! gateway's capability.
 //!
-//! The daemon and its clients derive the same values, so they share this crate. It reads no file: the daemon creates
-//! the token's file, and each of them reads it. Nothing derived reveals the token.
+//! The daemon and its clients derive the same values, so they share this crate. This crate reads no file: the daemon creates
+//! the token's file, and the daemon and its clients read it. No derived value reveals the token.
 //!
 //! Reading order: [`HomeToken`] → [`Nonce`].
 
@@ -23,7 +23,7 @@ const HOOK: &str = "bethink-hook-1\n";
 /// Context of the gateway's capability. Changing it would invalidate every gateway address that clients use.
 const CAPABILITY: &str = "bethink 2026-11-22 capability of the gateway";
 
-/// The bearer token of a home. It is never printed.
+/// The bearer token of a home. The token is never printed.
 #[derive(Clone)]
 pub struct HomeToken(String);
 
@@ -58,12 +58,12 @@ impl HomeToken {
         self.proof(port, nonce).as_bytes().ct_eq(given.as_bytes()).into()
     }
 
-    /// Returns the token that hooks send. It only lets them report events.
+    /// Returns the token that hooks send. That token only lets hooks report events.
     pub fn of_hooks(&self) -> Self {
         Self(self.sign(HOOK))
     }
 
-    /// Returns the secret in the gateway's addresses, for clients that can only send the provider's credential. It only
+    /// Returns the secret in the gateway's addresses, for clients that can only send the provider's credential. The secret only
     /// opens the gateway.
     pub fn capability(&self) -> Self {
         let key = blake3::derive_key(CAPABILITY, self.0.as_bytes());

@@ -1,7 +1,7 @@
 //! Dates in English words, such as "last week" and "20 November 2026".
 //!
-//! A question about "last week" means a range of days ([`named_days`]); a memory that says "yesterday" needs the date
-//! next to it ([`relative_date`]). They share the vocabulary, but each has its own rules. Days are in UTC, because a
+//! A question about "last week" means a range of days ([`named_days`]); a memory that says "yesterday" needs the date next to
+//! it ([`relative_date`]). The two functions share the vocabulary, but each has its own rules. Days are in UTC, because a
 //! message does not record a time zone.
 
 mod relative;

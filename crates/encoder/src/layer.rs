@@ -32,7 +32,7 @@ impl<'a> Linear<'a> {
     }
 }
 
-/// Brings the values of a piece to mean 0 and deviation 1, then scales and shifts them.
+/// Brings the values of a piece to mean 0 and standard deviation 1, then scales and shifts them.
 #[derive(Debug)]
 pub(crate) struct Normalization {
     scale: Vec<f32>,
@@ -164,7 +164,7 @@ fn attend<'a>(
 /// Number of products that are summed side by side, so that the compiler uses vector instructions.
 const LANES: usize = 8;
 
-/// Returns the product of two vectors.
+/// Returns the dot product of two vectors.
 #[inline(always)]
 fn dot(left: &[f32; HEAD], right: &[f32; HEAD]) -> f32 {
     let mut sums = [0.0_f32; LANES];
@@ -176,7 +176,7 @@ fn dot(left: &[f32; HEAD], right: &[f32; HEAD]) -> f32 {
     sums.iter().sum()
 }
 
-/// Makes positive shares of 1 from any numbers (softmax).
+/// Replaces numbers with positive shares whose sum is 1 (softmax).
 #[inline(always)]
 fn to_shares(weights: &mut [f32]) {
     let most = most_of(weights, f32::NEG_INFINITY, |weight| weight);

@@ -11,7 +11,7 @@ pub(crate) const GROUP: usize = 32;
 const BLOCK: usize = 384;
 /// The largest whole number on either side.
 const MOST: f32 = 2_047.0;
-/// The largest 4-bit number.
+/// The largest absolute value of a 4-bit number, which is from -8 to 7.
 const MOST_PACKED: f32 = 8.0;
 
 /// A matrix as it is in the file: two columns in a byte, the first in the lower half, and a half-precision scale per
@@ -118,7 +118,7 @@ fn whole_inputs(inputs: &[f32], columns: usize) -> (Vec<i16>, Vec<f32>) {
     (whole_inputs, units)
 }
 
-/// Returns the product of two vectors of whole numbers.
+/// Returns the dot product of two vectors of whole numbers.
 #[inline(always)]
 fn product(left: &[i16], right: &[i16]) -> f32 {
     let ((left, left_rest), (right, right_rest)) =

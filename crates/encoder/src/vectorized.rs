@@ -25,13 +25,13 @@ impl<L: Loops> pulp::WithSimd for Dispatched<L> {
 /// Number of results that are computed side by side.
 const LANES: usize = 16;
 
-/// Returns the sum of what a function makes of each number.
+/// Returns the sum of a function's results for all numbers.
 #[inline(always)]
 pub(crate) fn sum_of(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     fold(values, 0.0, of, |sum, value| sum + value)
 }
 
-/// Returns the largest of what a function makes of each number, or `least`.
+/// Returns the largest of a function's results for all numbers, or `least` if that is larger.
 #[inline(always)]
 pub(crate) fn most_of(values: &[f32], least: f32, of: impl Fn(f32) -> f32) -> f32 {
     fold(values, least, of, f32::max)

@@ -22,7 +22,7 @@ pub const VOCABULARY: usize = 30_522;
 #[derive(Debug)]
 pub struct WordPieces<'a> {
     text: &'a str,
-    /// Where each line begins.
+    /// Where each line begins, in bytes.
     lines: Vec<u32>,
 }
 

@@ -14,14 +14,14 @@ pub struct TopicStep {
     pub after: String,
 }
 
-/// How to change the topic.
+/// How to change a topic so that it forgets a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetOutcome {
     /// The topic has no text from the session.
     Nothing,
     /// Remove the file, which has no other text.
     Removed { lines: Vec<String> },
-    /// Write the text without the session's lines. If `whole`, it is exactly as before the session.
+    /// Write the text without the session's lines. If `whole`, the text is exactly as it was before the session.
     Cut { text: String, lines: Vec<String>, whole: bool },
 }
 

@@ -1,4 +1,4 @@
-//! Finds what is worth remembering from a conversation.
+//! Finds what is worth remembering in a conversation.
 //!
 //! Owns extraction: by rules from the user's own sentences, or by a forked agent, with the exact table of the agent's
 //! permissions and the copy of the memory on which it works. The daemon decides when to run, and handles files and

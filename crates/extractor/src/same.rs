@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Minimum share of common words in statements with the same meaning.
 const SAME: f64 = 0.75;
-/// Minimum share of the shorter statement's words, without numbers, that statements on the same subject have in common.
-/// It is high because two rules for "generated files" are different rules.
+/// Minimum share of the shorter statement's words, without numbers, that statements on the same subject have in common. It is
+/// high, so that two different rules for "generated files" do not count as one.
 const ABOUT: f64 = 0.8;
 
 /// The meaning of a statement, independent of word order and form.
@@ -56,7 +56,7 @@ impl Meaning {
         likeness(&self.words, &other.words) >= SAME && self.figures().eq(other.figures())
     }
 
-    /// Whether both are about the same subject. One may contradict the other.
+    /// Whether both are about the same subject. The two statements may contradict each other.
     pub fn about(&self, other: &Self) -> bool {
         let named = |words: &BTreeSet<String>| -> BTreeSet<String> {
             words.iter().filter(|word| !is_number(word)).cloned().collect()

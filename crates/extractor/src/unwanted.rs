@@ -1,7 +1,7 @@
-//! Finds the statements that a person removed from learned topics, in the topics' versions. They must not be learned
-//! again.
+//! Finds the statements that a person removed from learned topics, in the topics' versions. Removed statements must not be
+//! learned again.
 //!
-//! Deleting a topic, removing a line from it, or restoring an earlier version is enough.
+//! A person removes a statement by deleting its topic, removing its line, or restoring an earlier version.
 
 use std::collections::{BTreeMap, BTreeSet};
 

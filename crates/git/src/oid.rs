@@ -1,4 +1,4 @@
-//! Object ids. They are validated when created, so that none can be mistaken for an option.
+//! Object ids. An id is validated when it is created, so that git cannot mistake it for an option.
 
 use std::fmt;
 use std::str::FromStr;

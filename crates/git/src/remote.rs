@@ -57,7 +57,7 @@ impl Remote {
     }
 }
 
-/// Returns whether it is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
+/// Returns whether a text is `name:path` or `user@name:path`, and ssh cannot mistake it for an option.
 fn is_host_and_path(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '@');
@@ -70,7 +70,7 @@ fn is_host_and_path(text: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushOutcome {
     Done,
-    /// Someone else pushed first. The caller must fetch and merge again.
+    /// Someone else has pushed to the branch in the meantime. The caller must fetch and merge again.
     Behind,
 }
 

@@ -189,7 +189,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// Git with its helper processes. They are killed together when the call is dropped.
+/// Git with its helper processes. All these processes are killed when the call is dropped.
 struct GitGroup {
     child: Child,
     leader: Option<Pid>,
@@ -241,7 +241,7 @@ impl Drop for GitGroup {
     }
 }
 
-/// Reads up to a limit. Also returns whether there was more; the rest is read and dropped.
+/// Reads a pipe up to a limit. Also returns whether there was more; the rest is read and dropped.
 async fn read(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
     let mut out = Vec::new();

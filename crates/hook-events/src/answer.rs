@@ -39,7 +39,7 @@ impl HookAnswer {
         Self { context, greeting: None }
     }
 
-    /// Returns the JSON for this client. It never contains a decision.
+    /// Returns the JSON for this client. The JSON never contains a decision.
     pub fn to_json(&self, client: HookClient, event: HookEvent) -> String {
         if !event.is_answered() {
             return NOTHING.to_owned();

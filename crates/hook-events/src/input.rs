@@ -1,4 +1,4 @@
-//! The input of a hook. Its JSON may be large, and only a few members are used.
+//! The input of a hook. A hook's JSON may be large, and only a few of its members are used.
 
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ impl HookInput {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
     }
 
-    /// Returns whether the prompt does not contain the text that earlier hooks added, if there was any.
+    /// Returns whether the prompt contains no text that earlier hooks added.
     pub fn starts_over(&self) -> bool {
         !matches!(self.source.as_deref(), Some("resume"))
     }

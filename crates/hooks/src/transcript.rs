@@ -52,7 +52,7 @@ pub(crate) struct Tail {
     identity: Option<(u64, u64)>,
     /// Number of bytes that were passed to the reader.
     read: u64,
-    /// The last of these bytes.
+    /// The last bytes that were passed to the reader.
     ending: Vec<u8>,
     settled: SettledLines,
     /// Number of bytes at the beginning whose messages are already stored.

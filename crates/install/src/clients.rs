@@ -38,7 +38,7 @@ const CLAUDE_EVENTS: [(&str, bool); 7] = [
 ];
 
 /// Returns an agent's files with our entries. In a file that a project shares, the program has no path, because the path
-/// differs between machines. Some agents have no file for a project, or only that.
+/// differs between machines. Some agents have no file for a project, and some have only that.
 pub fn files(
     agent: InstallAgent,
     places: &ClientPlaces,
@@ -133,7 +133,7 @@ fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
 }
 
 /// <https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp> and
-/// <https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks>. Its hooks have the events of Claude Code.
+/// <https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks>. Qwen Code's hooks have the same events as Claude Code's.
 fn qwen(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let own = places.qwen.clone().unwrap_or_else(|| places.person.join(".qwen"));
     let dir = places.project.as_ref().map_or(own, |project| project.join(".qwen"));

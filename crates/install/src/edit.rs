@@ -14,9 +14,9 @@ pub enum SettingsEdit {
 /// How a member is recognized as ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
-    /// It runs the program.
+    /// The member runs `bethink`.
     Program,
-    /// It is an address of the gateway, with its secret.
+    /// The member is an address of the gateway, with its secret.
     Address,
 }
 
@@ -24,7 +24,7 @@ pub enum Ours {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedEdits {
     pub text: String,
-    /// Paths of the containers that were created for our entries. They are removed with the last entry.
+    /// Paths of the containers that were created for our entries. These containers are removed with the last entry.
     pub made: Vec<Vec<String>>,
     /// Paths with entries that are not ours, which were not changed.
     pub left_alone: Vec<String>,
@@ -36,7 +36,7 @@ pub struct AppliedEdits {
 pub struct NotEdited {
     /// From 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// The column, counted from 1, in characters.
     pub column: usize,
     pub what: String,
 }

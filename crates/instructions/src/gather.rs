@@ -65,7 +65,7 @@ struct FileCandidate {
     why: SkipReason,
     /// The directory that a rule's patterns are relative to.
     base: PathBuf,
-    /// Whether the file was named by the person or the administrator and not by the project. Then it needs no approval.
+    /// Whether the file was named by the person or the administrator and not by the project. Such a file needs no approval.
     own: bool,
     /// The path under which the importing file was loaded. `trail` has the real paths of all importing files.
     imported_by: Option<PathBuf>,

@@ -31,7 +31,7 @@ pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
 }
 
 impl ImportMark {
-    /// Returns the possible paths: first as written, then without punctuation at the end.
+    /// Returns the possible paths: first as written, then without an anchor (`#…`), then without punctuation at the end.
     pub(crate) fn readings(&self) -> impl Iterator<Item = &str> {
         let bare = self
             .path
@@ -53,7 +53,7 @@ impl ImportMark {
     }
 }
 
-/// Returns whether people import files with this extension, unlike the one of `@jane.doe`.
+/// Returns whether people import files with this extension; `doe` in `@jane.doe` is none.
 fn is_text(ending: &str) -> bool {
     const TEXT: [&str; 16] = [
         "md", "mdx", "mdc", "markdown", "txt", "text", "rst", "adoc", "org", "json", "jsonc",

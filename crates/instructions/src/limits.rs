@@ -16,7 +16,7 @@ pub const MOST_FILES: usize = 500;
 pub const MOST_BYTES: u64 = 16 << 20;
 /// Maximum number of imports that are followed for a chain. Each one takes a few system calls.
 pub const MOST_IMPORTS: usize = 2_000;
-/// Maximum number of skipped files that are listed by name. The others are counted.
+/// Maximum number of skipped files that are listed by name. Further ones are only counted.
 pub const MOST_SKIPPED: usize = 500;
 
 /// Maximum number of entries that are read in a directory of rules.
@@ -36,5 +36,5 @@ pub const MOST_FRONT_BYTES: usize = 64 << 10;
 /// automaton.
 pub const MOST_PATTERNS: usize = 100;
 pub const MOST_PATTERN_BYTES: usize = 512;
-/// Maximum size of a path in an import, in bytes. No file system accepts more.
+/// Maximum size of a path in an import, in bytes. Linux accepts no longer path.
 pub const MOST_PATH_BYTES: usize = 4_096;

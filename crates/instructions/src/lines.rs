@@ -67,7 +67,7 @@ fn indent(text: &str) -> usize {
     columns
 }
 
-/// Returns the fence that this line opens, if any. It may be in a quotation or at the beginning of a list item.
+/// Returns the fence that this line opens, if any. The fence may be in a quotation or at the beginning of a list item.
 fn fence(text: &str) -> Option<(u8, usize)> {
     let mut rest = text.trim_start_matches([' ', '\t', '>']);
     while let Some(inner) = after_marker(rest) {

@@ -17,7 +17,7 @@ pub struct InstructionPlaces {
     pub root: PathBuf,
     /// The agent's working directory. If it is outside of `root`, `root` is used instead.
     pub cwd: PathBuf,
-    /// Whether files in the directories above the root are loaded. Otherwise they are only listed.
+    /// Whether files in the directories above the root are loaded. Otherwise, these files are only listed.
     pub above: bool,
 }
 

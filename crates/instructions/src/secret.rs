@@ -8,7 +8,7 @@ const DIRECTORIES: [&str; 7] =
 /// Files in which tools keep credentials, with their directories.
 const LOGINS: [(&str, &str); 3] =
     [(".config", "gh"), (".config", "gcloud"), (".docker", "config.json")];
-/// Whole file names.
+/// Whole names of files that contain secrets.
 const NAMES: &str = ".netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .dockercfg \
     authorized_keys known_hosts shadow gshadow passwd sudoers credentials token tokens secret secrets master.key";
 /// Prefixes of the file names of keys.

@@ -17,7 +17,7 @@ use crate::read::{content, drain, open};
 use crate::rename::named_for;
 use crate::root::{Aside, MemoryRoot};
 
-/// Content that someone wrote to a displaced file, or that an interrupted write left. It stays on disk, and is
+/// Content that someone wrote to a displaced file, or that an interrupted write left. The content stays on disk, and is
 /// returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RescuedFile {
@@ -56,7 +56,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Collects files that interrupted writes left. They must be stored and released like those of [`Self::settle`].
+    /// Collects files that interrupted writes left. These files must be stored and released like those of [`Self::settle`].
     /// Recently changed files are skipped, because another daemon may be using them.
     pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<RescuedFile> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
@@ -85,7 +85,7 @@ impl MemoryRoot {
         asides.iter().any(|aside| aside.name == name && aside.folders == folders)
     }
 
-    /// Returns the file's content if the caller does not have it. Otherwise removes the file and returns `None`.
+    /// Returns the file's content if the caller does not have it. If the caller has it, removes the file and returns `None`.
     fn look(&self, aside: Aside) -> Option<RescuedFile> {
         let looked = self.looked(&aside).inspect_err(|error| {
             tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");

@@ -15,7 +15,8 @@ use crate::error::{FileError, UnusableReason};
 use crate::limits::FILE_MODE;
 use crate::root::MemoryRoot;
 
-/// The lock file. Its name is hidden, so that it is not a memory. It is removed when the lock is released.
+/// The lock file. The name is hidden, so that the file does not count as a memory. The file is removed when the lock is
+/// released.
 const LOCK: &str = ".bethink.lock";
 /// Maximum number of bytes that are read from the lock file, which has one line.
 const MOST: u64 = 512;

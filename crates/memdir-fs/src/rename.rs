@@ -13,7 +13,7 @@ pub(crate) const SUFFIX: &str = ".tmp";
 /// Number of random hexadecimal digits in a hidden name.
 pub(crate) const DIGITS: usize = 16;
 
-/// Makes a unique hidden name. It contains the file's own name, which is needed after a crash.
+/// Makes a unique hidden name. The hidden name contains the file's own name, which is needed after a crash.
 pub(crate) fn side_name(name: &str) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{SIDE}{}-{name}{SUFFIX}", &random[..DIGITS])

@@ -15,12 +15,12 @@ use crate::root::{Aside, Inode, MemoryRoot};
 
 /// The result of moving a file aside.
 pub(crate) enum MovedAside {
-    /// It had the expected content, and is now under the hidden name `side`.
+    /// The file had the expected content, and is now under the hidden name `side`.
     Expected {
         side: String,
         content: FileContent,
     },
-    /// It had other content and was put back. The list is content that others saved and overwrote in the meantime.
+    /// The file had other content and was put back. The list is content that others saved and overwrote in the meantime.
     Other(Vec<FileContent>),
     Gone,
 }

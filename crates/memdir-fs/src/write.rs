@@ -35,7 +35,7 @@ pub enum WriteOutcome {
     Removed {
         before: FileContent,
     },
-    /// There was nothing to remove.
+    /// The file to remove does not exist.
     Absent,
     Conflict(Conflict),
 }
@@ -202,7 +202,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Finishes a write: flushes the folder, and checks that the path still leads to the file.
+    /// Finishes a write: flushes the folder, and checks that the path still leads to it.
     fn done(
         &self,
         place: &Place,

@@ -28,7 +28,7 @@ impl fmt::Debug for Hash {
 /// The content that a file must have for a write to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Any content. It is stored as a version.
+    /// Any content. The replaced content is stored as a version.
     Anything,
     Absent,
     /// The content that was read.

@@ -1,4 +1,4 @@
-//! A topic's front matter. It is optional, and accepted in any form that people and tools write.
+//! A topic's front matter. Front matter is optional, and is accepted in any form that people and tools write.
 //!
 //! Reading never fails: parts that cannot be read are reported as faults. There are two ways to write: [`write`] makes
 //! a new topic, [`with`] changes single keys of an existing one and no other byte.

@@ -1,6 +1,6 @@
 //! Texts about memory in prompts: the index in the system prompt, later changes to it, and recalled memories.
 //!
-//! A memory is untrusted data. It is put between tags that it cannot close, without invisible characters.
+//! A memory is untrusted data. A memory's text is put between tags that it cannot close, without invisible characters.
 
 mod guard;
 mod index;

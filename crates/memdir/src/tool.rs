@@ -1,7 +1,7 @@
 //! The commands of Anthropic's memory tool (`memory_20250818`), as text in and text out.
 //!
-//! Answers and errors are worded as in the SDKs' helper, which models know. The differences: a memory's file ends in
-//! `.md`, a folder is never empty, the index cannot be removed, and the team's part is read-only.
+//! Answers and errors are worded as in the helper of Anthropic's SDKs, which models know. The differences: a memory's file ends
+//! in `.md`, a folder is never empty, the index cannot be removed, and the team's part is read-only.
 
 pub mod edit;
 pub mod error;
@@ -16,9 +16,9 @@ pub use spot::{At, ToolSpot};
 
 /// The root of the tool's paths.
 pub const ROOT: &str = "/memories";
-/// Maximum number of lines of a file, as in the SDKs' helper.
+/// Maximum number of lines of a file, as in the helper of Anthropic's SDKs.
 pub const MOST_LINES: usize = 999_999;
-/// Width of line numbers, as in the SDKs' helper.
+/// Width of line numbers, as in the helper of Anthropic's SDKs.
 pub(crate) const NUMBER_WIDTH: usize = 6;
 /// Maximum size of one view of a file, in bytes: the limit that the provider's own memory stores have for a whole
 /// memory. `view_range` shows the rest.

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 pub use bethink_invisible_chars::Sighting;
 use bethink_invisible_chars::{InvisibleKind, kind};
 
-/// Finds all invisible characters, in order. A byte order mark at the beginning of a file does not count.
+/// Finds the invisible characters that are not legitimate where they are, in order. A byte order mark at the beginning of a
+/// file does not count.
 pub fn find(text: &str) -> Vec<Sighting> {
     let mut found = bethink_invisible_chars::find(text);
     if found.iter().any(|one| one.kind == InvisibleKind::Bidi) {
@@ -27,7 +28,7 @@ pub fn find(text: &str) -> Vec<Sighting> {
     found
 }
 
-/// Removes invisible characters from text for a model.
+/// Removes what [`find`] finds from text for a model.
 pub fn strip(text: &str) -> Cow<'_, str> {
     let found = find(text);
     if found.is_empty() {

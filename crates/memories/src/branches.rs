@@ -1,4 +1,4 @@
-//! Finds memories that were learned on a branch which a checkout does not contain. They are shown last, with a note.
+//! Finds memories that were learned on a branch which a checkout does not contain. Such memories are shown last, with a note.
 //!
 //! The branch and the commit are recorded with the statement. A memory counts as merged if the checkout is on that
 //! branch or has that commit in its history, and also if the branch no longer exists: it was then merged in another
@@ -39,7 +39,7 @@ struct LearnedOnBranch {
 }
 
 impl MemoryService {
-    /// Returns the project's topics learned on branches that the checkout of `dir` does not contain. Empty if git
+    /// Returns the project's topics learned on branches that the checkout of `dir` does not contain. The result is empty if git
     /// cannot tell.
     pub async fn unmerged(&self, project: &MemoryProject, dir: &str) -> UnmergedTopics {
         let learned = learned_on_branches(project);

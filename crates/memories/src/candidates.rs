@@ -1,4 +1,4 @@
-//! Candidates: statements that may be worth remembering. They wait until somebody keeps or drops them.
+//! Candidates: statements that may be worth remembering. Candidates wait until somebody keeps or drops them.
 //!
 //! Candidates are never recalled. Prompts contain only those that bethink asks the agent about. A person or a client's
 //! agent decides about them, and a candidate is kept automatically if the user says the same in a second session. A

@@ -19,7 +19,7 @@ use crate::service::MemoryService;
 pub(super) const TRIES: usize = 8;
 
 impl MemoryService {
-    /// Tries until the write succeeds or its precondition fails.
+    /// Writes a file. A write that may replace any content is tried up to [`TRIES`] times, any other one once.
     pub(super) async fn change(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -141,7 +141,7 @@ fn act(
     done.map_err(refused)
 }
 
-/// Returns the error for a write that conflicts with another one. It contains both versions.
+/// Returns the error for a write that conflicts with another one. The error contains both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
         None => "was deleted after it was read",

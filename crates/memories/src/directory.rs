@@ -35,7 +35,7 @@ pub struct MemoryTopic {
     pub header: Header,
     /// The description in the front matter, or the beginning of the body.
     pub described: String,
-    /// What the description settles, determined when it is first needed.
+    /// The matter that the description settles, determined when it is first needed.
     pub(crate) matter: OnceLock<Option<Matter>>,
 }
 

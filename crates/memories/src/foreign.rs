@@ -72,7 +72,7 @@ struct Observation {
 #[serde(default)]
 struct Mem0Memory {
     memory: Option<String>,
-    /// The name of `memory` in exports of the hosted service.
+    /// In exports of mem0's hosted service, this is the name of `memory`.
     content: Option<String>,
     created_at: Option<String>,
     updated_at: Option<String>,

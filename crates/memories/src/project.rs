@@ -28,7 +28,7 @@ pub struct MemoryProject {
     private: Arc<MemoryDirectory>,
     team: Arc<MemoryDirectory>,
     person: Arc<MemoryDirectory>,
-    /// Its topics, ready for recall.
+    /// The project's topics, ready for recall.
     pub(crate) library: Arc<Library>,
     pub(crate) contained: ContainedCommits,
     /// Sessions that have had prompts in this project. Changes are published to them.
@@ -109,7 +109,7 @@ struct KnownProjects {
     ready: HashMap<PathBuf, (u64, Arc<MemoryProject>)>,
     /// The project root of each directory.
     roots: HashMap<String, PathBuf>,
-    /// By key. They outlive the open project, because its work may still be running.
+    /// By key. The locks outlive the open project, because its work may still be running.
     turns: HashMap<String, Arc<ProjectTurns>>,
     uses: u64,
 }

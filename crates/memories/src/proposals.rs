@@ -1,5 +1,5 @@
-//! Proposals: memories that an agent, an extraction or a dream wants to share with the team. A person approves or
-//! rejects each. Nothing moves from private to team memory by itself, and rejected proposals are not made again.
+//! Proposals: memories that a person, an agent or a background job wants to share with the team. A person approves or rejects
+//! each. Nothing moves from private to team memory by itself, and rejected proposals are not made again.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const LEAST_WORDS: usize = 3;
 #[derive(Clone, Debug)]
 pub struct NewProposal {
     pub name: Name,
-    /// The whole file.
+    /// The text of the whole file.
     pub text: String,
     pub by: ProposalAuthor,
     pub source: Option<api::MemorySource>,
@@ -341,7 +341,7 @@ fn statement(text: &str) -> String {
     if body.starts_with(&description) { body } else { format!("{description}: {body}") }
 }
 
-/// Returns a fingerprint of a text's words, independent of dates in front matter, white space and case.
+/// Returns a fingerprint of a text's words, independent of white space, case, and front matter other than the description.
 fn print(text: &str) -> Hash {
     let read = header::read(text);
     let said = format!("{} {}", read.header.description.unwrap_or_default(), read.body);

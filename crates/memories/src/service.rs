@@ -27,7 +27,7 @@ pub(crate) struct MemoryState {
     pub(crate) projects: ProjectRegistry,
     /// When to check again whether a dream is due, by directory.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
-    /// Held by a dream over the person's memory.
+    /// Held by a dream of the person's memory.
     pub(crate) dreaming_of_person: AsyncMutex<()>,
     /// Names of the clients that have connected to our MCP server, and when they last did.
     pub(crate) mcp_clients: Mutex<HashMap<String, UnixMicros>>,

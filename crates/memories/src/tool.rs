@@ -142,7 +142,7 @@ impl ToolRun<'_> {
         Err(changed(path))
     }
 
-    /// Inserts after a line. Fails if the file changes meanwhile: the line number would be meaningless.
+    /// Inserts text after a line. Fails if the file changes meanwhile: the line number would be meaningless.
     async fn insert(&self, path: &str, line: i64, new: &str) -> Done {
         let (file, text, hash) = self.there(path).await?;
         let edited = edit::insert(path, &text, line, new)?;

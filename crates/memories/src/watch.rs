@@ -40,7 +40,7 @@ impl DirtySignal {
     }
 }
 
-/// Started with the first directory.
+/// The watcher, which is started when the first directory is added.
 #[derive(Debug, Default)]
 pub(super) struct Watcher {
     watch: OnceLock<Option<Watch>>,

@@ -24,7 +24,7 @@ pub struct MetricsRegistry(Arc<Tables>);
 #[derive(Debug, Default)]
 struct Tables {
     counters: Series<AtomicU64>,
-    /// Bits of an `f64`.
+    /// The value of each gauge, as the bits of an `f64`.
     gauges: Series<AtomicU64>,
     histograms: Series<Samples>,
 }
@@ -33,7 +33,7 @@ struct Tables {
 struct Series<T>(Mutex<HashMap<Key, Arc<T>>>);
 
 impl MetricsRegistry {
-    /// Returns the registry that the macros use. There is one per process, even if tests start several daemons.
+    /// Returns the registry that the macros use. A process has one registry, even if tests start several daemons.
     pub fn global() -> Self {
         static GLOBAL: OnceLock<MetricsRegistry> = OnceLock::new();
         let install = || {

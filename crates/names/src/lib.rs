@@ -220,7 +220,7 @@ fn is_path(path: &str) -> bool {
     !is_pair || (first.len() >= 3 && last.len() >= 4)
 }
 
-/// Returns whether it is a dotted name: each part starts like a name, and the parts are not all initials.
+/// Returns whether the text is a dotted name: each part starts like a name, and the parts are not all initials.
 fn is_dotted(name: &str) -> bool {
     let mut parts = name.split('.');
     let first = parts.next().unwrap_or_default();

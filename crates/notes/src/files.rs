@@ -30,7 +30,7 @@ impl StoredNotes {
         self.text.clone().unwrap_or_else(|| template.bare())
     }
 
-    /// Returns the record of the daemon's own lines.
+    /// Returns the record of the lines that the daemon wrote.
     pub(crate) fn written(&self) -> WrittenNotes {
         let written = self.row.as_ref().map(|row| row.written.as_str());
         serde_json::from_str(written.unwrap_or_default()).unwrap_or_default()

@@ -52,7 +52,7 @@ impl Meter {
         }
     }
 
-    /// Returns the tokens of history, if an update is due.
+    /// Returns the number of tokens in the history, if an update is due.
     pub(crate) fn due(&self, limits: &GateLimits) -> Option<u64> {
         let state = self.state();
         state.growth.is_due(limits).then(|| state.growth.tokens())

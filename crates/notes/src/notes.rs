@@ -19,7 +19,7 @@ pub struct NotesFile {
     pub text: String,
     /// Changes whenever the text changes.
     pub etag: String,
-    /// The newest message that the daemon's own lines cover; 0 before the first update.
+    /// The newest message that the daemon has covered in the notes; 0 before the first update.
     pub through: u64,
     /// Errors in a person's template or instruction.
     pub faults: Vec<String>,

@@ -12,7 +12,7 @@ use bethink_session_memory::{NotesInstruction, OutlineFault, Template};
 
 use crate::service::NotesService;
 
-/// Claude Code's directory of template and instruction, in a person's home.
+/// Claude Code's directory for the template and the instruction, below a person's home directory.
 const CLAUDE_CONFIG: &str = ".claude/session-memory/config";
 
 #[derive(Debug, Default)]

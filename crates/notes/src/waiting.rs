@@ -20,9 +20,9 @@ pub(crate) struct PendingUpdates(Mutex<HashMap<SessionId, PendingUpdate>>);
 
 #[derive(Debug, Default)]
 struct PendingUpdate {
-    /// `None` before it starts.
+    /// When the update began; `None` before that.
     begun: Option<UnixMicros>,
-    /// Closed at the end.
+    /// Closed when the update ends.
     end: watch::Sender<()>,
 }
 

@@ -22,9 +22,9 @@ impl ChainScope {
 
 /// Computes the marks of one conversation, message by message.
 ///
-/// Before the first answer, texts do not distinguish conversations: an agent and the request that generates its
-/// title begin with the same sentence. `setting` (model, tools) distinguishes them until then. It does not count
-/// after the first answer, because clients change it.
+/// Before the first answer, texts do not distinguish conversations: an agent and the request that generates its title begin
+/// with the same sentence. `setting` (model, tools) distinguishes them until then. After the first answer, `setting` does not
+/// count, because clients change it.
 #[derive(Clone, Debug)]
 pub struct Chain {
     setting: u128,

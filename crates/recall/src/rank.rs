@@ -1,9 +1,9 @@
 //! Ranks messages for a question by the places where its terms occur.
 //!
-//! A message's score is the sum of its own words' score (BM25), a share of its neighbours' scores, which is larger
-//! after a question, and a share of the score of its stretch, which is scored like one long message. Other evidence
-//! depends on the question: the speaker it asks about, or time expressions if it asks when. The result does not depend
-//! on exact constants; they were validated on other conversations.
+//! A message's score is the sum of its own words' score (BM25), a share of its neighbours' scores, which is larger after a
+//! question, and a share of the score of its stretch, which is scored like one long message. Other evidence depends on the
+//! question: the speaker it asks about, or time expressions if it asks when. The constants need not be exact; they were
+//! validated on other conversations.
 //!
 //! The time is linear in the number of postings and messages. No message is read.
 
@@ -12,13 +12,13 @@ use bethink_store::{Counts, Posting};
 use crate::grid::{Grid, Stretches};
 use crate::weights::Weights;
 
-/// A speaker counts as a participant who wrote at least one in this many messages.
+/// A speaker who wrote at least one in this many messages counts as a participant.
 const PARTY: usize = 50;
 /// Weights of the user's words, the assistant's words, tool input and tool results. Tool text is rarely about one
 /// thing.
 const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
-/// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This
-/// rejects half of the questions about other conversations, and one in sixty that have an answer.
+/// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This limit rejects
+/// half of the questions about other conversations, and one in sixty of those that have an answer.
 const FITS: f32 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub struct Evidence<'a> {
 pub struct RankedMessage {
     pub session: u32,
     pub seq: u32,
-    /// Higher is better.
+    /// The score; a higher one is better.
     pub score: f32,
 }
 

@@ -11,8 +11,8 @@ use crate::ids::short_ids;
 const INDENT: &str = "  ";
 const BY_CLIENT: &str = "in sessions that use the gateway, the client's own model writes summaries";
 
-/// Shows `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, then `anthropic at https://api.anthropic.com`, and then why
-/// it is not ready.
+/// Shows `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, then `anthropic at https://api.anthropic.com`, and then why the
+/// model is not ready.
 pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     let by_client = state.client_summaries.then(|| StyledText::from(BY_CLIENT));
     if state.state == ModelReadiness::Off {

@@ -1,6 +1,6 @@
-//! Plays a recorded session through a daemon, as its agent did, and measures the result.
+//! Replays a recorded session through a daemon, as its agent did, and counts prompt sizes, compactions and faults.
 //!
-//! Reads recordings, plays them and computes the figures. `client` sends the requests; the caller shows the results.
+//! Reads recordings, replays them and computes the figures. `client` sends the requests; the caller shows the results.
 //!
 //! Reading order: `recording` → `question` → `structure` → `player`.
 

@@ -1,5 +1,5 @@
-//! Plays a recording through the daemon, as its agent did: appends every message, and requests and checks the prompt
-//! before each of the assistant's turns.
+//! Replays a recording through the daemon, as its agent did: appends every message, and requests and checks the prompt before
+//! each of the assistant's turns.
 
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ use crate::structure::faults;
 
 /// The model that is assumed if the recording names none.
 const SOME_MODEL: &str = "claude-sonnet-4-5";
-/// Bytes per token, to check independently whether a prompt fits its window. Every tokenizer counts more tokens than
-/// this, so a prompt that is too large by this measure is certainly too large.
+/// Bytes per token, to check independently whether a prompt fits its window. Tokenizers usually count more tokens than this, so
+/// a prompt that is too large by this measure is very probably too large.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// How long to wait for the event of an update that has finished.
@@ -31,7 +31,7 @@ pub struct ReplayPlan {
     pub title: String,
     pub window: u64,
     pub max_output: u64,
-    /// The prompt is requested only every this many turns.
+    /// The prompt is requested only once in this many turns.
     pub every: u64,
 }
 
@@ -93,7 +93,7 @@ pub struct CompactionFigures {
 }
 
 impl<'a> Player<'a> {
-    /// Creates a session to play into.
+    /// Creates the session into which the recording is replayed.
     pub async fn begin(
         client: &'a Client,
         recording: &'a Recording,

@@ -20,7 +20,7 @@ struct IndexPayload {
     sessions: Vec<SessionId>,
 }
 
-/// Number of messages that are indexed in one transaction. It occupies the writer for about 20 ms.
+/// Number of messages that are indexed in one transaction. Such a transaction occupies the writer for about 20 ms.
 const BATCH: usize = 128;
 /// Maximum size of these messages together, in bytes. A single message may be larger.
 const BATCH_BYTES: usize = 16 << 20;

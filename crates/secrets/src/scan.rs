@@ -23,15 +23,15 @@ pub struct ScannedText<'a> {
 /// How a secret was hidden, if it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hiding {
-    /// In the topic's name.
+    /// The secret is in the topic's name.
     Name,
     /// Not hidden.
     Text,
-    /// With invisible characters in the value.
+    /// There are invisible characters in the value.
     Hidden,
-    /// Over several lines.
+    /// The value extends over several lines.
     Wrapped,
-    /// In base64, hexadecimal or percent encoding.
+    /// The value is in base64, hexadecimal or percent encoding.
     Decoded,
 }
 

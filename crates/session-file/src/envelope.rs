@@ -36,7 +36,7 @@ pub(crate) struct LineEnvelope<'a> {
     /// An operation on the queue of prompts, and the text of the prompt.
     pub(crate) operation: Option<&'a RawValue>,
     pub(crate) content: Option<&'a RawValue>,
-    /// On a line that bethink wrote for other readers, and on the line with its own view.
+    /// Marks a line that bethink wrote for other readers, or contains bethink's own view of the session.
     pub(crate) bethink: Option<&'a RawValue>,
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct LineEnvelope<'a> {
 pub(crate) struct CompactBoundary {
     pub(crate) trigger: String,
     pub(crate) pre_tokens: u64,
-    /// Ids of the first and the last message before it that were kept.
+    /// Ids of the first and the last message before the boundary that were kept.
     pub(crate) kept: Option<(String, String)>,
-    /// bethink wrote it.
+    /// Whether bethink wrote the boundary.
     pub(crate) is_ours: bool,
 }
 

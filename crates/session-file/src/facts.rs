@@ -39,7 +39,7 @@ pub struct SessionFileFacts {
     pub bytes: u64,
     /// In the order of their lines.
     pub compactions: Vec<RecordedCompaction>,
-    /// The last line of bethink's own, with how it shows the session: JSON.
+    /// bethink's own view of the session, as JSON, from the last line that has it.
     pub view: Option<String>,
     pending: Option<(u64, CompactBoundary)>,
     custom_title: Option<String>,

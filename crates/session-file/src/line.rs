@@ -42,7 +42,7 @@ pub enum LineKind {
         /// `auto` or `manual`, as recorded.
         trigger: String,
         pre_tokens: u64,
-        /// Id of the first message before it that was kept.
+        /// Id of the first message before the boundary that was kept.
         kept_from: Option<String>,
     },
     /// `summary`, `custom-title` or `ai-title`.
@@ -57,7 +57,7 @@ pub enum LineKind {
     },
     /// A record that bethink does not use (progress, snapshots, …), or an empty line.
     Other,
-    /// A line that could not be used. It is kept, and reported.
+    /// A line that could not be used. The line is kept, and reported.
     Damaged(LineDamage),
 }
 
@@ -111,8 +111,8 @@ pub struct RecordedCompaction {
     pub created_at: UnixMicros,
     pub boundary_line: u64,
     pub summary_line: u64,
-    /// Messages before the boundary were kept, or bethink wrote it. The summary is then not a message of the history,
-    /// because messages before it are shown after it.
+    /// Whether messages before the boundary were kept, or bethink wrote the boundary. The summary is then not a message of the
+    /// history, because messages before it are shown after it.
     pub is_apart: bool,
     /// Ids of the first and the last of the messages before the boundary that were kept.
     pub kept: Option<(String, String)>,

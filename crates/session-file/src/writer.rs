@@ -20,21 +20,21 @@ pub struct RecordWriter {
 /// A compaction by bethink, to be exported.
 #[derive(Clone, Debug)]
 pub struct ExportedCompaction<'a> {
-    /// The ids of the two records are derived from it, so that each export is the same.
+    /// The ids of the two records are derived from this id, so that each export is the same.
     pub id: &'a str,
     /// `auto` or `manual`.
     pub trigger: &'a str,
     pub pre_tokens: u64,
     pub summary: &'a str,
     pub created_at: UnixMicros,
-    /// Id of the first message before it that was kept, if there is one.
+    /// Id of the first message before the compaction that was kept, if there is one.
     pub kept_from: Option<&'a str>,
     /// What was restored after the kept messages.
     pub restored: &'a [String],
 }
 
 impl RecordWriter {
-    /// Takes `session_id`, `cwd`, `version` and `git_branch` from the imported file, else bethink's own.
+    /// The arguments are those of the imported file, or bethink's own for what the file does not contain.
     pub fn new(session_id: &str, cwd: &str, version: &str, git_branch: &str) -> Self {
         let (id, cwd) = (json!(session_id), json!(cwd));
         let (version, branch) = (json!(version), json!(git_branch));

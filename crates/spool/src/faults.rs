@@ -1,4 +1,4 @@
-//! Failures of hooks. They are kept in a file for `doctor`, because hooks print nothing.
+//! Failures of hooks. The failures are kept in a file for `doctor`, because hooks print nothing.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};

@@ -22,7 +22,7 @@ pub struct TerminalLook {
     pub colour: bool,
     pub width: usize,
     pub height: usize,
-    /// Whether stdout is a terminal. Then lines are wrapped, and progress may be animated.
+    /// Whether stdout is a terminal. On a terminal, lines are wrapped, and progress may be animated.
     pub live: bool,
     /// Whether stderr is a terminal, so that progress bars are drawn and notes are wrapped.
     pub progress: bool,
@@ -81,7 +81,7 @@ impl Screen {
         Self { look, json, quiet, out, err, held: None, moving: false }
     }
 
-    /// Holds back all output from now on, so that [`Screen::release`] can show it in a pager if it is long.
+    /// On a terminal, holds back all output from now on, so that [`Screen::release`] can show it in a pager if it is long.
     pub fn hold(&mut self) {
         if self.look.live {
             self.held = Some(HeldOutput::default());
@@ -152,7 +152,7 @@ impl Screen {
         }
     }
 
-    /// Prints a note for people, not for scripts: on stderr, and not when quiet.
+    /// Prints a note for people, not for scripts: on stderr, and not with `--quiet` or `--json`.
     pub fn note(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         if self.is_terse() { Ok(()) } else { self.complain(text) }
     }

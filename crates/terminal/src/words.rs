@@ -65,8 +65,8 @@ pub fn span(seconds: u64) -> String {
 /// Seconds after which a time is shown as a date.
 const WEEK: u64 = 7 * 86_400;
 
-/// Formats an RFC 3339 time as its distance from now, or as its date (UTC) if that is more than a week ago. Other text is
-/// returned unchanged.
+/// Formats an RFC 3339 time as its distance from now, or as its date (UTC) if that is more than a week ago. A time in the
+/// future and any other text are returned unchanged.
 pub fn ago(time: &str, now: Timestamp) -> String {
     let Ok(then) = time.parse::<Timestamp>() else { return time.to_owned() };
     match u64::try_from(now.as_second() - then.as_second()) {

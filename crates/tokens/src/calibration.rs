@@ -1,8 +1,8 @@
 //! The ratio of a provider's counts to the estimates, learned turn by turn.
 //!
-//! It is a ratio of sums, not a mean of ratios, because long turns say more than short ones. It starts as if some
-//! tokens had been estimated exactly, which limits the effect of one odd turn at the start. Old turns lose weight, so
-//! the ratio adapts when the kind of text changes.
+//! The result is a ratio of sums, not a mean of ratios, because long turns say more than short ones. The ratio starts as if
+//! some tokens had been estimated exactly, which limits the effect of one odd turn at the start. Old turns lose weight, so the
+//! ratio adapts when the kind of text changes.
 
 /// Tokens assumed to have been estimated exactly before the first report: about ten turns.
 const PRIOR_TOKENS: f64 = 10_000.0;

@@ -26,12 +26,12 @@ macro_rules! kinds {
                 match self { $(TokenKind::$kind => $name,)* }
             }
 
-            /// Returns where its cost comes from.
+            /// Returns where the kind's cost comes from.
             pub fn fit(self) -> FactorSource {
                 match self { $(TokenKind::$kind => FactorSource::$fit,)* }
             }
 
-            /// Returns its cost, in thousandths of a token.
+            /// Returns the kind's cost, in thousandths of a token.
             pub const fn milli(self) -> u64 {
                 match self { $(TokenKind::$kind => $milli,)* }
             }

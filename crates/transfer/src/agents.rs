@@ -238,7 +238,7 @@ impl TransferService {
         .await
     }
 
-    /// Returns the session of an agent's id, if hooks, the gateway or an import recorded it.
+    /// Returns the session that has this id at the agent, if hooks, the gateway or an import recorded it.
     pub(crate) async fn session_of_agent(
         &self,
         agent: TranscriptAgent,

@@ -54,8 +54,8 @@ impl TransferService {
         Ok(())
     }
 
-    /// Like [`Self::follow`], but for a transcript that is read only once. Returns the session and the number of new
-    /// messages. The caller holds the lock.
+    /// Like [`Self::follow`], but for a transcript that is read only once. Returns the session and the number of new messages.
+    /// The caller holds the lock `reading`.
     pub(crate) async fn read_once(
         &self,
         source: &TranscriptSource,

@@ -1,8 +1,8 @@
 //! Imports session files, in a job that reads on one thread while the store writes on another.
 //!
-//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with an
-//! empty session, so that nothing is imported twice. A job that was interrupted after its session was complete only
-//! reports it: its watermark says so.
+//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with an empty
+//! session, so that nothing is imported twice. A job whose watermark says that the session was complete only reports the
+//! session.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -102,7 +102,7 @@ impl TransferService {
         self.cx.jobs().enqueue(new_job_id(), IMPORT, None, &json!(payload)).await
     }
 
-    /// Imports the body of a request. It is on disk before the request is answered.
+    /// Imports the body of a request. The body is on disk before the request is answered.
     pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
         self.check_size(body.len() as u64, "body")?;
         if body.is_empty() {

@@ -40,7 +40,7 @@ impl TransferService {
         Ok(())
     }
 
-    /// Follows a place from now on. Hooks follow the transcripts of Claude Code, whose directory has one per project.
+    /// Follows a place from now on. Places of Claude Code are not followed, because its hooks say when a transcript has grown.
     pub(crate) async fn add_place(&self, agent: TranscriptAgent, path: &Path) -> Result<()> {
         let is_place = agent.storage() == StorageForm::Database || path.is_dir();
         let Some(path) = path.to_str().filter(|_| is_place && agent != TranscriptAgent::ClaudeCode)

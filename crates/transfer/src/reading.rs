@@ -40,7 +40,7 @@ pub(crate) struct ReadFile {
     pub(crate) bytes: u64,
     /// What an agent's transcript says about its session.
     pub(crate) header: Option<TranscriptHeader>,
-    /// Number of bytes up to the end of the last complete line, and their hash. Only of session files.
+    /// Number of bytes up to the end of the last complete line, and their hash. Set only for session files.
     pub(crate) settled: u64,
     pub(crate) hash: String,
     pub(crate) messages: u64,
@@ -61,7 +61,7 @@ struct Collector {
     read: ReadFile,
 }
 
-/// An error of the disk lets the import run again; others are about the file.
+/// After an error of the disk, the import may run again; any other error is about the file.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let failed = format!("could not read {}", path.display());
     match is_disk_fault(error) {

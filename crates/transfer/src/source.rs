@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::reading::unreadable;
 
-/// Maximum number of files of one agent, and of directories below each other.
+/// Maximum number of files of one agent, and maximum depth of their directories.
 const FILES: usize = 200_000;
 const DEPTH: usize = 8;
 /// Number of bytes from which the agent that wrote a file is recognized.
@@ -29,7 +29,7 @@ const DATABASE_MARGIN: i64 = 10 * 60 * 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TranscriptSource {
     pub(crate) agent: TranscriptAgent,
-    /// The file, or the database.
+    /// The path of the file or the database.
     pub(crate) path: PathBuf,
     /// The session in the database.
     pub(crate) session: Option<String>,
@@ -89,7 +89,7 @@ impl TranscriptSource {
         Ok(sessions?.into_iter().filter(is_new).map(|session| source(session.id)).collect())
     }
 
-    /// Opens the transcript. Its size is limited to `most` bytes.
+    /// Opens the transcript. A file may have at most `most` bytes; the database's sessions have their own limit.
     pub(crate) async fn open(&self, most: u64) -> Result<TranscriptBytes> {
         if let Some(session) = &self.session {
             let mut db = OpencodeDb::open(&self.path).await.map_err(of_database)?;

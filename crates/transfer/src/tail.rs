@@ -17,7 +17,7 @@ use crate::source::{TranscriptBytes, TranscriptSource, open_file};
 const READ_BATCH: u64 = 4 << 20;
 /// Number of bytes before the current position that are compared, to detect a change of the file.
 const ENDING: usize = 256;
-/// Maximum number of transcripts whose state is kept in memory. Others are read again from the start.
+/// Maximum number of transcripts whose state is kept in memory. Other transcripts are read again from the start.
 const READY: usize = 16;
 
 /// The transcripts that were read last, the newest at the end.

@@ -21,7 +21,7 @@ use crate::failure::{CliFailure, Done};
 const RECENT: u64 = 6;
 /// Maximum length of the notes that the agent is shown, in characters. A long command line would be refused.
 const NOTES_CHARS: usize = 12_000;
-/// Columns of the messages that the agent is shown.
+/// Width of the messages that the agent is shown, in columns.
 const COLUMNS: usize = 400;
 
 /// What an agent needs to continue the work of a session.

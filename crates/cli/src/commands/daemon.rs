@@ -21,7 +21,7 @@ use bethink_render::usage as render;
 /// How often a followed log is checked for new lines.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Maximum number of rows of the ledger that `status` shows. There are rarely more.
+/// Maximum number of rows of the ledger that `status` shows. The ledger rarely has more.
 const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut CliApp) -> Done {
@@ -151,7 +151,7 @@ fn not_running(app: &mut CliApp, error: ClientError) -> Done {
     Err(error.into())
 }
 
-/// Returns how many seconds ago the file was written. The daemon writes it when it starts.
+/// Returns how many seconds ago the file was written. The daemon writes this file when it starts.
 pub(super) fn age(file: &Path) -> Option<u64> {
     let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
     Some(age.as_secs())

@@ -1,7 +1,7 @@
 //! `bethink demo`: shows what bethink does, from start to finish.
 //!
-//! Plays a recorded session, which is part of the program, into a window that is too small for it. The demo has its own
-//! daemon and home directory, which it removes at the end, and sends the same requests that any agent sends.
+//! Replays a recorded session, which is part of the program, with a context window that is too small for it. The demo has its
+//! own daemon and home directory, which it removes at the end, and sends the same requests that any agent sends.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ pub(super) struct DoctorFinding {
     pub(super) check: &'static str,
     pub(super) verdict: Verdict,
     pub(super) found: String,
-    /// What to do about it.
+    /// What to do about the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) todo: Option<String>,
 }

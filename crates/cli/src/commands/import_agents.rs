@@ -17,7 +17,7 @@ use crate::picker;
 /// Maximum number of files that could not be read, and of skipped lines, that are shown for each agent.
 const SHOWN: usize = 3;
 
-/// What to import, and whether to ask before.
+/// What to import, and whether to ask first.
 pub(crate) struct AgentImport<'a> {
     pub(crate) agent: Option<&'a str>,
     /// The directory or database with the agent's sessions.
@@ -68,7 +68,7 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
     if failed { Err(CliFailure::Printed) } else { Ok(()) }
 }
 
-/// Returns the agents and the places of their sessions that exist.
+/// Returns the agents to import from, and where their sessions are. Agents without sessions on this machine are left out.
 fn places(wanted: &AgentImport<'_>) -> Result<Vec<(TranscriptAgent, PathBuf)>, CliFailure> {
     let agent = wanted.agent.map(named).transpose()?;
     match (agent, wanted.paths) {

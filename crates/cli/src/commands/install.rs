@@ -23,7 +23,7 @@ pub(crate) struct InstallOptions {
     pub(crate) dry_run: bool,
     /// Also writes the gateway's address.
     pub(crate) gateway: bool,
-    /// Installs for all agents that were found without asking.
+    /// Installs bethink for all agents that were found, without asking.
     pub(crate) yes: bool,
 }
 
@@ -37,7 +37,7 @@ struct InstallOutcome {
     diff: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
-    /// Others could read the file before the gateway's secret was written to it.
+    /// Whether other users could read the file before the gateway's secret was written to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_private: bool,
 }
@@ -46,7 +46,7 @@ struct InstallOutcome {
 struct Planned {
     file: SettingsFile,
     now: Configured,
-    /// The new text. `None` if the file is removed, because we created it.
+    /// The new text of the file. `None` if the file is removed, because we created it.
     then: Option<String>,
     made: Vec<Vec<String>>,
     left_alone: Vec<String>,
@@ -123,7 +123,7 @@ pub(super) async fn add(
     }
 }
 
-/// The reason why an agent has no settings file to write.
+/// Returns the error for an agent without a settings file to write.
 fn without_files(agent: InstallAgent, places: &ClientPlaces) -> CliFailure {
     let (title, name) = (agent.title(), agent.as_str());
     match places.project {
@@ -233,7 +233,7 @@ pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
     dir_of(app, agent).is_some_and(|dir| dir.is_dir()) || agent.command().is_some_and(is_in_path)
 }
 
-/// Returns the agent's directory of the user.
+/// Returns the directory in which the agent keeps the user's settings.
 pub(super) fn dir_of(app: &CliApp, agent: InstallAgent) -> Option<PathBuf> {
     agent.dir(&places(app, false).ok()?)
 }
@@ -338,8 +338,8 @@ async fn wanted(
     })
 }
 
-/// Returns what to write without the gateway. The home is written if a program without bethink's and the XDG variables
-/// would not find it.
+/// Returns what to write, except for the gateway's addresses. bethink's home is written if a program would not find it without
+/// the environment variables of bethink and XDG.
 fn request(app: &CliApp) -> InstallRequest {
     let bare = |name: &str| std::env::var(name).ok().filter(|_| name == "HOME");
     let default = Home::find(&bare, None).ok();

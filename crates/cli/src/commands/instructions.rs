@@ -74,7 +74,7 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
     findings
 }
 
-/// Returns what to do about a warning. Those about a file's length begin with its size.
+/// Returns what to do about a warning. Warnings about a file's length begin with that length.
 fn hint_of(file: &InstructionFile, warning: &str) -> &'static str {
     let InstructionFile { chars, lines, .. } = file;
     let sizes = [format!("{chars} characters:"), format!("{lines} lines:")];

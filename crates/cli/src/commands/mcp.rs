@@ -1,5 +1,5 @@
-//! `bethink mcp`: MCP over stdin and stdout, for clients that start a program. Forwards each line of stdin to the
-//! daemon's MCP endpoint, and prints each answer as one line. Prints nothing else.
+//! `bethink mcp`: MCP over stdin and stdout, for clients that start a program. Forwards each line of stdin to the daemon's MCP
+//! endpoint, and prints each answer as one line. Nothing else is printed on stdout.
 //!
 //! This is deliberately not a second MCP server: tools would then be described twice, and a client's session would end
 //! when the daemon restarts.

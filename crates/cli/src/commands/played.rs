@@ -1,4 +1,4 @@
-//! Shows what `demo` and `replay` print after a session was played: its notes, an answer from its history, its figures.
+//! Shows what `demo` and `replay` print after a session was replayed: its notes, an answer from its history, its figures.
 
 use bethink_api::{Compaction, SearchHit};
 use bethink_client::{Client, ClientError, SearchQuery};
@@ -35,8 +35,8 @@ pub(crate) struct FoundHit {
 }
 
 impl Played {
-    /// Updates the notes of a played session, and searches its history for the answer to `question` from before the
-    /// newest boundary.
+    /// Updates the notes of a replayed session, and searches its history for the answer to `question` from before the newest
+    /// boundary.
     pub(crate) async fn look(
         client: &Client,
         mut drive: Player<'_>,

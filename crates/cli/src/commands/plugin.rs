@@ -22,7 +22,7 @@ pub(super) fn removal(app: &CliApp, agent: InstallAgent) -> Option<&'static str>
     }
 }
 
-/// Whether Claude Code's settings enable the plugin of any marketplace. <https://code.claude.com/docs/en/settings>
+/// Whether Claude Code's settings enable bethink's plugin, from any marketplace. <https://code.claude.com/docs/en/settings>
 fn is_enabled(settings: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(settings) else { return false };
     let settings: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::args::{Recall, RecallCommand};
 use crate::failure::Done;
 
 const INDENT: &str = "    ";
-/// Maximum number of lines that are shown of a memory.
+/// Maximum number of lines of a memory that are shown.
 const LINES: usize = 4;
 /// Maximum number of terms that are shown as the reason for a match.
 const TERMS: usize = 6;
@@ -106,7 +106,7 @@ fn problem_lines(problem: &RecallProblem, width: usize) -> Vec<StyledText> {
     lines
 }
 
-/// Returns the name, type and age; the description; and why it was found.
+/// Returns a memory's name, type and age, its description, and why it was found.
 fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let scope = memory.scope.prefix();
     let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());

@@ -1,4 +1,4 @@
-//! `bethink replay`: plays a recorded session through the daemon and measures it.
+//! `bethink replay`: replays a recorded session turn by turn, and reports prompt sizes, compactions and faults.
 
 use bethink_replay::{Player, Recording, ReplayPlan, question};
 use bethink_terminal::ProgressLine;

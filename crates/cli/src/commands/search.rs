@@ -75,7 +75,7 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
     Ok(screen.line(format!("indexed {done}"))?)
 }
 
-/// Maximum length of a query, in bytes: the daemon's own limit. It is checked here, because a much longer query does
+/// Maximum length of a query, in bytes: the daemon's own limit. The length is checked here, because a much longer query does
 /// not fit into a URL, and the daemon would seem unreachable.
 const MAX_QUERY_BYTES: usize = 10_000;
 
@@ -110,7 +110,7 @@ pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, C
     Ok(time.to_string())
 }
 
-/// Parses a time such as `90min`, `3h`, `2d` or `1w`.
+/// Parses a length of time such as `90min`, `3h`, `2d` or `1w`.
 pub(super) fn span(text: &str) -> Option<SignedDuration> {
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let (count, unit) = text.split_at(end);

@@ -35,7 +35,7 @@ struct Installed<'a> {
     manager: &'static str,
     file: &'a Path,
     outcome: &'static str,
-    /// Whether the service manager enabled it; `None` for a dry run.
+    /// Whether the service manager enabled the service; `None` for a dry run.
     enabled: Option<bool>,
     /// Commands that the user must run.
     run: Vec<String>,
@@ -153,7 +153,7 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     }
 }
 
-/// Fails if `BETHINK_URL` is set: its daemon is managed elsewhere, so it is not installed as a service.
+/// Fails if `BETHINK_URL` is set: the daemon at that URL is managed elsewhere, so it is not installed as a service.
 fn check_is_ours(app: &CliApp) -> Done {
     match &app.places.url {
         None => Ok(()),

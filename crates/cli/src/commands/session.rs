@@ -232,7 +232,8 @@ async fn handover(app: &mut CliApp, client: &Client, named: Option<&str>) -> Don
     Ok(())
 }
 
-/// Returns the command that resumes an agent's session; `None` if the agent has no such command or the id is invalid.
+/// Returns the command that resumes an agent's session; `None` if bethink knows no such command for the agent, or the id is
+/// invalid.
 fn resume_command(agent: &AgentSession) -> Option<String> {
     let is_id = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let id = Some(agent.id.as_str()).filter(|id| is_id(id) && !id.starts_with('-'))?;

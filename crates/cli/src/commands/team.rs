@@ -13,7 +13,7 @@ use crate::args::TeamCommand;
 use crate::commands::editor;
 use crate::failure::{CliFailure, Done};
 
-/// Maximum number of lines that are shown of a proposal.
+/// Maximum number of lines of a proposal that are shown.
 const MAX_LINES: usize = 12;
 /// Start of the separator line above each version in the editor.
 const MARK: &str = ">>>>>>> version of";

@@ -1,4 +1,4 @@
-//! `bethink upgrade`: says how to update bethink, depending on how it was installed. It contacts no server.
+//! `bethink upgrade`: says how to update bethink, depending on how it was installed. The command contacts no server.
 
 use serde_json::json;
 

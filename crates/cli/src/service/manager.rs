@@ -19,13 +19,13 @@ pub(crate) struct Service {
     pub(crate) probe: Vec<String>,
     /// A command that succeeds if the service manager is running the service.
     pub(crate) managed: Vec<String>,
-    /// Commands that unload an older version of the service. They run before `enable`, and may fail.
+    /// Commands that unload an older version of the service. These commands run before `enable`, and may fail.
     pub(crate) unload: Vec<Vec<String>>,
     /// Commands that start the service now and at each login.
     pub(crate) enable: Vec<Vec<String>>,
-    /// Commands that stop and disable the service. They run before the file is removed.
+    /// Commands that stop and disable the service. These commands run before the file is removed.
     pub(crate) disable: Vec<Vec<String>>,
-    /// Commands that make the service manager forget the service. They run after the file is removed.
+    /// Commands that make the service manager forget the service. These commands run after the file is removed.
     pub(crate) forget: Vec<Vec<String>>,
 }
 

@@ -14,7 +14,7 @@ pub(crate) use manager::{Manager, Service};
 
 /// Part of every service file that bethink writes.
 const MARK: &str = "Written by `bethink up --install`";
-/// The variables that a service keeps: they name the daemon's home and settings. Others are meant for a single run.
+/// The variables that a service keeps: they name the daemon's home and settings. Other variables are meant for a single run.
 const KEPT: [&str; 2] = ["BETHINK_HOME", "BETHINK_CONFIG"];
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Finds statements that may be worth remembering, but are less certain than those that match a rule.
 //!
-//! They are never recalled. A person or the agent decides about them, or the user says the same in a second session.
+//! Candidates are never recalled. A person or the agent decides about them, or the user says the same in a second session.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ const MAX_SENTENCES: usize = 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCandidate {
     pub seq: Seq,
-    /// When it was said.
+    /// When the statement was made.
     pub at: UnixMicros,
     /// The user's own words: one sentence, or several consecutive ones.
     pub sentence: String,
@@ -139,8 +139,8 @@ fn sort(found: &mut [FoundCandidate]) {
     found.sort_by_key(|candidate| (std::cmp::Reverse(candidate.score), candidate.seq));
 }
 
-/// Raises the scores of statements about whose subject the user spoke in another message, too. Only the best statements
-/// are compared, each with all others.
+/// Raises the score of a statement if the user spoke about the same subject in another message. Only the best [`COMPARED`]
+/// statements are compared with each other.
 fn reward_repetition(found: &mut [FoundCandidate]) {
     let compared = found.len().min(COMPARED);
     let best = &mut found[..compared];

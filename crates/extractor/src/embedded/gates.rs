@@ -12,16 +12,16 @@ const MAX_CHARS: usize = 400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum No {
     Question,
-    /// It is thinking aloud, a supposition, or a proposal.
+    /// The sentence is a thought spoken aloud, a supposition, or a proposal.
     Hedged,
-    /// It is about this moment, this change or this file.
+    /// The sentence is about this moment, this change or this file.
     OfTheMoment,
-    /// It reports the words of someone or something else.
+    /// The sentence reports the words of someone or something else.
     Reported,
-    /// It contains a secret, which must not be stored.
+    /// The sentence contains a secret, which must not be stored.
     Secret,
     TooLong,
-    /// It contains invisible characters.
+    /// The sentence contains invisible characters.
     Hidden,
 }
 

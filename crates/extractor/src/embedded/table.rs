@@ -64,7 +64,7 @@ pub(super) struct Wishes {
     pub(super) forget_task: Patterns,
 }
 
-/// A rule that makes a sentence a lesson.
+/// A rule. A sentence that matches it is a lesson.
 #[derive(Debug, Deserialize)]
 pub(super) struct TeachRule {
     pub(super) name: String,

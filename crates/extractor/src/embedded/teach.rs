@@ -17,7 +17,7 @@ const MAX_SENTENCES: usize = 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaughtSentence<'a> {
     pub seq: Seq,
-    /// When it was said.
+    /// When the sentence was said.
     pub at: UnixMicros,
     /// The exact text in the message.
     pub sentence: &'a str,
@@ -104,7 +104,7 @@ impl<'a> StatementReader<'_, 'a> {
         true
     }
 
-    /// Handles a sentence that an earlier one requested; returns whether it is one.
+    /// Handles a sentence that the user asked to remember in an earlier sentence; returns whether it is such a sentence.
     fn continued(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
         let Some(Following { items, paragraph }) = &mut self.following else { return false };
         let own = *paragraph.get_or_insert(sentence.paragraph);

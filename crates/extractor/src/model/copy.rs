@@ -240,7 +240,7 @@ impl MemoryCopy {
     }
 }
 
-/// Checks the form of a topic. A form that a person wrote is accepted.
+/// Checks the form of a topic. Faults that the topic already had are accepted.
 fn is_topic(text: &str, before: &str) -> Result<(), RefusedWrite> {
     let (head, was) = (header::read(text), header::read(before).header);
     if head.body.trim().is_empty() && head.header.description.is_none() {

@@ -16,7 +16,7 @@ const BUILT_IN: &str = "text_editor_";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ToolShape {
-    /// A tool for one kind of call. Each value is the name of the argument that contains it.
+    /// A tool for one kind of call. Each field has the name of an argument, not its value.
     Call(FileCall),
     Edit(EditShape),
     /// A provider's own tool, which views, creates and replaces.
@@ -142,7 +142,7 @@ fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<FileCall, Str
     }
 }
 
-/// Recognizes a tool. Each value of the result is the name of the argument that contains it.
+/// Recognizes a tool. Each field of the result has the name of an argument, not its value.
 fn arguments_of(name: &str, properties: &Map<String, Value>) -> Option<FileCall> {
     let named = |names: &[&str]| {
         let name = names.iter().find(|name| properties.contains_key(**name))?;

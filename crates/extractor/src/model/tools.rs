@@ -8,7 +8,7 @@ use super::copy::MemoryCopy;
 use super::shape::{ClientTool, FileCall, Toolset};
 use super::table::{Allowed, Table};
 
-/// A copy and its table, shared by all tools of one extraction.
+/// The copy of the memory and the table of permissions, which all tools of one extraction share.
 #[derive(Debug)]
 pub struct ExtractionDesk {
     table: Table,

@@ -71,7 +71,7 @@ impl InstallAgent {
         }
     }
 
-    /// The program that starts it; `None` for an extension of an editor, or if another program often has its name.
+    /// The program that starts the agent; `None` for an extension of an editor, or if other programs often have the same name.
     pub fn command(self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some("claude"),
@@ -109,7 +109,7 @@ impl InstallAgent {
         Self::ALL.into_iter().find(|agent| agent.as_str() == name)
     }
 
-    /// Whether its settings have the gateway's address, so that `install --gateway` can set it.
+    /// Whether the agent's settings have a place for the gateway's address, so that `install --gateway` can set it.
     pub fn takes_gateway(self) -> bool {
         // Some of the others can use the gateway, too, but the user must set it up: Gemini CLI, for example, with a
         // variable.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::places::ClientPlaces;
 use crate::edit::{HOME, Ours, SettingsEdit};
 
-/// What to write.
+/// What to write into an agent's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstallRequest {
     /// The program's path.
@@ -30,7 +30,7 @@ pub(super) fn address(path: &[&str], url: Option<&String>) -> Option<SettingsEdi
     url.map(|url| SettingsEdit::member(path, Value::from(url.as_str()), Ours::Address))
 }
 
-/// Returns the program's name for a file that may be shared.
+/// Returns how entries name the program: without a path in a project's file, which may be shared, else by its path.
 pub(super) fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     match places.project {
         Some(_) => NAME.to_owned(),

@@ -26,7 +26,7 @@ pub(super) enum NodeKind {
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) key: String,
-    /// Key and value.
+    /// The range of the key and the value.
     pub(super) span: Range<usize>,
     pub(super) value: JsonNode,
 }

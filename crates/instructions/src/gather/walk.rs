@@ -10,7 +10,7 @@ use crate::report::{InstructionKind, Reason, SkipReason};
 
 const LOCAL: &str = "CLAUDE.local.md";
 
-/// Files that other agents read in a project's root. They are listed so that people know that they are not loaded.
+/// Files that other agents read in a project's root. These files are listed so that people know that they are not loaded.
 const OTHER_TOOLS: [(&str, &str); 5] = [
     ("GEMINI.md", "Gemini CLI"),
     (".github/copilot-instructions.md", "GitHub Copilot"),
@@ -146,7 +146,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// Returns a candidate that only the person or the administrator writes.
+/// Returns a candidate that only the person or the administrator can write.
 fn own(path: PathBuf, kind: InstructionKind, base: &Path) -> FileCandidate {
     FileCandidate { own: true, ..of_project(path, kind, &SkipReason::Always, base) }
 }

@@ -11,7 +11,7 @@ const BOM: &str = "\u{feff}";
 pub(super) struct FrontMatterBlock {
     /// From the opening `---` to the end of the closing line. The body follows.
     pub(super) outer: Range<usize>,
-    /// The lines in between.
+    /// The lines between the opening and the closing `---`.
     pub(super) inner: Range<usize>,
     /// The part of `inner` within the first lines of the file.
     pub(super) readable: Range<usize>,

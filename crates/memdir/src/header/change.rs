@@ -15,7 +15,7 @@ pub enum HeaderChange<'a> {
     /// The time of the change, in RFC 3339 format.
     Modified(&'a str),
     Source(&'a Source),
-    /// An empty list removes them.
+    /// An empty list removes the questions.
     Questions(&'a [String]),
 }
 
@@ -117,7 +117,7 @@ impl HeaderChange<'_> {
             .unwrap_or_else(|| format!("{indent}{}: {}{end}", self.names()[0], self.value()))
     }
 
-    /// Returns a key whose value has several lines.
+    /// Returns the key with its value, if the value takes several lines.
     fn lines(&self, indent: &str, end: &str) -> Option<String> {
         match self {
             HeaderChange::Source(what) => Some(source(what, indent, end)),

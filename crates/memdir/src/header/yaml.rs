@@ -21,7 +21,7 @@ pub(super) enum YamlNode {
     Nothing,
     Text(String),
     List(Vec<YamlNode>),
-    /// In the file's order. A key may occur twice.
+    /// Keys with their values, in the file's order. A key may occur twice.
     Map(Vec<(String, YamlNode)>),
 }
 

@@ -1,4 +1,4 @@
-//! Adds and removes lines of an index. Every other byte stays.
+//! Adds and removes lines of an index. All other bytes stay the same.
 
 use std::collections::HashSet;
 
@@ -133,7 +133,8 @@ impl<'a> InsertPoint<'a> {
         }
     }
 
-    /// Inserts new lines. They are separated from the line before if that has no line ending or is not part of a list.
+    /// Inserts new lines. The new lines are separated from the line before if that one has no line ending or is not part of a
+    /// list.
     pub(super) fn put(&self, text: &str, new: &str) -> String {
         let (before, after) = text.split_at(self.at);
         let end = line_end(text);

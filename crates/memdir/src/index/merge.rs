@@ -14,8 +14,9 @@ type Key = (String, usize);
 /// Merges `ours` and `theirs`, which were both made from `base`.
 ///
 /// Additions and changes of either side are kept. An entry that one side removed is removed if the other side left it
-/// unchanged, and kept if the other side changed it. If both changed an entry, the longer text wins, or of equally long
-/// ones the text that sorts last, so that all people get the same result. Prose is ours, unless only they changed it.
+/// unchanged, and kept if the other side changed it. If both changed an entry, the longer text wins, or of equally long ones
+/// the text that sorts last, so that all people get the same result. Prose is taken from `ours`, unless only `theirs` changed
+/// it.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
     let theirs_alone = prose(ours) == prose(base) && prose(theirs) != prose(base);
     let (frame, other) = if theirs_alone { (theirs, ours) } else { (ours, theirs) };

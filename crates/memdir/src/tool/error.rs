@@ -1,4 +1,4 @@
-//! Errors, worded as in the SDKs' helper.
+//! Errors of the memory tool, worded as in the helper of Anthropic's SDKs.
 
 /// Maximum number of characters of the model's text that an error quotes.
 const QUOTED_CHARS: usize = 300;

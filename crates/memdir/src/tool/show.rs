@@ -7,7 +7,7 @@ use super::error::ToolError;
 use super::{MOST_LINES, SHOWN_BYTES, SHOWN_ENTRIES};
 use crate::prompt::guarded;
 
-/// Number of levels below a folder that its view lists, as in the SDKs' helper.
+/// Number of levels below a folder that its view lists, as in the helper of Anthropic's SDKs.
 const LEVELS: usize = 2;
 
 /// A file in a folder.
@@ -87,7 +87,7 @@ fn within(range: &[i64], lines: usize) -> Result<(usize, usize), ToolError> {
     Ok((from, to.max(from)))
 }
 
-/// Formats a size as the SDKs' helper does: `0B`, `1.5K`, `12K`.
+/// Formats a size as the helper of Anthropic's SDKs does: `0B`, `1.5K`, `12K`.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "K", "M", "G"];
     let Some(bits) = bytes.checked_ilog2() else { return "0B".to_owned() };

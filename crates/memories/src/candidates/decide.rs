@@ -36,8 +36,8 @@ impl MemoryService {
         Ok(written)
     }
 
-    /// Like [`Self::keep_candidate`], but for an agent, which can only propose team memories. The request's `text` may
-    /// be empty. `named` is the candidate's id, or the beginning of it.
+    /// Like [`Self::keep_candidate`], but for an agent, which can only propose team memories. The request's `text` may be
+    /// empty. `named` is the candidate's id, or the beginning or end of it.
     pub async fn keep_candidate_for_agent(
         &self,
         named: &str,
@@ -69,7 +69,7 @@ impl MemoryService {
         Ok(done)
     }
 
-    /// Drops a candidate at a person's request. Its statement is no longer learned, in any wording, unless the user
+    /// Drops a candidate at a person's request. The candidate's statement is no longer learned, in any wording, unless the user
     /// asks to remember it.
     pub async fn drop_candidate(&self, id: Uuid) -> Result<api::Candidate> {
         let candidate = self.waiting_candidate(id).await?;

@@ -10,7 +10,8 @@ use crate::service::MemoryService;
 
 /// Maximum number of candidates that an agent is asked about at once.
 const AT_ONCE: usize = 3;
-/// Maximum number of conversations in which an agent is asked about one candidate. After that, it waits for a person.
+/// Maximum number of conversations in which an agent is asked about one candidate. After that, the candidate waits for a
+/// person.
 const MOST_OFFERS: usize = 3;
 /// Number of digits of an id that are shown.
 const SHOWN_ID: usize = 8;

@@ -8,7 +8,7 @@ use bethink_store::StoredCandidate;
 /// What a topic says besides the user's own words.
 #[derive(Debug, Default)]
 pub(super) struct TopicWording<'a> {
-    /// The fact in other words.
+    /// The statement in other words.
     pub(super) text: Option<&'a str>,
     pub(super) description: Option<&'a str>,
     pub(super) questions: Vec<String>,

@@ -87,8 +87,8 @@ impl MemoryService {
         Ok(true)
     }
 
-    /// Enqueues a dream over the person's memory, together with that of a project, if enough time has passed since the
-    /// last dream over the person's memory.
+    /// Enqueues a dream of the person's memory, together with that of a project, if enough time has passed since the last one
+    /// of the person's memory.
     async fn dream_of_person_if_due(&self, session: SessionId, dir: &str) -> Result<()> {
         let (key, now) = (Scope::Person.to_string(), self.cx.now());
         let last = self.last_dream(&key).await?;

@@ -90,8 +90,8 @@ impl MemoryService {
         ))
     }
 
-    /// Returns the name under which this home's daemon holds locks. It stays the same after a crash, so that the restarted daemon
-    /// gets the lock at once.
+    /// Returns the name under which this home's daemon holds locks. The name stays the same after a crash, so that the
+    /// restarted daemon gets the lock at once.
     async fn dreamer(&self) -> Result<String> {
         let candidate = format!("bethink-{}", uuid::Uuid::new_v4().simple());
         Ok(self.cx.store().lock_name(candidate).await?)

@@ -18,7 +18,7 @@ use bethink_transcript::SessionId;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 
-/// The directory's name in the model's answers. It does not exist on disk.
+/// The directory's name in the model's answers. This directory does not exist on disk.
 const DIR: &str = "/memory";
 pub(super) const STRATEGY: Strategy = Strategy::Model;
 

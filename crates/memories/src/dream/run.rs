@@ -196,7 +196,7 @@ impl MemoryService {
     }
 }
 
-/// Returns the name under which the last dream over a directory is stored.
+/// Returns the name under which the last dream of a directory is stored.
 pub(super) fn dream_key(project: &MemoryProject, scope: Scope) -> String {
     match scope {
         Scope::Person => scope.to_string(),

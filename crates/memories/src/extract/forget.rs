@@ -1,5 +1,5 @@
-//! Forgets what a session taught: removes the lines that came from it and keeps all others. The stored versions allow
-//! undoing it.
+//! Forgets what a session taught: removes the lines that came from it and keeps all others. The stored versions make it
+//! possible to undo that.
 
 use std::collections::BTreeSet;
 

@@ -30,7 +30,7 @@ struct ExtractionScope {
     dry_run: bool,
     /// The prompt from which a model learns; by default the session's current one.
     prefix: Option<SessionPrefix>,
-    /// Also covers the turn that has not ended.
+    /// Whether the extraction also covers the turn that has not ended.
     is_open: bool,
 }
 
@@ -79,7 +79,7 @@ impl MemoryService {
         });
     }
 
-    /// Returns names and texts of topics that these sessions taught and that have not been written. They are found by
+    /// Returns names and texts of topics that these sessions taught and that have not been written. The topics are found by
     /// rules. Returns none if extraction is off.
     pub(crate) async fn unwritten_lessons(
         &self,

@@ -115,9 +115,10 @@ impl MemoryService {
 /// Prompts that a user typed while the agent worked.
 #[derive(Default)]
 struct QueuedPrompts {
-    /// Here the prompts are numbered, because several may follow one message.
+    /// The statements in the prompts. Their positions are the prompts' own numbers, because several prompts may follow one
+    /// message.
     facts: Facts,
-    /// The message before each of them.
+    /// The message before each prompt.
     places: Vec<Seq>,
 }
 
@@ -129,7 +130,7 @@ impl QueuedPrompts {
         }
     }
 
-    /// Returns the statements. Those without a time were made when the session began.
+    /// Returns the statements. A statement without a time counts as made when the session began.
     fn said(self, begun: UnixMicros) -> Vec<RecordedStatement> {
         let mut said = Vec::new();
         for one in self.facts.user.iter().flat_map(RecordedStatement::in_parts) {

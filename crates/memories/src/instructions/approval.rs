@@ -17,13 +17,13 @@ use crate::service::MemoryService;
 const MOST_APPROVED: usize = 1_000;
 
 impl MemoryService {
-    /// Returns files outside the project that it may load.
+    /// Returns the files that a person has allowed the project to load.
     pub(super) async fn approved(&self, project: &str) -> Result<Arc<BTreeSet<PathBuf>>> {
         let approved = self.cx.store().import_approvals(project.to_owned()).await?;
         Ok(Arc::new(approved.into_iter().map(PathBuf::from).collect()))
     }
 
-    /// Lets a project load a file that is outside it or looks like a secret.
+    /// Lets a project load a file that needs approval, for example because it is outside the project or looks like a secret.
     pub async fn approve_import(&self, asked: api::ApproveImport) -> Result<api::ImportApproval> {
         let project = self.project(&asked.project_dir).await?;
         let path = absolute(Path::new(&asked.project_dir), Path::new(&asked.path));

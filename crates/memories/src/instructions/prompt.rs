@@ -76,7 +76,7 @@ impl MemoryService {
         new.map(attach).collect()
     }
 
-    /// Returns the session's instructions. They are read again when a file has changed, another one was touched or
+    /// Returns the session's instructions. The files are read again when one of them has changed, another one was touched or
     /// approved, or the window was compacted.
     async fn instructions_of(
         &self,

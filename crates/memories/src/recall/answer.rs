@@ -52,7 +52,7 @@ fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
 }
 
 impl MemoryService {
-    /// Returns the memories that are relevant to a question. Waits for a model.
+    /// Returns the memories that are relevant to a question. If a model chooses the memories, waits for its answer.
     ///
     /// # Errors
     /// `Invalid` if the request has no question, too many, or too much text.

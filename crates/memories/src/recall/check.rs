@@ -1,4 +1,4 @@
-//! Checks recall on a project's own data: what should be found and is not, and what comes too often.
+//! Checks recall on a project's own data: which topics should be found and are not, and which ones are recalled too often.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What topics mean, as vectors that are compared with what somebody asks.
+//! What topics mean, as vectors that are compared with a question's vector.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -30,7 +30,7 @@ impl SessionFeature for CurrentRound {}
 /// The search for one user message, shared by all prompts that follow it.
 #[derive(Debug)]
 pub(super) struct Round {
-    /// The user message.
+    /// The user message that the search is for.
     pub(super) of: Seq,
     query: String,
     found: Mutex<FoundSoFar>,

@@ -39,7 +39,7 @@ impl JobHandler for VectorsJob {
         VECTORS
     }
 
-    /// It computes for a long time, so other jobs do not wait for it.
+    /// The job computes for a long time, so other jobs must not wait for it.
     fn waits_for_model(&self) -> bool {
         true
     }
@@ -211,8 +211,8 @@ fn made_by_two<T: Send, M: Send>(
     })
 }
 
-/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone: then the next change of the library
-/// asks again.
+/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone: then its vectors are requested again
+/// after the next change of the library.
 fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec<Embedding>)> {
     let Missing { key, hash, done: mut vectors } = missing;
     let (text, read) = project.directory(key.0).text_now(&key.1).ok()??;

@@ -11,7 +11,8 @@ use crate::terms::for_each_term;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicId(pub u32);
 
-/// A term's occurrences in a topic. It has only eight bytes, because a directory of 100,000 topics has millions.
+/// A term's occurrences in a topic. A posting has only eight bytes, because a directory of 100,000 topics has millions of
+/// postings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TopicPosting {
     pub(crate) slot: u32,

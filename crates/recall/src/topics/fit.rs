@@ -38,7 +38,7 @@ impl TopicFit {
         score.min(1.0)
     }
 
-    /// Returns how near the topic is to a question that must be answered. Only used to order topics.
+    /// Returns how near the topic is to a question that must be answered. The result is only used to order topics.
     pub(crate) fn nearness(&self) -> f32 {
         NEAR_COVERED * self.covered + NEAR_TOGETHER * self.together + NEAR_HEADER * self.header
     }

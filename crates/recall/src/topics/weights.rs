@@ -1,6 +1,6 @@
 //! Constants of the ranking, with their reasons.
 //!
-//! They are few, round numbers. They were validated with other questions, on directories of different kinds.
+//! The constants are few, round numbers. They were validated with other questions, on directories of different kinds.
 
 /// Probabilities that a topic is about a word in its name, its description and its other parts. People choose names and
 /// descriptions so that the topic is found; a body mentions much in passing.
@@ -78,9 +78,9 @@ pub const NEAR_COVERED: f32 = 0.5;
 pub const NEAR_TOGETHER: f32 = 0.1;
 pub const NEAR_HEADER: f32 = 0.4;
 
-/// Minimum score by words alone with which a sure first topic makes meaning unnecessary. With half of it, a question in
-/// other words did not find its topic; with it, every question did, and two of three in the topic's own words needed no
-/// vector.
+/// Minimum score by words alone with which a sure first topic makes meaning unnecessary. With half of this value, one question
+/// in other words did not find its topic. With this value, every question did, and two of three questions in the topic's own
+/// words needed no vector.
 pub const ANSWERED: f32 = 0.4;
 
 /// Weight of the similarity in meaning, as far as it is above the mean of all topics, in the order for an explicit

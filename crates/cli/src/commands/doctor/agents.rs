@@ -75,7 +75,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     Some(ok("agents", format!("{name}: installed")))
 }
 
-/// Returns whether Codex's configuration says that the user decided about hooks. Codex adds this itself.
+/// Returns whether Codex's configuration records that the user decided whether to trust hooks. Codex adds this record itself.
 fn trusts_hooks(config: &Path) -> bool {
     std::fs::read_to_string(config).is_ok_and(|text| text.contains("[hooks.state"))
 }

@@ -21,7 +21,7 @@ pub(super) struct DaemonConnection {
     at_once: Semaphore,
 }
 
-/// The daemon, and the number of searches for it so far.
+/// The daemon, and how often it has been found so far.
 #[derive(Default)]
 struct FoundDaemon {
     client: Option<Client>,

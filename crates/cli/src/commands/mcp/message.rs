@@ -34,7 +34,7 @@ pub(super) enum MessageKind {
 }
 
 impl RpcMessage {
-    /// Parses a line, or returns the error to answer.
+    /// Parses a line. If that fails, returns the error to answer with.
     pub(super) fn of(line: InputLine) -> Result<Self, Vec<u8>> {
         let InputLine::Whole(bytes) = line else {
             return Err(error(&Value::Null, INVALID_REQUEST, "the line is too long", &Value::Null));

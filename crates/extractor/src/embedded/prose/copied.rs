@@ -84,7 +84,7 @@ fn is_commit(body: &str) -> bool {
         && hash.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Whether at least a quarter of the characters are neither letters nor punctuation.
+/// Whether at least a quarter of the characters are symbols: not letters, digits, spaces or common punctuation.
 pub(super) fn is_mostly_signs(body: &str) -> bool {
     let signs = body.chars().filter(|c| {
         !c.is_alphanumeric() && !c.is_whitespace() && !".,;:!?'\"’“”()-/`、。，！？".contains(*c)

@@ -1,6 +1,6 @@
 //! Finds the lines of a message that a person wrote.
 //!
-//! Elements, code, output, data, quotations and everything after a heading are left out, because copied text does not
+//! Tagged elements, code, output, data, quotations and everything after a heading are left out, because copied text does not
 //! express the person's own views. When in doubt, a line is left out.
 
 use super::copied::{
@@ -14,7 +14,7 @@ const CODE_INDENT: usize = 4;
 const PASTE_INDENT: usize = 2;
 /// Minimum length of a fence, and of the line under a heading.
 const FENCE_BYTES: usize = 3;
-/// Number of labels that make lines data or a conversation.
+/// Minimum number of lines with a label that count as data or a conversation.
 const LABELS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

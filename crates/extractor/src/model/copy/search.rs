@@ -12,7 +12,7 @@ const PATTERN_BYTES: usize = 1_000;
 const COMPILED_BYTES: usize = 256 * 1024;
 const MAX_LINES: usize = 200;
 
-/// What a line must contain.
+/// What a line must contain to be found.
 enum Pattern<'a> {
     Text(&'a str),
     Expression(Regex),
