@@ -111,7 +111,7 @@ pub struct Expanded {
     pub next_cursor: Option<String>,
 }
 
-/// Which of the messages that a summary or a collapsed span's text replaces to return.
+/// Which messages to return, of those that a summary or the text of a collapsed span replaces.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {

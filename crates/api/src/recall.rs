@@ -120,7 +120,7 @@ pub struct RecallCheckRequest {
 pub struct RecallCheck {
     /// Number of topics.
     pub topics: u64,
-    /// Number of questions asked: each topic's description, and the sentences that it quotes.
+    /// Number of questions asked: each topic's description, and up to 3 lines that it quotes.
     pub questions: u64,
     /// Number of questions that found their topic.
     pub found: u64,
@@ -131,7 +131,7 @@ pub struct RecallCheck {
     pub problems: Vec<RecallProblem>,
 }
 
-/// A topic that its own words do not find, or that is recalled too often.
+/// A topic that has no description, that its own words do not find, or that is recalled too often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallProblem {
     pub scope: MemoryScope,

@@ -55,7 +55,8 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>>;
 
-    /// Returns whether the client's program asks for itself, about a conversation that it also sends.
+    /// Returns whether the request is for the client program's own use, such as finding out who speaks next. It repeats parts
+    /// of a conversation that the program also sends as such.
     fn is_side_request(_: &WireEnvelope<Self>, _: &HeaderMap) -> bool {
         false
     }

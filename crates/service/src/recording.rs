@@ -1,7 +1,8 @@
 //! What must not be recorded: everything during a pause, and projects and transcripts below excluded paths.
 //!
-//! Pauses are kept after they end, because a transcript is read later than it was written. A conversation that a client
-//! sends whole with each request would bring what was said during a pause, so it is not recorded any more.
+//! Pauses are kept after they end, because a transcript is read later than it was written. If a client sends the whole
+//! conversation with each request, later requests repeat what was said during a pause, so that conversation is no longer
+//! recorded.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -199,8 +199,8 @@ impl SessionService {
         }
     }
 
-    /// Leaves one kind of block out of all messages so far; returns `false` if that was already done or if the prompt
-    /// has no such block.
+    /// Leaves one kind of block out of prompts, from the first message concerned to the newest; returns `false` if that was
+    /// already done or if the prompt has no such block.
     async fn strip(
         &self,
         handle: &Arc<SessionHandle>,

@@ -1,4 +1,4 @@
-//! The context window of a client's model, which requests do not contain.
+//! Finds the context window of a client's model, because requests do not state it.
 
 use bethink_api::ModelSpec;
 use bethink_context::thresholds::OUTPUT_RESERVE;

@@ -84,7 +84,7 @@ pub(crate) async fn rebuild(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.rebuild_memory(request).await }).await
 }
 
-/// Consolidate a project's private memory, show what that would change, or undo the last consolidation.
+/// Consolidate a project's private memory or the person's memory, show what that would change, or undo the last consolidation.
 #[utoipa::path(
     post, path = "/v1/dream", tag = "memories", operation_id = "dream_start",
     params(Key),

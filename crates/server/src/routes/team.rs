@@ -65,7 +65,8 @@ pub(crate) async fn resolve(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.team.resolve_conflict(request).await }).await
 }
 
-/// Propose a private topic for the team memory. When it is approved, the private topic is removed.
+/// Propose a private topic for the team memory. When it is approved, the private topic is removed, unless `keep_private` is
+/// set.
 #[utoipa::path(
     post, path = "/v1/memories/share", tag = "team", operation_id = "memory_share",
     params(Key),
