@@ -110,7 +110,7 @@ impl SearchFact {
         self.files.get_mut(at)
     }
 
-    /// States where the pattern is: `` `parse(` is in read.rs (line 12), main.rs and 3 more files ``.
+    /// States where the pattern is: `` `parse(` was found in read.rs (line 12) and main.rs (lines 3 40) ``.
     pub fn sentence(&self) -> String {
         let pattern = &self.pattern;
         if self.files.is_empty() {
