@@ -1,7 +1,7 @@
 //! A request's body, parsed once and changed in place.
 //!
-//! Members are byte ranges of the client's body. A changed request is that body with one or two ranges replaced, so
-//! unknown members are forwarded unchanged.
+//! Members are byte ranges of the client's body. A changed request is that body with a few ranges replaced, so unknown members
+//! are forwarded unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
