@@ -53,7 +53,7 @@ pub enum RecallCertainty {
     Perhaps,
 }
 
-/// Relevant memories, best first; none if nothing fits.
+/// The memories that fit a question, or may fit it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallAnswer {
     /// Best first.

@@ -19,7 +19,7 @@ use crate::context::ServiceContext;
 use crate::error::{Result, ServiceError};
 use crate::locked::locked;
 
-/// Maximum length of a pause with an end, in seconds: 30 days. A longer one is probably forgotten.
+/// Maximum length of a pause with an end, in seconds: 30 days. A longer one would probably be forgotten.
 const MOST_SECONDS: u64 = 30 * 24 * 3_600;
 
 /// The reason why something is not recorded.

@@ -13,7 +13,7 @@ use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Recall relevant memories, best first; none if nothing fits.
+/// Recall the memories that fit a question, best first.
 #[utoipa::path(
     post, path = "/v1/recall", tag = "memories", operation_id = "memory_recall",
     request_body = api::RecallRequest,
