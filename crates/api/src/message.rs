@@ -28,7 +28,7 @@ pub struct Appended {
 /// How full the context window is, in brief.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextLevel {
-    /// Estimated tokens of the messages in the next prompt, without system and tools.
+    /// Estimated tokens of the next prompt. System and tools count as in the last prompt.
     pub tokens: u64,
     pub level: FillLevel,
     /// Tokens left until a compaction is due.
