@@ -60,7 +60,8 @@ impl TeamService {
                 return Ok(report);
             }
         }
-        let detail = format!("someone else pushed first {MOST_ROUNDS} times in a row");
+        let detail =
+            format!("the remote or the files here changed {MOST_ROUNDS} times during the sync");
         Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 

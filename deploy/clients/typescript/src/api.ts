@@ -1824,7 +1824,7 @@ export interface components {
         ContextLevel: {
             /**
              * Format: int64
-             * @description Estimated tokens of the messages in the next prompt, without system and tools.
+             * @description Estimated tokens of the next prompt. System and tools count as in the last prompt.
              */
             tokens: number;
             level: components["schemas"]["FillLevel"];

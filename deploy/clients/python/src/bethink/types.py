@@ -1631,7 +1631,7 @@ class ContextLevel(TypedDict):
     """How full the context window is, in brief."""
 
     tokens: int
-    """Estimated tokens of the messages in the next prompt, without system and tools."""
+    """Estimated tokens of the next prompt. System and tools count as in the last prompt."""
     level: FillLevel
     remaining: int
     """Tokens left until a compaction is due."""
