@@ -38,7 +38,7 @@ pub enum CompactionTrigger {
     Manual,
     /// The provider rejected a prompt as too long.
     Reactive,
-    /// The agent compacted the session itself, for another reason.
+    /// The agent compacted the session itself, and recorded none of these reasons.
     #[serde(other)]
     Recorded,
 }
@@ -118,11 +118,11 @@ pub struct RestoredItem {
 /// What the fidelity score is based on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct FidelityDetail {
-    /// Number of names that the summarized messages used more than once.
+    /// Number of names that were checked: at most 300 that occurred more than once, those that are most likely needed.
     pub names: u64,
     /// Number of these names that the new prompt still contains.
     pub kept: u64,
-    /// The most important names that the new prompt no longer contains.
+    /// At most 12 of the names that the new prompt no longer contains, those that are most likely needed.
     pub lost: Vec<String>,
     /// How well the compaction turned out, once the session has continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ pub struct Compaction {
     pub trigger: CompactionTrigger,
     pub level: CompactionLevel,
     pub covers: Covers,
-    /// The first message that prompts still show in full.
+    /// Position of the first message that the summary does not replace.
     pub kept_from_seq: u64,
     /// Tokens of the prompt before the compaction.
     pub tokens_before: u64,
@@ -160,10 +160,11 @@ pub struct Compaction {
     pub summary: String,
     /// Tokens of the summary.
     pub summary_tokens: u64,
-    /// Share of the names still needed that the new prompt contains, from 0 to 1.
+    /// Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
-    /// Why the fidelity is low or has fallen; absent if neither is the case.
+    /// Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
+    /// wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// What was added after the summary.
@@ -204,7 +205,7 @@ pub struct Collapse {
     pub committed_at: Option<String>,
 }
 
-/// Whether prompts show a collapse.
+/// Whether prompts show the short text of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CollapseState {
@@ -214,7 +215,7 @@ pub enum CollapseState {
     Committed,
 }
 
-/// The collapsed spans of a session.
+/// The spans of a session for which a short text was written.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Collapses {
     pub collapses: Vec<Collapse>,

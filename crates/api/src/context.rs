@@ -121,7 +121,7 @@ pub struct PartTokens {
     pub system: u64,
     /// Instruction files.
     pub instructions: u64,
-    /// The memory index.
+    /// The memory index and recalled memories.
     pub memory: u64,
     /// Tool definitions.
     pub tools: u64,
@@ -129,7 +129,7 @@ pub struct PartTokens {
     pub summary: u64,
     /// Messages shown from the history.
     pub tail: u64,
-    /// Reminders and recalled memories.
+    /// Reminders and other texts that bethink added between messages.
     pub attachments: u64,
 }
 
@@ -169,7 +169,8 @@ pub struct LastCompaction {
     pub id: String,
     pub level: CompactionLevel,
     pub fidelity: f64,
-    /// Why the fidelity is low or has fallen; absent if neither is the case.
+    /// Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
+    /// wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     pub at: String,
@@ -192,7 +193,7 @@ pub struct TokenEstimate {
 /// How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheReport {
-    /// Number of prompts whose cached prefix was not read again, not counting those after a compaction.
+    /// Number of prompts for which much of the cached prefix was not read again, not counting those after a compaction.
     pub breaks: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CacheFall>,
@@ -264,8 +265,8 @@ pub struct ContextReport {
     /// Index of the first message that differs from the previous prompt; absent if this prompt begins with the whole
     /// previous one.
     pub first_changed: Option<u64>,
-    /// Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
-    /// blocks after that message were written for another prompt.
+    /// Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking blocks after
+    /// that message were written for another prompt, unless they are newer than the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_edited: Option<u64>,
     /// Why this prompt diverges from the previous one.
@@ -320,7 +321,7 @@ pub enum DecisionKind {
     Cleared,
     /// Tool results that a later event made worthless are not shown.
     Snipped,
-    /// Blocks that the provider would reject were removed.
+    /// Blocks that the provider rejected are not shown.
     Stripped,
 }
 

@@ -103,7 +103,7 @@ pub struct SkippedInstruction {
     pub reason: SkipKind,
     /// The reason, in words.
     pub why: String,
-    /// The prompt loses nothing because the file is skipped.
+    /// Nothing is wrong: for example, the file is empty, was already loaded, or is for another program.
     #[serde(default)]
     pub harmless: bool,
     /// `POST /v1/instructions/approve` can allow it.
@@ -113,7 +113,7 @@ pub struct SkippedInstruction {
     pub imported_by: Option<String>,
 }
 
-/// A file to approve for a project, or whose approval to revoke.
+/// The file that a project may load from now on, or may no longer load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ApproveImport {
     pub project_dir: String,

@@ -125,7 +125,7 @@ pub struct Health {
     /// The current pause of recording, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<RecordingPause>,
-    /// Invalid settings, for which the default is used instead.
+    /// What a person should know although the daemon is healthy, such as invalid settings or a paused model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }

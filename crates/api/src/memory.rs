@@ -126,7 +126,7 @@ pub enum MemoryAuthor {
     Dream,
     Sync,
     Restore,
-    /// The file was already there.
+    /// Not known: bethink found this content in the directory.
     Found,
 }
 
@@ -168,7 +168,7 @@ pub struct MemorySource {
     pub session: String,
     /// Message positions, such as `12` or `12-14`.
     pub messages: Vec<String>,
-    /// How the memory was learned: `embedded`, `model`, `agent` or `person`.
+    /// How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` another program.
     pub strategy: String,
     /// When the memory was learned, as RFC 3339.
     pub time: String,
@@ -221,7 +221,7 @@ pub struct MemoryIndex {
     /// Why the directory cannot be read. The other fields are then out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// Whether the directory is checked every few seconds, because the system has no file watches left.
+    /// Whether the directory is checked every few seconds, because the system does not report its changes.
     #[serde(default)]
     pub polled: bool,
 }

@@ -52,7 +52,7 @@ pub enum MemoryWatch {
     /// The system reports changes.
     #[default]
     Events,
-    /// The daemon checks the files every few seconds, because the system has no file watches left.
+    /// The daemon checks the files every few seconds, because the system does not report changes.
     Polling,
 }
 

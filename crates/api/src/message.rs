@@ -28,7 +28,7 @@ pub struct Appended {
 /// How full the context window is, in brief.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextLevel {
-    /// Estimated tokens of the messages in the next prompt, without system and tools.
+    /// Estimated tokens of the next prompt. System and tools count as in the last prompt.
     pub tokens: u64,
     pub level: FillLevel,
     /// Tokens left until a compaction is due.
@@ -111,7 +111,7 @@ pub struct Expanded {
     pub next_cursor: Option<String>,
 }
 
-/// Which of the messages that a summary or a collapsed span's text replaces to return.
+/// Which messages to return, of those that a summary or the text of a collapsed span replaces.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {

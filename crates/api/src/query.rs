@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// Reads an optional parameter. An empty value counts as given, so it is rejected unless the parameter is a string.
+/// Reads an optional parameter. An empty value does not count as absent: it is rejected.
 pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     value: D,
 ) -> Result<Option<T>, D::Error> {

@@ -53,7 +53,7 @@ pub enum RecallCertainty {
     Perhaps,
 }
 
-/// Relevant memories, best first; none if nothing fits.
+/// The memories that fit a question, or may fit it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallAnswer {
     /// Best first.
@@ -120,7 +120,7 @@ pub struct RecallCheckRequest {
 pub struct RecallCheck {
     /// Number of topics.
     pub topics: u64,
-    /// Number of questions asked: each topic's description, and the sentences that it quotes.
+    /// Number of questions asked: each topic's description, and up to 3 lines that it quotes.
     pub questions: u64,
     /// Number of questions that found their topic.
     pub found: u64,
@@ -131,7 +131,7 @@ pub struct RecallCheck {
     pub problems: Vec<RecallProblem>,
 }
 
-/// A topic that its own words do not find, or that is recalled too often.
+/// A topic that has no description, that its own words do not find, or that is recalled too often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallProblem {
     pub scope: MemoryScope,

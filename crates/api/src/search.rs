@@ -13,15 +13,15 @@ pub struct SearchQuery {
     /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// Only messages of the `user` or the `assistant`
+    /// Only messages from the `user` or the `assistant`
     #[param(value_type = Option<Role>)]
     pub role: Option<String>,
     /// Only calls to this tool and their results
     pub tool: Option<String>,
     /// Only calls about this path, and their results; part of a path is enough
     pub path: Option<String>,
-    /// Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied
-    /// to the best-matching messages
+    /// Only messages from this time on, RFC 3339. A period without a start, or of 100 days or more, is only compared with the
+    /// best matches, so some hits may be missing
     pub after: Option<String>,
     /// Only messages before this time, RFC 3339
     pub before: Option<String>,

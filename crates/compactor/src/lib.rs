@@ -1,9 +1,9 @@
 //! The compactor: when a window is full, and what replaces its older part.
 //!
-//! `compact(input, ladder)` plans a cut, lets the cheapest level that works write a summary, restores content that the
-//! cut would lose, and accepts the result only if the new prompt is valid, smaller and fits. The embedded level needs no
-//! model and always succeeds, so it is the last of every ladder. Nothing here touches a disk, a clock or the store; the
-//! daemon commits the whole result or nothing.
+//! `compact(input, ladder)` plans a cut, lets the cheapest level that works write a summary, restores content that the cut
+//! would lose, and accepts the result only if the new prompt is valid, smaller and fits. The embedded level needs no model and
+//! always writes a summary, so it is tried last. Nothing here touches a disk, a clock or the store; the daemon commits the
+//! whole result or nothing.
 
 pub mod cut;
 pub mod fidelity;

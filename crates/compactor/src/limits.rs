@@ -1,11 +1,11 @@
-//! Every number that governs compaction; defaults are the specification's (section 4).
+//! Limits of compactions. The defaults of [`CompactLimits`] are the specification's (section 4).
 
 /// Budgets of a compaction, in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactLimits {
-    /// Minimum number of tokens in the kept tail.
+    /// Minimum number of tokens in the kept tail, if there is room.
     pub keep_min_tokens: u64,
-    /// Minimum number of messages with text in the kept tail.
+    /// Minimum number of messages with text in the kept tail, if there is room.
     pub keep_min_messages: usize,
     /// Maximum number of tokens to which the kept tail is extended.
     pub keep_max_tokens: u64,
@@ -45,8 +45,8 @@ impl Default for CompactLimits {
 /// Minimum percentage of the prompt that a compaction frees: less is not worth losing the cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// Percentages of the room under `auto` after a compaction; the remainder is room for work. In recorded sessions, a
-/// tail of twice this size did not help to answer more questions, and made prompts more expensive.
+/// Percentage of the room under `auto` for the kept tail. In recorded sessions, a tail of twice this size did not help to
+/// answer more questions, and made prompts more expensive.
 pub const TAIL_PERCENT: u64 = 20;
 /// Maximum percentage for a tail that cannot be as small, because its newest round is large. Notes that leave a larger
 /// tail are not used if another level can write the summary: the next compaction would follow soon.
@@ -84,7 +84,7 @@ pub fn restored_tokens(room: u64) -> u64 {
 /// Minimum room under `auto` after system and tools, in tokens. With less, no compaction can help.
 pub const MIN_ROOM: u64 = 1_500;
 
-/// Maximum size of a model's answer with its draft, in bytes: four times the largest summary.
+/// Maximum size of a model's answer with its draft, in bytes: several times the size of a usual one.
 pub const REPLY_MAX_BYTES: usize = 200_000;
 /// Maximum size of instructions about summaries, in bytes: a longer text is a specification, which belongs elsewhere.
 pub const INSTRUCTIONS_BYTES: usize = 4_000;

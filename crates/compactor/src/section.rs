@@ -34,8 +34,8 @@ impl Section {
     }
 }
 
-/// The heading of each section, and the maximum percentage of the budget that it gets. Files and concepts get the
-/// remainder, at least two fifths: in recorded sessions, the following work uses names most.
+/// The heading of each section, and the maximum percentage of the budget that it gets. Files and problem solving share the
+/// remainder, more than half: in recorded sessions, the following work uses names most.
 const SECTIONS: [(&str, usize); 9] = [
     ("## 1. Primary Request and Intent", 8),
     ("## 2. Key Technical Concepts", 6),

@@ -1,7 +1,7 @@
 //! Stage 2: tool-result budget.
 //!
-//! A result is *fresh* until a prompt has shown it. A preview may replace it only while it is fresh; afterwards it is
-//! either *replaced*, always with the same bytes, or *frozen*. No prompt changes what an earlier one showed.
+//! A result is *fresh* until a prompt has shown it. A preview may replace it only while it is fresh; afterwards it is either
+//! *replaced*, always with the same bytes, or *frozen*. This stage never changes what an earlier prompt showed.
 
 use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{BlockKind, Role, Seq, ToolSelection, ToolUseId};

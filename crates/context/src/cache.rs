@@ -9,9 +9,9 @@ use bethink_transcript::{AssistantMessageId, Message, Role, Seq, UnixMicros};
 
 use crate::usage::undated;
 
-/// Percentage of the prefix that is lost in a cache drop, as a minimum.
+/// Minimum percentage of the prefix that must be lost for a cache drop.
 pub const LOST_PERCENT: u64 = 5;
-/// Number of tokens that are lost in a cache drop, as a minimum. Smaller losses come from the places of breakpoints.
+/// Minimum number of tokens that must be lost for a cache drop. Smaller losses come from the places of breakpoints.
 pub const LOST_TOKENS: u64 = 2_000;
 
 /// A drop in the number of tokens read from the cache.

@@ -100,8 +100,8 @@ pub fn plan_collapse(
         .filter(|plan| plan.freed * 100 >= window * WORTH_PERCENT)
 }
 
-/// Plans to commit all staged spans, because the provider rejected the prompt as too long; returns `None` if that
-/// changes nothing.
+/// Plans to commit all staged spans that can be committed, because the provider rejected the prompt as too long; returns `None`
+/// if there are none.
 pub fn drain_collapses(
     history: &History,
     decisions: &Decisions,

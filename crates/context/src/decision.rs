@@ -114,7 +114,7 @@ pub struct ClearedResult {
 pub struct Attachment {
     /// The message after which it is shown.
     pub after: Seq,
-    /// `todos`, `file`, `plan`, `skill`, `agent`, `tool`, `instructions`, `hook`.
+    /// What the text is, such as `todos`, `memory`, `file` or `plan`.
     pub what: String,
     #[serde(default)]
     pub name: String,

@@ -13,8 +13,8 @@ pub const BLOCKING_RESERVE: u64 = 3_000;
 /// Effective windows smaller than this get proportionally smaller reserves, which would otherwise take more than half
 /// of the window.
 pub const FULL_RESERVES_FROM: u64 = 2 * (AUTO_RESERVE + WARNING_RESERVE);
-/// Minimum size of a window, in tokens: half is output, and a summary, a system prompt and one round must fit in the
-/// other half.
+/// Minimum size of a window, in tokens: up to half is reserved for output, and a summary, a system prompt and one round must
+/// fit in the rest.
 pub const MIN_WINDOW: u64 = 8_000;
 /// Maximum size of a window, in tokens: far above any model, and far below where sums would overflow.
 pub const MAX_WINDOW: u64 = 100_000_000;

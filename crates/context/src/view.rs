@@ -1,8 +1,8 @@
 //! The view: history seen through decisions. Pure and deterministic.
 //!
-//! Starts at the newest boundary, shows each block as decided and each collapsed span as its text, keeps attachments in
-//! their first place, strips thinking that was made from a different prompt if the model checks that, and arranges
-//! everything into messages.
+//! Starts at the newest boundary, shows each block as decided and each collapsed span as its text, keeps attachments in their
+//! original place, strips thinking that was made from a different prompt if the model checks that, and arranges everything into
+//! messages.
 
 use bethink_transcript::arrange::{self, Repair, arrange};
 use bethink_transcript::prompt::ShownEntry;

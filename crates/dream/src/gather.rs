@@ -8,7 +8,7 @@ use crate::directory::TaughtTopic;
 use crate::plan::Phase;
 use crate::text::said;
 
-/// Highest number that is appended to a topic's name to make it unique.
+/// Numbers that are appended to a topic's name to make it unique are lower than this.
 const MOST_OF_A_NAME: usize = 100;
 
 pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {

@@ -21,7 +21,7 @@ pub const MANY_DEAD: usize = 4;
 /// Age in microseconds from which an empty topic is removed. An editor may have just created a younger one.
 pub const EMPTY_MICROS: i64 = 86_400_000_000;
 
-/// Maximum number of rounds of consolidation. Each one makes the directory smaller, so few are needed.
+/// Maximum number of rounds of consolidation. Each one leaves less to do, so few are needed.
 pub const ROUNDS: usize = 8;
 
 /// Maximum share of a directory's sentences that a model may reword in a dream, in percent.

@@ -125,7 +125,7 @@ pub(crate) fn key_of(line: &str) -> String {
     words.take(4).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a command without the parts that only shorten its output: `2>&1`, `| tail`, `| head`, `| grep`.
+/// Returns a command without the parts that only affect its output, such as `2>&1`, `| tail` and `| grep`.
 pub(crate) fn without_plumbing(line: &str) -> &str {
     const PLUMBING: [&str; 6] = [" 2>&1", " | tail", " | head", " | grep", " | less", " | cat"];
     let end = PLUMBING.iter().filter_map(|part| line.find(part)).min();

@@ -94,11 +94,11 @@ impl StateCall {
     }
 }
 
-/// Maximum size of a kept text, in bytes: a compaction restores up to 5,000 tokens, of at most 8 bytes each.
+/// Maximum size of a kept text, in bytes. A compaction restores at most 5,000 tokens of a skill or a tool.
 const TEXT_BYTES: usize = 40_000;
 /// Maximum number of entries of each kind.
 const ENTRIES: usize = 24;
-/// Maximum number of files; the least recently used are dropped.
+/// Number of files kept. At twice as many, the least recently used half is dropped.
 const FILES: usize = 400;
 /// Maximum number of files in one patch.
 const PATCHED: usize = 100;

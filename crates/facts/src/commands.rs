@@ -51,7 +51,7 @@ impl CommandFact {
 }
 
 const LINE_BYTES: usize = 140;
-/// Number of commands kept; the least recently used are dropped.
+/// Number of commands kept. At twice as many, the least recently used half is dropped.
 const COMMANDS: usize = 200;
 
 /// Records that a command is run.

@@ -44,9 +44,9 @@ pub enum EditKind {
     Removed,
 }
 
-/// Number of symbols kept per file; the oldest are dropped.
+/// Number of symbols kept per file. At twice as many, the oldest half is dropped.
 const SYMBOLS: usize = 60;
-/// Number of notes kept per file.
+/// Number of notes kept per file. At twice as many, the oldest half is dropped.
 const NOTES: usize = 20;
 
 /// An edit whose result has not arrived.

@@ -1,8 +1,7 @@
 //! What happened in a session, collected message by message.
 //!
-//! Deterministic and incremental: each message is read once, in order. Facts always come from history, never from an
-//! earlier summary, so repeated compactions lose nothing. Notes, summaries, search snippets and fidelity all use these
-//! facts instead of reading messages themselves.
+//! Deterministic and incremental: each message is read once, in order. Facts always come from history, never from a summary
+//! that bethink made, so repeated compactions lose nothing. Notes, summaries, search snippets and fidelity all use these facts.
 
 mod calls;
 pub mod choice;

@@ -21,7 +21,7 @@ pub struct SeenDefinition {
 const LINE_BYTES: usize = 200;
 /// Maximum number of definitions taken from one result.
 const PER_RESULT: usize = 60;
-/// Number of definitions kept; the oldest are dropped.
+/// Number of definitions kept. At twice as many, the oldest half is dropped.
 const DEFINITIONS: usize = 400;
 
 /// Adds the definitions in the result of reading `file`, or of a search.

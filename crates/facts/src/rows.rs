@@ -22,9 +22,8 @@ pub fn one_line(text: &str, bytes: usize) -> String {
     shorten(&text::one_line(text), bytes)
 }
 
-/// Formats a file: `store/append.rs (edited 3×, read 2×, last [84]): added open; changed close`, with a path relative
-/// to
-/// `root`.
+/// Formats a file: `store/append.rs (edited 3×, read 2×, last [84]): added open; changed close`, with a path
+/// relative to `root`.
 pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
     let path = file.path.strip_prefix(root).unwrap_or(&file.path);
     let row = format!("{path} ({}, last {})", done_to(file), mark(file.last));

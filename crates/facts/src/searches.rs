@@ -38,7 +38,7 @@ const PATTERN_BYTES: usize = 100;
 const PLACES: usize = 3;
 /// Maximum number of lines that are read of a result.
 const RESULT_LINES: usize = 2_000;
-/// Number of newest searches kept.
+/// Number of searches kept. At twice as many, the oldest half is dropped.
 const SEARCHES: usize = 60;
 
 /// Adds the result of a search. It replaces an earlier result of the same search.
@@ -110,7 +110,7 @@ impl SearchFact {
         self.files.get_mut(at)
     }
 
-    /// States where the pattern is: `` `parse(` is in read.rs (line 12), main.rs and 3 more files ``.
+    /// States where the pattern is: `` `parse(` was found in read.rs (line 12) and main.rs (lines 3 40) ``.
     pub fn sentence(&self) -> String {
         let pattern = &self.pattern;
         if self.files.is_empty() {

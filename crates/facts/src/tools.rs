@@ -94,7 +94,7 @@ struct PendingCall {
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
-/// Number of newest commits kept.
+/// Number of commits kept. At twice as many, the oldest half is dropped.
 const COMMITS: usize = 40;
 const FAILURES: usize = 120;
 /// Number of most recent failures that an edit may be meant to fix.

@@ -1,7 +1,7 @@
 //! A request's body, parsed once and changed in place.
 //!
-//! Members are byte ranges of the client's body. A changed request is that body with one or two ranges replaced, so
-//! unknown members are forwarded unchanged.
+//! Members are byte ranges of the client's body. A changed request is that body with a few ranges replaced, so unknown members
+//! are forwarded unchanged.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -55,7 +55,8 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>>;
 
-    /// Returns whether the client's program asks for itself, about a conversation that it also sends.
+    /// Returns whether the request is for the client program's own use, such as finding out who speaks next. It repeats parts
+    /// of a conversation that the program also sends as such.
     fn is_side_request(_: &WireEnvelope<Self>, _: &HeaderMap) -> bool {
         false
     }

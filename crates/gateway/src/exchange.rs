@@ -248,7 +248,7 @@ fn client_auth(parts: &Parts) -> ClientAuth {
     }
 }
 
-/// A client's request; `parsed` is `None` if it has no readable messages.
+/// A client's request; `parsed` is `None` if its messages cannot be read, or must not be recorded.
 struct IncomingRequest<W> {
     outgoing: OutgoingRequest,
     parsed: Option<(WireEnvelope<W>, GatewayRequest)>,

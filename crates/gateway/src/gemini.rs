@@ -110,8 +110,8 @@ impl GatewayWire for GeminiWire {
         Some(edits)
     }
 
-    /// Gemini CLI also asks who speaks next, for summaries, and for searches: always without functions, and with parts of
-    /// the conversation.
+    /// Gemini CLI also asks a model who speaks next, and to summarize and to search. These requests have no functions, and
+    /// repeat parts of the conversation.
     fn is_side_request(request: &GeminiEnvelope, headers: &HeaderMap) -> bool {
         let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
         let has_functions = || {

@@ -19,7 +19,7 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
         request: GatewayRequest,
     ) -> impl Future<Output = Result<PreparedPrompt<Self::Ticket>>> + Send;
 
-    /// Returns the prompt that [`PromptPlanner::prepare`] would make, and stores nothing.
+    /// Returns the prompt that [`PromptPlanner::prepare`] would make without a compaction, and stores nothing.
     fn count(&self, request: GatewayRequest)
     -> impl Future<Output = Result<UpstreamPrompt>> + Send;
 

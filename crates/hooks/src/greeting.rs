@@ -86,11 +86,10 @@ impl Greeting {
         }
         match self.candidates {
             0 => {}
-            1 => parts
-                .push("1 candidate to review: run `bethink memory candidates`".to_owned()),
-            count => parts.push(format!(
-                "{count} candidates to review: run `bethink memory candidates`"
-            )),
+            1 => parts.push("1 candidate to review: run `bethink memory candidates`".to_owned()),
+            count => {
+                parts.push(format!("{count} candidates to review: run `bethink memory candidates`"))
+            }
         }
         (!parts.is_empty()).then(|| format!("bethink: {}", parts.join("; ")))
     }
@@ -126,11 +125,6 @@ mod tests {
                 "bethink: 5 memories for this project; new since the last session: a, b, c and 2 more",
             ),
         );
-        check(
-            0,
-            &[],
-            1,
-            Some("bethink: 1 candidate to review: run `bethink memory candidates`"),
-        );
+        check(0, &[], 1, Some("bethink: 1 candidate to review: run `bethink memory candidates`"));
     }
 }

@@ -19,7 +19,7 @@ use stream::Events;
 pub(crate) struct AnthropicDialect;
 
 impl Dialect for AnthropicDialect {
-    /// The API has only this version; beta headers request newer features.
+    /// The newest version of the API; beta headers request newer features.
     const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
     const SENDS_THINKING: bool = true;
 

@@ -19,7 +19,7 @@ pub(crate) struct ContentBlock<'a> {
     pub(crate) content: Option<&'a RawValue>,
     pub(crate) cache_control: Option<&'a RawValue>,
     pub(crate) encrypted_content: Option<&'a RawValue>,
-    /// What an item of the Responses API has besides its block.
+    /// The members of an item of the Responses API that have no place in its block.
     pub(crate) item: Option<&'a RawValue>,
     /// A part of Gemini's API that has no block of its own.
     pub(crate) part: Option<&'a RawValue>,

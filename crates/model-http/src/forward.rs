@@ -46,7 +46,7 @@ pub struct OutgoingRequest {
     /// Path relative to the base, without a leading slash.
     pub route: Cow<'static, str>,
     pub query: Option<String>,
-    /// Sent unchanged; the caller removes headers that must not be sent.
+    /// Sent with only `Accept-Encoding` and, if `with_key`, the key replaced; the caller removes headers that must not be sent.
     pub headers: HeaderMap,
     pub body: Bytes,
     /// Sends the configured key instead of the one in `headers`.

@@ -142,8 +142,8 @@ impl KeyCache {
         self.source != KeySource::None
     }
 
-    /// Returns the key for a request to `url`; `None` if no key is configured. Reads it at the first use, and again after
-    /// the server rejected it, at most once a minute.
+    /// Returns the key for a request to `url`; `None` if no key is configured. Reads it at the first use, and again after the
+    /// server rejected it or it could not be read, at most once a minute.
     pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<ApiKey>>, KeyError> {
         if url.origin() != self.origin {
             return Err(KeyError::OtherOrigin);

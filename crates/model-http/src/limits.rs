@@ -35,7 +35,7 @@ pub(crate) const MAX_REQUEST_ID: usize = 128;
 /// Time limit for the key command, which asks a keyring or a vault. If it takes longer, it is waiting for a person.
 pub(crate) const KEY_COMMAND_TIME: Duration = Duration::from_secs(10);
 
-/// Minimum time before a rejected key is read again.
+/// Minimum time before a key is read again that was rejected or could not be read.
 pub(crate) const KEY_AGAIN: Duration = Duration::from_secs(60);
 
 /// Maximum length of a key, in bytes. Long-lived keys have about 100, signed tokens a few thousand.

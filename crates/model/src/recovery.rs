@@ -1,7 +1,8 @@
 //! Decides which request, if any, follows a failed call or an incomplete answer.
 //!
 //! Each answer has its own deterministic state machine. It counts its steps, so no series of errors leads to more than
-//! [`MAX_CALLS`] calls. Every change makes the request smaller, so a rejected request is never sent again.
+//! [`MAX_CALLS`] calls. Every change after an error makes the request smaller, so a rejected request is never sent again. Only
+//! after a temporary failure is the same request retried.
 
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ pub const MAX_REPEATS: u32 = 3;
 /// Maximum number of times that the output limit is lowered: some servers only give a lower bound for the prompt's
 /// size.
 const MAX_LOWERED: u32 = 2;
-/// Maximum number of calls for one answer: the first, the retries, and every possible change. The last three changes are
-/// media left out, thinking left out, and output limit doubled.
+/// Maximum number of calls for one answer: the first, the retries, and every possible change. The 3 at the end are for leaving
+/// out media, leaving out thinking, and doubling the output limit.
 pub const MAX_CALLS: u32 = 1 + MAX_REPEATS + MAX_DROPS + MAX_LOWERED + MAX_CONTINUATIONS + 3;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
 use crate::purpose::{Errand, Purpose, deadline};
 use crate::service::ModelService;
 
-/// Token budget of an errand with its retries, as a multiple of its prompt.
+/// Token budget of an errand with its retries, as a multiple of its prompt and output limit.
 const TOKENS_OF_PROMPTS: u64 = 12;
 /// Budget of an errand, in micro-dollars. The most expensive prompt of a million tokens costs less.
 const COST: u64 = 20_000_000;

@@ -19,7 +19,7 @@ const REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
 /// The pause if only a person can fix the problem. Short, so that a renewed key is noticed soon.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
-/// Maximum number of sessions whose failures are counted.
+/// Maximum number of counts, each of a session and a purpose. If there are more, all are dropped.
 const REMEMBERED: usize = 1_024;
 
 /// Lets errands through while the provider responds, and after a pause one trial at a time.

@@ -36,12 +36,13 @@ impl ModelService {
         Ok(Self { cx, client: Arc::new(client), ledger })
     }
 
-    /// Returns why the configured model cannot be used; `None` if it can.
+    /// Returns why the configured model cannot be used; `None` if it can, or if none is configured.
     pub fn fault(&self) -> Option<&str> {
         self.client.fault.as_deref()
     }
 
-    /// Returns why the embedded strategies are used for now, as text for a person; `None` if the model is used.
+    /// Returns why the embedded strategies are used for now, as text for a person; `None` if the model is used, or if none is
+    /// configured.
     pub fn notice(&self) -> Option<String> {
         self.client.fault.clone().or_else(|| self.client.rests())
     }

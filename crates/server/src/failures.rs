@@ -1,10 +1,10 @@
-//! Counts wrong tokens, so that guessing is slow while the right token still works.
+//! Counts requests without valid credentials, so that guessing a token is slow while the right one still works.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Number of wrong tokens per window that are answered with 401. Further ones are answered with 429.
+/// Number of such requests per window that are answered with 401. Further ones are answered with 429.
 pub(crate) const MAX_FAILURES: u32 = 20;
 
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);

@@ -275,7 +275,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("dir", "The memory directory."),
     ("dry_run", "Whether this was a dry run, which changes nothing."),
     ("event", "The kind of event."),
-    ("fidelity", "Share of the names still needed that the new prompt contains, from 0 to 1."),
+    (
+        "fidelity",
+        "Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.",
+    ),
     ("file", "Name of the file."),
     ("first_seq", "Position of the first message."),
     ("hint", "What to do."),

@@ -1,4 +1,4 @@
-//! Errors as `application/problem+json`. This is the only place that decides an HTTP status.
+//! Errors as `application/problem+json`. This is the only place that decides the HTTP status of an error.
 
 use std::fmt;
 use std::sync::Arc;

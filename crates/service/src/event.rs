@@ -59,7 +59,7 @@ pub enum Event {
         outcome: api::MemoryOutcome,
         by: api::MemoryAuthor,
     },
-    /// The user asked to forget something that no memory file contains.
+    /// The user asked to forget something. A person has to decide which topics are meant.
     #[serde(rename = "memory")]
     #[schema(title = "ForgetAskedEvent")]
     ForgetAsked {

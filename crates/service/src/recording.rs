@@ -1,7 +1,8 @@
 //! What must not be recorded: everything during a pause, and projects and transcripts below excluded paths.
 //!
-//! Pauses are kept after they end, because a transcript is read later than it was written. A conversation that a client
-//! sends whole with each request would bring what was said during a pause, so it is not recorded any more.
+//! Pauses are kept after they end, because a transcript is read later than it was written. If a client sends the whole
+//! conversation with each request, later requests repeat what was said during a pause, so that conversation is no longer
+//! recorded.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,7 +19,7 @@ use crate::context::ServiceContext;
 use crate::error::{Result, ServiceError};
 use crate::locked::locked;
 
-/// Maximum length of a pause with an end, in seconds: 30 days. A longer one is probably forgotten.
+/// Maximum length of a pause with an end, in seconds: 30 days. A longer one would probably be forgotten.
 const MOST_SECONDS: u64 = 30 * 24 * 3_600;
 
 /// The reason why something is not recorded.

@@ -1,5 +1,4 @@
-//! Reports whether the home can be written, from the services that notice a failure to those that wait for the end of
-//! it.
+//! Reports whether the home can be written, from the services that notice a failure to those that wait until it is over.
 
 use std::io;
 

@@ -80,7 +80,7 @@ impl ModelWriter {
         NotesDraft { sections: sections.collect() }
     }
 
-    /// Returns the model's lines in each section; `None` for a section without lines or heading.
+    /// Returns the model's lines in each section; `None` for a section with neither heading nor lines.
     fn lines_of(&self, template: &Template, edited: &str) -> Vec<Option<Vec<NotesLine>>> {
         let document = template.read(edited);
         let persons = self.persons(template);

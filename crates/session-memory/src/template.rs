@@ -6,7 +6,7 @@ use bethink_transcript::text::{closed_fences, heading_level};
 
 use crate::document::{Document, NotesSection, folded, same_heading, trimmed};
 
-/// Maximum size of a template, in bytes: enough for a hundred headings with a line about each.
+/// Maximum size of a template, in bytes: more than [`MAX_SECTIONS`] sections with their descriptions need.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 /// Maximum number of sections in a template: more would not be an outline.
 pub const MAX_SECTIONS: usize = 50;
@@ -153,7 +153,7 @@ impl Template {
     }
 }
 
-/// Returns the level of the highest heading, which is the sections' level. Checks every heading's name.
+/// Returns the level of the highest heading, which is the sections' level. Checks the names of the sections.
 fn outline(text: &str) -> Result<usize, OutlineFault> {
     let lines: Vec<&str> = text.lines().collect();
     let fences = closed_fences(&lines);

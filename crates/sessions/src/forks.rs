@@ -104,7 +104,7 @@ impl SessionService {
         Ok(())
     }
 
-    /// Copies the parent's compactions and decisions before `at`.
+    /// Copies the parent's compactions and decisions that were made up to message `at`.
     async fn copy_view(
         &self,
         from: SessionId,

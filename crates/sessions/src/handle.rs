@@ -222,7 +222,7 @@ impl SessionHandle {
         Some(known.clone())
     }
 
-    /// Returns the handle without the state. Small parts stay: the level and the cache watch.
+    /// Returns the handle without the state. Small parts stay, such as the level and the cache watch.
     fn without_state(&self) -> Self {
         let mut remembered = self.remembered();
         let known = self.state.try_lock().ok().and_then(|state| {

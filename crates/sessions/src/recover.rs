@@ -1,5 +1,5 @@
-//! Recovery after a provider refused a prompt: classifies the error and takes the one step that can help. A step is never
-//! repeated for the same prompt (specification, section 4).
+//! Recovery after a provider refused a prompt: classifies the error and takes the one step that can help. A step that changes
+//! the prompt is never repeated for the same prompt (specification, section 4).
 //!
 //! Reading order: `refusal` (the client's report of the error) → here.
 
@@ -199,8 +199,8 @@ impl SessionService {
         }
     }
 
-    /// Leaves one kind of block out of all messages so far; returns `false` if that was already done or if the prompt
-    /// has no such block.
+    /// Leaves one kind of block out of prompts, from the first message concerned to the newest; returns `false` if that was
+    /// already done or if the prompt has no such block.
     async fn strip(
         &self,
         handle: &Arc<SessionHandle>,

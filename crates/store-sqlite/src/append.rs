@@ -53,7 +53,8 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
 
-/// Maximum number of sessions whose last message the writer remembers. For any other session, it makes a query.
+/// Maximum number of sessions whose last message the writer remembers. If there are more, it forgets all of them, and makes
+/// queries.
 const MOST_ENDS: usize = 4096;
 
 /// The last message of each session that was appended to since the last write of another kind.

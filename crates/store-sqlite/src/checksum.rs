@@ -43,7 +43,7 @@ pub(crate) fn is_whole(
         || stored == checksum(session, seq, id, &[raw])
 }
 
-/// Returns the checksum of a message's identity and content. 63 bits are enough to detect corruption.
+/// Returns the checksum of a message's identity and content. 64 bits are enough to detect corruption.
 pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]) -> i64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.0.as_bytes());

@@ -166,7 +166,7 @@ pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames a finished database, which has no companions, to its final name.
+/// Renames a finished database, which needs no companions, to its final name.
 pub(crate) fn rename_finished(from: &Path, to: &Path) -> io::Result<()> {
     File::open(from)?.sync_all()?;
     remove_companions(from)?;

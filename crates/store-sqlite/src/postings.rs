@@ -11,7 +11,7 @@ use bethink_store::{StoreError, StoreResult};
 /// Maximum size of a body, in bytes. Together with its key, a body fits into a leaf of the table, so it needs no
 /// overflow page.
 const BODY_BYTES: usize = 3_900;
-/// Maximum size of an entry's postings, in bytes. The entry fits into a body even with the longest term.
+/// Size of an entry's postings from which no more are added, in bytes. The entry fits into a body even with the longest term.
 const ENTRY_BYTES: usize = 3_600;
 /// Maximum length of a term, in bytes.
 pub(crate) const TERM_BYTES: usize = 220;

@@ -61,7 +61,7 @@ pub(crate) const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "in
 #[derive(Debug)]
 pub(crate) enum ProbeVerdict {
     Sound {
-        /// The last stop was unclean.
+        /// The last stop was unclean, or the file was changed since.
         check_due: bool,
         /// The log ends in an incomplete transaction.
         torn: bool,

@@ -18,8 +18,8 @@ pub(crate) trait Record: Sized {
     fn bind(self, statement: Statement) -> Statement;
 }
 
-/// A field is stored in the column of its name, or in the one after `of`. A field with `json` is stored as JSON, and is
-/// called that if it cannot be read.
+/// A field is stored in the column of its name, or in the column that follows `of`. A field with `json` is stored as JSON; the
+/// text that follows names it in the error if it cannot be read.
 macro_rules! records {
     ($($record:ident { $($field:ident $($how:ident $text:literal)?),* $(,)? })*) => {$(
         impl Record for $record {

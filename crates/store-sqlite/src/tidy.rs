@@ -91,8 +91,8 @@ async fn put_in_place(
     store.write(move |db| Box::pin(replace(db, new, group))).await
 }
 
-/// Replaces the old segments with the new one. If a session was deleted after its postings were read, only the old
-/// segments are marked as stale.
+/// Replaces the old segments with the new one. If a session was deleted after its postings were read, only the old segments are
+/// marked as stale, so the new one is marked here.
 async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> StoreResult<()> {
     let numbers: Vec<i64> = group.iter().map(|segment| segment.number).collect();
     let live = segments::live(&mut *db).await?;

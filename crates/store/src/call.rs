@@ -20,7 +20,7 @@ pub struct ModelCall {
     /// A UUIDv7, so that ids are in chronological order.
     pub id: CallId,
     pub session: Option<SessionId>,
-    /// `summary`, `notes`, `collapse`, …
+    /// `summary`, `notes`, `extraction`, …
     pub purpose: String,
     pub provider: String,
     pub model: String,

@@ -44,7 +44,7 @@ pub struct StoredCandidate {
     pub message: Option<MessageId>,
     /// The user's own words.
     pub sentence: String,
-    /// The preceding sentence, of the assistant or the user.
+    /// The preceding sentence, by the assistant or the user.
     pub context: Option<String>,
     pub kind: MemoryKind,
     /// The rule that found it.

@@ -23,8 +23,9 @@ pub trait SessionStore {
         id: SessionId,
         change: SessionChange,
     ) -> StoreFuture<'_, SessionRecord>;
-    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes, last request,
-    /// index entries, extraction mark and plan, transcript positions and client ids. Its rows in the ledger stay.
+    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes, last request, index
+    /// entries, lineage, extraction mark and plan, candidates, transcript positions and client ids. Its rows in the ledger
+    /// stay.
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()>;
     /// Returns all project directories with their number of sessions, sorted by name.
     fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>>;

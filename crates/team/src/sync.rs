@@ -1,4 +1,5 @@
-//! A sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed first.
+//! A sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed first, or if a file
+//! here changed in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
 use crate::service::TeamService;
 use crate::share::ShareOutcome;
 
-/// Maximum number of rounds if others keep pushing first. Each round costs a fetch.
+/// Maximum number of rounds if others keep pushing first, or files here keep changing. Each round costs a fetch.
 const MOST_ROUNDS: usize = 8;
 /// Pattern of the temporary files of writes in progress.
 const DRAFTS: &str = ".bethink-*";
@@ -59,7 +60,8 @@ impl TeamService {
                 return Ok(report);
             }
         }
-        let detail = format!("someone else pushed first {MOST_ROUNDS} times in a row");
+        let detail =
+            format!("the remote or the files here changed {MOST_ROUNDS} times during the sync");
         Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 
@@ -208,7 +210,8 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     )
 }
 
-/// Fails if all files are gone: emptying or replacing this directory must not empty everyone else's.
+/// Fails if all files are gone and there were at least two: emptying or replacing this directory must not empty everyone
+/// else's.
 fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let common = round.base.files.len();
     if common < 2 || !round.here.files.is_empty() {

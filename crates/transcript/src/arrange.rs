@@ -1,8 +1,8 @@
 //! Turns recorded messages into messages that the Messages API accepts.
 //!
-//! Joins the chunks of one assistant message, merges neighbours with the same role, puts tool results
-//! first in the user message after their call, and repairs invalid structure: in the view only, and every
-//! repair is reported. Deterministic, and stable when messages are added at the end.
+//! Joins the chunks of one assistant message, merges neighbours with the same role, puts tool results first in the user message
+//! after their call, and repairs invalid structure: in the view only, and every repair except for removed white space at the
+//! end is reported. Deterministic, and stable when messages are added at the end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -147,7 +147,7 @@ uuid_id!(
     CompactionId
 );
 uuid_id!(
-    /// One span of a session that is shown as a short text.
+    /// One span of a session that prompts show as a short text once it is committed.
     CollapseId
 );
 uuid_id!(

@@ -66,9 +66,9 @@ pub fn apply(list: &mut Vec<Todo>, message: &Message) -> Option<TodoChange> {
     change
 }
 
-/// Names of the member with the items: of most agents, Codex, Copilot.
+/// Names that agents give the member with the items.
 const LISTS: [&str; 4] = ["todos", "plan", "todoList", "items"];
-/// Names of an item's text: of most agents, Codex, Copilot and Kimi, Claude Code's tasks, Gemini CLI.
+/// Names that agents give the member with an item's text.
 const CONTENTS: [&str; 6] = ["content", "step", "title", "subject", "description", "text"];
 
 fn set(list: &mut Vec<Todo>, input: &Value) -> Option<TodoChange> {

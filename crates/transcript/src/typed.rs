@@ -8,7 +8,8 @@ use crate::text::{one_line, shorten_at_word};
 const MACHINE_MADE: &str = include_str!("machine-made.txt");
 /// First lines that say nothing about what is asked.
 const BOILERPLATE: &str = include_str!("title-boilerplate.txt");
-/// A title is the first paragraph of a prompt, cut at a word to so many characters. Lists cut it again to their width.
+/// A title is the first paragraph of a prompt, cut at the end of a word to this many characters. Lists cut it again to their
+/// width.
 const TITLE_CHARS: usize = 200;
 
 /// Whether a client wrote this text in the user's name.
@@ -27,7 +28,7 @@ pub fn command_arguments(text: &str) -> Option<&str> {
 }
 
 /// The text without `<system-reminder>` elements: from the first tag to the last one, because what a reminder quotes may
-/// contain its tags. One that is not closed takes the rest of the text along.
+/// contain its tags. If an element is not closed, the rest of the text is removed, too.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "<system-reminder>";
     const CLOSE: &str = "</system-reminder>";
@@ -41,8 +42,8 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{after}"))
 }
 
-/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without
-/// headings' marks. `None` where nothing of it was typed.
+/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without headings'
+/// marks. `None` if no part of it was typed.
 pub fn title(prompt: &str) -> Option<String> {
     let text = without_reminders(prompt);
     let mut text = text.trim();

@@ -66,8 +66,8 @@ impl FullSummarizer<'_> {
     }
 }
 
-/// The sections in the order in which they are cut, and the percentages of their length that remain. Names and files can
-/// be added from facts; the sections that the next turn needs most are cut last.
+/// The sections in the order in which they are cut, and the percentages of their length that remain at least. The sections that
+/// the next turn needs most are cut last.
 const CUT_ORDER: [(&[Section], &[usize]); 2] = [
     (
         &[Section::Concepts, Section::Files, Section::Solving, Section::Errors, Section::Request],

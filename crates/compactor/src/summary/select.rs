@@ -1,4 +1,4 @@
-//! Chooses the passages that say the most for their size: each word counts once, and names that the following work
+//! Chooses the passages that say the most for their size: a word counts fully only once, and names that the following work
 //! probably needs count more than words.
 
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,7 @@ const SPREAD: f32 = 6.0;
 /// Factor for the rarity of a name among the candidates; that of other words is smaller. The need for a name is added.
 const NAME: f32 = 1.0;
 
-/// Number of messages after which the value of a passage is halved.
+/// Number of messages after which the part of a passage's value that it can lose is halved.
 const HALF_LIFE: f32 = 120.0;
 /// Minimum share of its value that an old passage keeps.
 const OLD: f32 = 0.4;

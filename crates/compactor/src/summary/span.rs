@@ -1,5 +1,5 @@
-//! The text that replaces a collapsed span: the user's words, statements and decisions, files, commands and errors, all
-//! from the span's own messages.
+//! The text that replaces a collapsed span: the user's words, statements and decisions, files, commands and errors, all from
+//! the span's own messages; only the fix of an error may be in a later one.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -16,8 +16,8 @@ const ONE_MESSAGE: usize = 3;
 /// Room for the note of how many messages are not shown, in bytes.
 const LEFT_OUT_BYTES: usize = 160;
 
-/// Writes the user's messages that are not in the kept tail, in full and newest first, in up to `limit` bytes. Returns
-/// the text and the messages that it shows.
+/// Writes the user's messages that are not in the kept tail, in full and newest first, in up to `limit` bytes. Only the newest
+/// one is shortened if it does not fit. Returns the text and the messages that it shows.
 pub(crate) fn user_words(request: &SummaryRequest<'_>, limit: usize) -> (String, HashSet<Seq>) {
     let user = request.facts.user.iter();
     // A summary that a client wrote in the user's name is in the first section.

@@ -61,8 +61,8 @@ fn dated(text: &str, said: Date) -> Option<String> {
     Some(out)
 }
 
-/// Returns the ranges of the lines outside code blocks and quotations. Quotations are left out because they are never
-/// changed.
+/// Returns the ranges of the lines outside code blocks and quotations. Quotations are left out, because their words must stay
+/// as they were said.
 fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at, mut code) = (Vec::new(), 0, false);
     for line in text.split_inclusive('\n') {

@@ -78,7 +78,8 @@ enum MergeVerdict<'a> {
         kept: &'a Name,
         goes: &'a Name,
     },
-    /// They say nearly the same thing, but a person wrote at least one of them.
+    /// They say nearly the same thing, but must not be merged: a person wrote one of them, their types differ, or both are
+    /// linked.
     Similar,
     Apart,
 }
@@ -117,9 +118,9 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Returns the pairs worth comparing, sorted: those that share a sentence, as copies do, and those in which each topic
-/// contains one of the other's rarest words. If no word is rare, for example in thousands of topics on one subject,
-/// some pairs that are not copies are missed.
+/// Returns the pairs worth comparing, sorted: those that share a sentence, as copies do, and those in which one topic contains
+/// one of the other's rarest words. If no word is rare, for example in thousands of topics on one subject, some pairs that are
+/// not copies are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.content.words);

@@ -50,7 +50,7 @@ fn repeated(body: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Removes blocks, each with the blank line before it, unless that separates other blocks.
+/// Removes blocks. If blank lines were before and after one, those after it are removed, too.
 fn without(body: &str, gone: &[Range<usize>]) -> String {
     let (mut out, mut from) = (String::with_capacity(body.len()), 0);
     for range in gone {

@@ -23,7 +23,7 @@ struct Replacement {
 
 const FILLERS: &str = "a an the we i you our my user please always now currently that do does longer anymore \
     again will should must team it they";
-/// A sentence with one of these words is conditional: its opposite may be true as well.
+/// A sentence with one of these words has a condition, an exception or an addition: its opposite may be true as well.
 const CONDITIONS: &str = "if unless when whenever except but only until while where or also too both another \
     sometimes usually mostly maybe without either besides";
 /// After one of these words, a number is the claimed value, not the subject.

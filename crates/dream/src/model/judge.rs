@@ -228,7 +228,7 @@ impl SaidSentences {
         }
     }
 
-    /// Returns whether some topic has the sentence: word for word, or `in_other_words` with the same names and numbers.
+    /// Returns whether the topic has the sentence: word for word, or `in_other_words` with the same names and numbers.
     fn holds(&self, sentence: &str, in_other_words: bool) -> bool {
         let sentence = sentence.replace(crate::consolidate::STRUCK, "");
         if !in_other_words {

@@ -27,7 +27,7 @@ enum SessionOrigin {
     Unclaimed,
     /// A new session that the client's key refers to from now on.
     Claiming(ClientKey),
-    /// An existing session without messages, which was not created by the gateway.
+    /// An existing session without messages.
     Empty(SessionId),
     /// A new child of this session.
     ChildOf(SessionId),

@@ -97,7 +97,8 @@ impl GatewayService {
         self.find_stored(request, scope, Some(named)).await
     }
 
-    /// Finds the session in the cache; `None` if the store must be searched. `looked` is whether it already was.
+    /// Finds the session in the cache; `None` if the store must be searched. `looked` says whether the store was already
+    /// searched.
     fn in_cache(
         &self,
         request: &ReadRequest,

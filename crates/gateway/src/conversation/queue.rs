@@ -16,7 +16,7 @@ use super::read_request::ReadRequest;
 pub(super) enum StorageTask {
     Begin(Box<NewSession>, Lineage, Option<ClientSession>),
     Model(ModelSpec),
-    /// A request that is sent unchanged. `is_new` is whether its system prompt or its tools are new.
+    /// A request that is sent unchanged. `is_new` says whether its system prompt or its tools are new.
     Frame {
         request: Arc<ReadRequest>,
         is_new: bool,

@@ -42,7 +42,7 @@ pub(super) struct ReadRequest {
     /// Hash of system prompt and tools.
     pub(super) frame: u64,
     pub(super) agent: RequestingAgent,
-    /// The request is so small that it is below every threshold, and nothing is added to it.
+    /// The request is certainly too small for a compaction, and nothing is added to it.
     pub(super) surely_fits: bool,
 }
 

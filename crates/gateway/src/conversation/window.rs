@@ -1,4 +1,4 @@
-//! The context window of a client's model, which requests do not contain.
+//! Finds the context window of a client's model, because requests do not state it.
 
 use bethink_api::ModelSpec;
 use bethink_context::thresholds::OUTPUT_RESERVE;
@@ -33,7 +33,8 @@ const LARGE: &str = "[1m]";
 const LARGE_WINDOW: u64 = 1_000_000;
 
 impl GatewayService {
-    /// Returns the model of a request. Its window comes from the settings, the table, or the default in the settings.
+    /// Returns the model of a request. Its window comes from the settings for this model, the suffix of the name, the table, or
+    /// the default in the settings.
     pub(super) fn client_model(&self, name: String, max_output: Option<u64>) -> Result<ModelSpec> {
         let settings = &self.cx.settings().context;
         let set = settings.windows.iter().map(|(name, window)| (name.as_str(), *window));

@@ -106,7 +106,7 @@ pub fn messages_of_contents(contents: &[&str]) -> Option<Vec<GeminiMessage>> {
 pub(super) struct ContentReader {
     /// Index of the next message.
     next: usize,
-    /// The calls since the last message of the user.
+    /// The calls of the newest answer, which may be several contents in a row.
     calls: Vec<OpenCall>,
     is_answer: bool,
 }

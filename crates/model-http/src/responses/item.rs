@@ -65,10 +65,11 @@ struct ContentPart<'a> {
 
 /// Items that change tools or parameters.
 const SETTINGS: [&str; 2] = ["additional_tools", "configuration_update"];
-/// Calls and results of which a block has everything but the rest in its member `item`.
+/// Types of calls and results whose blocks need no whole item: their member `item` contains only what has no place in the
+/// block.
 pub(super) const PLAIN_CALLS: [&str; 4] =
     ["function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
-/// Members of these that the block has under another name, or that do not belong to their meaning.
+/// Members of these items that a block has under another name, or that do not change what the item means.
 const CALL_MEMBERS: [&str; 5] = ["status", "call_id", "name", "arguments", "input"];
 
 impl<'a> ResponseItem<'a> {
@@ -195,8 +196,8 @@ impl<'a> ResponseItem<'a> {
         Some(format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content}{own}}}"#))
     }
 
-    /// Returns the member `item` of a call's or a result's block: what the item has besides the block, so that
-    /// [`super::items_of_blocks`] can write it again. Empty for a plain function call.
+    /// Returns the member `item` of a call's or a result's block: the members that have no place in the block, so that
+    /// [`super::items_of_blocks`] can write the item again. Empty for a plain function call.
     fn own_members(&self) -> Option<String> {
         let is_plain = PLAIN_CALLS.contains(&self.kind());
         let is_own = |name: &str| match name {

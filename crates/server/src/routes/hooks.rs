@@ -37,8 +37,8 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
     }
 }
 
-/// Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that
-/// the agent expects. No answer blocks the agent.
+/// Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that the agent
+/// expects. An answer never blocks the agent.
 #[utoipa::path(
     post, path = "/v1/hooks/{event}", tag = "hooks", operation_id = "hook_deliver",
     params(

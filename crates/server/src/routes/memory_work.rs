@@ -13,7 +13,7 @@ use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Recall relevant memories, best first; none if nothing fits.
+/// Recall the memories that fit a question, best first.
 #[utoipa::path(
     post, path = "/v1/recall", tag = "memories", operation_id = "memory_recall",
     request_body = api::RecallRequest,
@@ -84,7 +84,7 @@ pub(crate) async fn rebuild(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.rebuild_memory(request).await }).await
 }
 
-/// Consolidate a project's private memory, show what that would change, or undo the last consolidation.
+/// Consolidate a project's private memory or the person's memory, show what that would change, or undo the last consolidation.
 #[utoipa::path(
     post, path = "/v1/dream", tag = "memories", operation_id = "dream_start",
     params(Key),

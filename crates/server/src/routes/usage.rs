@@ -8,7 +8,7 @@ use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::query::Asked;
 
-/// Get which model writes summaries and notes, and whether it can be called.
+/// Get the model that bethink calls for its own purposes, and whether it can be called.
 #[utoipa::path(
     get, path = "/v1/model", tag = "models", operation_id = "model_get",
     responses((status = 200, body = api::ModelState))

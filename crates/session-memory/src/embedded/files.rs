@@ -68,7 +68,7 @@ fn need(page: &NotesContext<'_>, file: &FileFact) -> u32 {
     changed + (file.edits * 3 + file.reads).min(40) * 4 + page.recency(file.last) * 2
 }
 
-/// Returns rows about the project's directory and the documents that were read.
+/// Returns rows about the project's directory and about the session's files that are documents.
 pub(super) fn docs(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut rows = Vec::new();

@@ -114,7 +114,7 @@ fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// Returns rows about the most used commands, each in its newest wording. Tests, checks and commits come first.
+/// Returns rows about the most used commands, each in its newest wording. Tests, checks and commits weigh more.
 pub(super) fn workflow(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut commands: Vec<_> = page.facts.tools.commands.iter().collect();
     commands.sort_by_key(|command| std::cmp::Reverse((need(page, command), command.last)));
@@ -145,7 +145,7 @@ fn ended(command: &CommandFact) -> String {
     format!("{last}{}", verdict.unwrap_or_default())
 }
 
-/// Returns the first words of a command, without a leading `cd DIR &&`.
+/// Returns the first words of a command, without a leading `cd DIR &&`, options and assignments.
 fn kind(line: &str) -> String {
     let after_cd = line.starts_with("cd ").then(|| line.split_once("&& ")).flatten();
     let line = after_cd.map_or(line, |(_, rest)| rest);
@@ -167,7 +167,7 @@ fn tools(page: &NotesContext<'_>) -> Option<NotesRow> {
     (!named.is_empty()).then(|| NotesRow::item("tools", &text, 120))
 }
 
-/// Returns rows with the assistant's answer at the end of each turn, and with the results of tests.
+/// Returns rows with the assistant's answer at the end of each turn, and with the results of tests and commits.
 pub(super) fn results(page: &NotesContext<'_>) -> Vec<NotesRow> {
     page.turns.iter().filter_map(|turn| result(page, turn)).chain(tests(page)).collect()
 }

@@ -1,8 +1,8 @@
 //! Files that a compaction reads from disk again: recently used files and the plan.
 //!
-//! Files in the project may be read. Outside the project, only files that the session has read or written, files that a
-//! client set, and the plan may be read. Such a file must be a regular file of this user, and its path must not contain
-//! a symbolic link or a hidden directory, except the directory of Claude Code's plans. Any other file is only named.
+//! Files in the project may be read. Outside the project, only files that the session has read or written, files that a client
+//! set, and the plan may be read. Such a file must be a regular file of this user, and no part of its path may be a symbolic
+//! link or hidden, except for Claude Code's plans. Any other file is only named.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
@@ -189,8 +189,8 @@ impl ReadablePlaces {
         read_text(&real).map_or(FileOnDisk::Gone, FileOnDisk::Text)
     }
 
-    /// Whether a file outside of the project belongs to this user, and is not in a hidden directory, where programs keep
-    /// keys and settings.
+    /// Whether a file outside of the project belongs to this user, and no part of its path is hidden: programs keep keys and
+    /// settings in hidden directories.
     fn is_open(&self, real: &Path, found: &fs::Metadata) -> bool {
         let is_plan = self.plans.as_ref().is_some_and(|plans| real.starts_with(plans));
         let is_hidden = |part: Component<'_>| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b"."));

@@ -33,7 +33,7 @@ impl<'a> Cursor<'a> {
         Self::with_depth(text, MAX_DEPTH)
     }
 
-    /// The same, with at most `deepest` levels of nesting.
+    /// At the beginning of `text`, for a text with at most `deepest` levels of nesting.
     pub fn with_depth(text: &'a [u8], deepest: usize) -> Self {
         Self { text, at: 0, depth: 0, deepest, met_surrogate: false }
     }

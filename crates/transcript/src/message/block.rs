@@ -63,7 +63,7 @@ pub enum TextPlace {
 }
 
 impl Block {
-    /// A block from a prompt, to read its text.
+    /// Makes a block from one of a prompt, to read its text.
     pub fn shown(json: Bytes, kind: BlockKind) -> Self {
         let place = TextPlace::of(&json, &kind);
         Self { json, kind, media: 0, has_cache_control: false, mended: None, place }

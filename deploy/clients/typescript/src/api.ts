@@ -149,7 +149,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Consolidate a project's private memory, show what that would change, or undo the last consolidation. */
+        /** Consolidate a project's private memory or the person's memory, show what that would change, or undo the last consolidation. */
         post: operations["dream_start"];
         delete?: never;
         options?: never;
@@ -204,8 +204,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that
-         *     the agent expects. No answer blocks the agent.
+         * Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that the agent
+         *     expects. An answer never blocks the agent.
          */
         post: operations["hook_deliver"];
         delete?: never;
@@ -545,7 +545,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get which model writes summaries and notes, and whether it can be called. */
+        /** Get the model that bethink calls for its own purposes, and whether it can be called. */
         get: operations["model_get"];
         put?: never;
         post?: never;
@@ -650,7 +650,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Recall relevant memories, best first; none if nothing fits. */
+        /** Recall the memories that fit a question, best first. */
         post: operations["memory_recall"];
         delete?: never;
         options?: never;
@@ -1445,7 +1445,7 @@ export interface components {
             /** @description Keep the private topic that a person proposed to share. By default it is removed, because the team has it now. */
             keep_private?: boolean;
         };
-        /** @description A file to approve for a project, or whose approval to revoke. */
+        /** @description The file that a project may load from now on, or may no longer load. */
         ApproveImport: {
             /** @description Any directory of the project. */
             project_dir: string;
@@ -1498,7 +1498,7 @@ export interface components {
         CacheReport: {
             /**
              * Format: int64
-             * @description Number of prompts whose cached prefix was not read again, not counting those after a compaction.
+             * @description Number of prompts for which much of the cached prefix was not read again, not counting those after a compaction.
              */
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
@@ -1522,7 +1522,7 @@ export interface components {
             rule: string;
             /**
              * Format: int64
-             * @description Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first.
+             * @description Estimated value of the statement for later work. Only the 5 candidates of a session with the highest scores are kept.
              */
             score: number;
             /**
@@ -1628,11 +1628,11 @@ export interface components {
             state: components["schemas"]["CollapseState"];
         };
         /**
-         * @description Whether prompts show a collapse.
+         * @description Whether prompts show the short text of a span.
          * @enum {string}
          */
         CollapseState: "staged" | "committed";
-        /** @description The collapsed spans of a session. */
+        /** @description The spans of a session for which a short text was written. */
         Collapses: {
             collapses: components["schemas"]["Collapse"][];
         };
@@ -1661,7 +1661,7 @@ export interface components {
             covers: components["schemas"]["Covers"];
             /**
              * Format: int64
-             * @description The first message that prompts still show in full.
+             * @description Position of the first message that the summary does not replace.
              */
             kept_from_seq: number;
             /**
@@ -1683,11 +1683,14 @@ export interface components {
             summary_tokens: number;
             /**
              * Format: double
-             * @description Share of the names still needed that the new prompt contains, from 0 to 1.
+             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
              */
             fidelity: number;
             fidelity_detail: components["schemas"]["FidelityDetail"];
-            /** @description Why the fidelity is low or has fallen; absent if neither is the case. */
+            /**
+             * @description Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
+             *     wrong.
+             */
             warning?: string | null;
             /** @description What was added after the summary. */
             restored: components["schemas"]["RestoredItem"][];
@@ -1728,7 +1731,7 @@ export interface components {
             tokens_after: number;
             /**
              * Format: double
-             * @description Share of the names still needed that the new prompt contains, from 0 to 1.
+             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
              */
             fidelity: number;
             /** @description A warning for a person. */
@@ -1818,7 +1821,7 @@ export interface components {
         ContextLevel: {
             /**
              * Format: int64
-             * @description Estimated tokens of the messages in the next prompt, without system and tools.
+             * @description Estimated tokens of the next prompt. System and tools count as in the last prompt.
              */
             tokens: number;
             level: components["schemas"]["FillLevel"];
@@ -1863,8 +1866,8 @@ export interface components {
             first_changed?: number | null;
             /**
              * Format: int64
-             * @description Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
-             *     blocks after that message were written for another prompt.
+             * @description Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking blocks after
+             *     that message were written for another prompt, unless they are newer than the change.
              */
             first_edited?: number | null;
             changed_by?: components["schemas"]["PromptChange"] | null;
@@ -2120,7 +2123,7 @@ export interface components {
         FidelityDetail: {
             /**
              * Format: int64
-             * @description Number of names that the summarized messages used more than once.
+             * @description Number of names that were checked: at most 300 that occurred more than once, those that are most likely needed.
              */
             names: number;
             /**
@@ -2128,7 +2131,7 @@ export interface components {
              * @description Number of these names that the new prompt still contains.
              */
             kept: number;
-            /** @description The most important names that the new prompt no longer contains. */
+            /** @description At most 12 of the names that the new prompt no longer contains, those that are most likely needed. */
             lost: string[];
             hindsight?: components["schemas"]["Hindsight"] | null;
         };
@@ -2148,7 +2151,7 @@ export interface components {
          * @enum {string}
          */
         FillLevel: "comfortable" | "degrading" | "warning" | "auto" | "blocking";
-        /** @description The user asked to forget something that no memory file contains. */
+        /** @description The user asked to forget something. A person has to decide which topics are meant. */
         ForgetAskedEvent: {
             data: components["schemas"]["ForgetAskedEventData"];
             /**
@@ -2157,7 +2160,7 @@ export interface components {
              */
             event: "memory";
         };
-        /** @description The user asked to forget something that no memory file contains. */
+        /** @description The user asked to forget something. A person has to decide which topics are meant. */
         ForgetAskedEventData: {
             outcome: components["schemas"]["ForgetEventOutcome"];
             by: components["schemas"]["MemoryAuthor"];
@@ -2239,7 +2242,7 @@ export interface components {
             /** @description What is wrong, if the status is `degraded`. */
             detail?: string | null;
             pause?: components["schemas"]["RecordingPause"] | null;
-            /** @description Invalid settings, for which the default is used instead. */
+            /** @description What a person should know although the daemon is healthy, such as invalid settings or a paused model. */
             notices?: string[];
         };
         /**
@@ -2551,10 +2554,13 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: double
-             * @description Share of the names still needed that the new prompt contains, from 0 to 1.
+             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
              */
             fidelity: number;
-            /** @description Why the fidelity is low or has fallen; absent if neither is the case. */
+            /**
+             * @description Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
+             *     wrong.
+             */
             warning?: string | null;
             /** @description When it happened, as RFC 3339. */
             at: string;
@@ -2751,7 +2757,7 @@ export interface components {
             strange?: string[];
             /** @description Why the directory cannot be read. The other fields are then out of date. */
             fault?: string | null;
-            /** @description Whether the directory is checked every few seconds, because the system has no file watches left. */
+            /** @description Whether the directory is checked every few seconds, because the system does not report its changes. */
             polled?: boolean;
         };
         /**
@@ -2826,7 +2832,7 @@ export interface components {
             session: string;
             /** @description Message positions, such as `12` or `12-14`. */
             messages: string[];
-            /** @description How the memory was learned: `embedded`, `model`, `agent` or `person`. */
+            /** @description How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` another program. */
             strategy: string;
             /** @description When the memory was learned, as RFC 3339. */
             time: string;
@@ -3325,7 +3331,7 @@ export interface components {
             instructions: number;
             /**
              * Format: int64
-             * @description The memory index.
+             * @description The memory index and recalled memories.
              */
             memory: number;
             /**
@@ -3345,7 +3351,7 @@ export interface components {
             tail: number;
             /**
              * Format: int64
-             * @description Reminders and recalled memories.
+             * @description Reminders and other texts that bethink added between messages.
              */
             attachments: number;
         };
@@ -3573,7 +3579,7 @@ export interface components {
             /** @description Show what would change, but change nothing. */
             dry_run?: boolean;
         };
-        /** @description Relevant memories, best first; none if nothing fits. */
+        /** @description The memories that fit a question, or may fit it. */
         RecallAnswer: {
             /** @description Best first. */
             memories: components["schemas"]["RecalledMemory"][];
@@ -3602,7 +3608,7 @@ export interface components {
             topics: number;
             /**
              * Format: int64
-             * @description Number of questions asked: each topic's description, and the sentences that it quotes.
+             * @description Number of questions asked: each topic's description, and up to 3 lines that it quotes.
              */
             questions: number;
             /**
@@ -3651,7 +3657,7 @@ export interface components {
          * @enum {string}
          */
         RecallManner: "asked" | "injected";
-        /** @description A topic that its own words do not find, or that is recalled too often. */
+        /** @description A topic that has no description, that its own words do not find, or that is recalled too often. */
         RecallProblem: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
@@ -4088,7 +4094,7 @@ export interface components {
             reason: components["schemas"]["SkipKind"];
             /** @description The reason, in words. */
             why: string;
-            /** @description The prompt loses nothing because the file is skipped. */
+            /** @description Nothing is wrong: for example, the file is empty, was already loaded, or is for another program. */
             harmless?: boolean;
             /** @description `POST /v1/instructions/approve` can allow it. */
             approve?: boolean;
@@ -5944,7 +5950,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Relevant memories, best first; none if nothing fits. */
+            /** @description The memories that fit a question, or may fit it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6077,15 +6083,15 @@ export interface operations {
                 q: string;
                 /** @description Maximum number of entries */
                 limit?: number;
-                /** @description Only messages of the `user` or the `assistant` */
+                /** @description Only messages from the `user` or the `assistant` */
                 role?: components["schemas"]["Role"];
                 /** @description Only calls to this tool and their results */
                 tool?: string;
                 /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
                 /**
-                 * @description Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied
-                 *     to the best-matching messages
+                 * @description Only messages from this time on, RFC 3339. A period without a start, or of 100 days or more, is only compared with the
+                 *     best matches, so some hits may be missing
                  */
                 after?: string;
                 /** @description Only messages before this time, RFC 3339 */
@@ -6274,7 +6280,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The collapsed spans of a session. */
+            /** @description The spans of a session for which a short text was written. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6944,15 +6950,15 @@ export interface operations {
                 q: string;
                 /** @description Maximum number of entries */
                 limit?: number;
-                /** @description Only messages of the `user` or the `assistant` */
+                /** @description Only messages from the `user` or the `assistant` */
                 role?: components["schemas"]["Role"];
                 /** @description Only calls to this tool and their results */
                 tool?: string;
                 /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
                 /**
-                 * @description Only messages from this time on, RFC 3339. If a range has no start, or has 100 days or more, it is only applied
-                 *     to the best-matching messages
+                 * @description Only messages from this time on, RFC 3339. A period without a start, or of 100 days or more, is only compared with the
+                 *     best matches, so some hits may be missing
                  */
                 after?: string;
                 /** @description Only messages before this time, RFC 3339 */

@@ -69,7 +69,7 @@ class Approval(TypedDict):
 
 
 class ApproveImport(TypedDict):
-    """A file to approve for a project, or whose approval to revoke."""
+    """The file that a project may load from now on, or may no longer load."""
 
     project_dir: str
     """Any directory of the project."""
@@ -97,7 +97,7 @@ CandidateState: TypeAlias = Literal['waiting', 'kept', 'dropped']
 
 
 CollapseState: TypeAlias = Literal['staged', 'committed']
-"""Whether prompts show a collapse."""
+"""Whether prompts show the short text of a span."""
 
 
 CompactionLevel: TypeAlias = Literal['session_memory', 'full', 'embedded', 'recorded']
@@ -430,9 +430,12 @@ class LastCompaction(TypedDict):
     """The ID."""
     level: CompactionLevel
     fidelity: float
-    """Share of the names still needed that the new prompt contains, from 0 to 1."""
+    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
     warning: NotRequired[str | None]
-    """Why the fidelity is low or has fallen; absent if neither is the case."""
+    """
+    Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
+    wrong.
+    """
     at: str
     """When it happened, as RFC 3339."""
 
@@ -511,7 +514,7 @@ class MemorySource(TypedDict):
     messages: list[str]
     """Message positions, such as `12` or `12-14`."""
     strategy: str
-    """How the memory was learned: `embedded`, `model`, `agent` or `person`."""
+    """How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` another program."""
     time: str
     """When the memory was learned, as RFC 3339."""
     branch: NotRequired[str]
@@ -708,7 +711,7 @@ class PartTokens(TypedDict):
     instructions: int
     """Instruction files."""
     memory: int
-    """The memory index."""
+    """The memory index and recalled memories."""
     tools: int
     """Tool definitions."""
     summary: int
@@ -716,7 +719,7 @@ class PartTokens(TypedDict):
     tail: int
     """Messages shown from the history."""
     attachments: int
-    """Reminders and recalled memories."""
+    """Reminders and other texts that bethink added between messages."""
 
 
 class PatchSession(TypedDict):
@@ -910,7 +913,7 @@ RecallManner: TypeAlias = Literal['asked', 'injected']
 
 
 class RecallProblem(TypedDict):
-    """A topic that its own words do not find, or that is recalled too often."""
+    """A topic that has no description, that its own words do not find, or that is recalled too often."""
 
     scope: MemoryScope
     name: str
@@ -1191,7 +1194,7 @@ class SkippedInstruction(TypedDict):
     why: str
     """The reason, in words."""
     harmless: NotRequired[bool]
-    """The prompt loses nothing because the file is skipped."""
+    """Nothing is wrong: for example, the file is empty, was already loaded, or is for another program."""
     approve: NotRequired[bool]
     """`POST /v1/instructions/approve` can allow it."""
     imported_by: NotRequired[str | None]
@@ -1489,7 +1492,7 @@ class CacheReport(TypedDict):
     """How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session."""
 
     breaks: int
-    """Number of prompts whose cached prefix was not read again, not counting those after a compaction."""
+    """Number of prompts for which much of the cached prefix was not read again, not counting those after a compaction."""
     last: NotRequired[CacheFall | None]
 
 
@@ -1509,7 +1512,7 @@ class Candidate(TypedDict):
     rule: str
     """The rule that found the statement."""
     score: int
-    """Estimated value of the statement for later work. The candidates of a session are ordered by it, highest first."""
+    """Estimated value of the statement for later work. Only the 5 candidates of a session with the highest scores are kept."""
     session_id: str
     """The session."""
     seq: int
@@ -1575,7 +1578,7 @@ class CollapseEventData(TypedDict):
 
 
 class Collapses(TypedDict):
-    """The collapsed spans of a session."""
+    """The spans of a session for which a short text was written."""
 
     collapses: list[Collapse]
 
@@ -1604,7 +1607,7 @@ class CompactionEventData(TypedDict):
     tokens_after: int
     """Size of the prompt after the compaction, in tokens."""
     fidelity: float
-    """Share of the names still needed that the new prompt contains, from 0 to 1."""
+    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
     warning: NotRequired[str | None]
     """A warning for a person."""
     undone: bool
@@ -1628,7 +1631,7 @@ class ContextLevel(TypedDict):
     """How full the context window is, in brief."""
 
     tokens: int
-    """Estimated tokens of the messages in the next prompt, without system and tools."""
+    """Estimated tokens of the next prompt. System and tools count as in the last prompt."""
     level: FillLevel
     remaining: int
     """Tokens left until a compaction is due."""
@@ -1657,8 +1660,8 @@ class ContextReport(TypedDict):
     """
     first_edited: NotRequired[int | None]
     """
-    Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking
-    blocks after that message were written for another prompt.
+    Index of the first message that no longer appears as it was first shown; absent if there is none. Thinking blocks after
+    that message were written for another prompt, unless they are newer than the change.
     """
     changed_by: NotRequired[PromptChange | None]
     predicted_cache_hit: float
@@ -1791,16 +1794,16 @@ class FidelityDetail(TypedDict):
     """What the fidelity score is based on."""
 
     names: int
-    """Number of names that the summarized messages used more than once."""
+    """Number of names that were checked: at most 300 that occurred more than once, those that are most likely needed."""
     kept: int
     """Number of these names that the new prompt still contains."""
     lost: list[str]
-    """The most important names that the new prompt no longer contains."""
+    """At most 12 of the names that the new prompt no longer contains, those that are most likely needed."""
     hindsight: NotRequired[Hindsight | None]
 
 
 class ForgetAskedEventData(TypedDict):
-    """The user asked to forget something that no memory file contains."""
+    """The user asked to forget something. A person has to decide which topics are meant."""
 
     outcome: ForgetEventOutcome
     by: MemoryAuthor
@@ -1837,7 +1840,7 @@ class Health(TypedDict):
     """What is wrong, if the status is `degraded`."""
     pause: NotRequired[RecordingPause | None]
     notices: NotRequired[list[str]]
-    """Invalid settings, for which the default is used instead."""
+    """What a person should know although the daemon is healthy, such as invalid settings or a paused model."""
 
 
 class ImportFile(TypedDict):
@@ -2091,7 +2094,7 @@ class MemoryIndex(TypedDict):
     fault: NotRequired[str | None]
     """Why the directory cannot be read. The other fields are then out of date."""
     polled: NotRequired[bool]
-    """Whether the directory is checked every few seconds, because the system has no file watches left."""
+    """Whether the directory is checked every few seconds, because the system does not report its changes."""
 
 
 class MemoryRebuilt(TypedDict):
@@ -2399,7 +2402,7 @@ class RecallCheck(TypedDict):
     topics: int
     """Number of topics."""
     questions: int
-    """Number of questions asked: each topic's description, and the sentences that it quotes."""
+    """Number of questions asked: each topic's description, and up to 3 lines that it quotes."""
     found: int
     """Number of questions that found their topic."""
     prompts: int
@@ -2644,7 +2647,7 @@ class Compaction(TypedDict):
     level: CompactionLevel
     covers: Covers
     kept_from_seq: int
-    """The first message that prompts still show in full."""
+    """Position of the first message that the summary does not replace."""
     tokens_before: int
     """Tokens of the prompt before the compaction."""
     tokens_after: int
@@ -2654,10 +2657,13 @@ class Compaction(TypedDict):
     summary_tokens: int
     """Tokens of the summary."""
     fidelity: float
-    """Share of the names still needed that the new prompt contains, from 0 to 1."""
+    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
     fidelity_detail: FidelityDetail
     warning: NotRequired[str | None]
-    """Why the fidelity is low or has fallen; absent if neither is the case."""
+    """
+    Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
+    wrong.
+    """
     restored: list[RestoredItem]
     """What was added after the summary."""
     attempts: NotRequired[list[str]]
@@ -2726,7 +2732,7 @@ class Extracted(TypedDict):
 
 
 class ForgetAskedEvent(TypedDict):
-    """The user asked to forget something that no memory file contains."""
+    """The user asked to forget something. A person has to decide which topics are meant."""
 
     data: ForgetAskedEventData
     event: Literal['memory']
@@ -2833,7 +2839,7 @@ class ProposalEvent(TypedDict):
 
 
 class RecallAnswer(TypedDict):
-    """Relevant memories, best first; none if nothing fits."""
+    """The memories that fit a question, or may fit it."""
 
     memories: list[RecalledMemory]
     """Best first."""
