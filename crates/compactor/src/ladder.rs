@@ -172,7 +172,7 @@ fn attempt(
     }
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
         return Err(format!(
-            "the notes end at message {through}, and there is no room for the messages after it"
+            "the text ends with message {through}, and there is no room for the messages after it"
         ));
     }
     let most = tail_limit(room, tail);

@@ -37,8 +37,10 @@ pub struct RestorableText {
 #[derive(Clone, Debug)]
 pub struct RestorableFile {
     pub path: String,
-    /// The content on disk; `None` if it is too large or must not be read again.
+    /// `None` if it is too large or must not be read again.
     pub content: Option<String>,
+    /// The message that showed this content, if the file is not on this machine.
+    pub shown_in: Option<Seq>,
 }
 
 /// What can be read in the kept tail.
@@ -275,7 +277,7 @@ mod tests {
     }
 
     fn file(path: &str, content: &str) -> RestorableFile {
-        RestorableFile { path: path.into(), content: Some(content.into()) }
+        RestorableFile { path: path.into(), content: Some(content.into()), shown_in: None }
     }
 
     fn check(
@@ -315,7 +317,7 @@ mod tests {
     fn of_a_large_file_the_name_and_of_a_large_skill_the_beginning_is_restored() {
         let what = Restorable {
             files: vec![
-                RestorableFile { path: "huge".into(), content: None },
+                RestorableFile { path: "huge".into(), content: None, shown_in: None },
                 file("big", &"word ".repeat(9_000)),
                 file("small", "y"),
             ],

@@ -8,6 +8,7 @@ mod searches;
 mod select;
 mod span;
 mod statements;
+mod tasks;
 mod user_words;
 
 use std::collections::HashSet;
@@ -107,7 +108,7 @@ fn fixed_section(
         Section::Request => rows::request(&mut page, request, shown),
         Section::Concepts => rows::commands(&mut page, request),
         Section::Errors => rows::errors(&mut page, request),
-        Section::Pending => rows::pending(&mut page, request.facts),
+        Section::Pending => tasks::pending(&mut page, request.facts),
         Section::Current => rows::current(&mut page, request),
         Section::Next => rows::next(&mut page, request),
         Section::Solving | Section::Files | Section::UserMessages => {}

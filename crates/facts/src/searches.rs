@@ -41,7 +41,8 @@ const RESULT_LINES: usize = 2_000;
 /// Number of searches kept. At twice as many, the oldest half is dropped.
 const SEARCHES: usize = 60;
 
-/// Adds the result of a search. It replaces an earlier result of the same search.
+/// Adds the result of a search. It replaces an earlier result of the same search, but if the client cut it, the files of
+/// the earlier one are kept too.
 pub(crate) fn collect(
     all: &mut Vec<SearchFact>,
     (pattern, scope): (&str, &str),
@@ -60,10 +61,22 @@ pub(crate) fn collect(
             return;
         }
     }
+    if text.trim_start().starts_with(CUT) {
+        let same = |old: &&SearchFact| old.pattern == found.pattern && old.scope == found.scope;
+        let earlier: Vec<FoundFile> =
+            all.iter().filter(same).flat_map(|old| old.files.clone()).collect();
+        for file in earlier {
+            // Adds an entry without lines if the cut result does not have the file.
+            found.file(&file.path);
+        }
+    }
     all.retain(|old| old.pattern != found.pattern || old.scope != found.scope);
     all.push(found);
     forget_oldest(all, SEARCHES);
 }
+
+/// The beginning of a result of which Claude Code shows only the first part.
+const CUT: &str = "<persisted-output>";
 
 /// Whether a result says that nothing was found.
 fn is_empty(text: &str) -> bool {
@@ -170,6 +183,18 @@ mod tests {
         let mut all = Vec::new();
         collect(&mut all, ("parse(", scope), result, Seq(3));
         assert_eq!(all[0].sentence(), expect);
+    }
+
+    #[test]
+    fn a_cut_result_does_not_hide_files_that_an_earlier_one_found() {
+        let mut all = Vec::new();
+        collect(&mut all, ("parse(", ""), "Found 2 files\nsrc/read.rs\nsrc/main.rs", Seq(3));
+        let cut = "<persisted-output>\nOutput too large (21.7KB).\nsrc/read.rs:12:    parse(line);";
+        collect(&mut all, ("parse(", ""), cut, Seq(5));
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].sentence(), "`parse(` was found in read.rs (line 12) and main.rs");
+        collect(&mut all, ("parse(", ""), "src/read.rs:12:    parse(line);", Seq(7));
+        assert_eq!(all[0].sentence(), "`parse(` was found in read.rs (line 12)");
     }
 
     #[test]

@@ -86,8 +86,11 @@ impl RestorableText {
     }
 
     pub(super) fn file(file: &RestorableFile) -> Self {
-        let RestorableFile { path, content } = file;
-        let heading = format!("{path}, as it is on disk after the compaction:");
+        let RestorableFile { path, content, shown_in } = file;
+        let heading = match shown_in {
+            None => format!("{path}, as it is on disk after the compaction:"),
+            Some(seq) => format!("{path}, as message {seq} showed it; it may have changed since:"),
+        };
         let again = "read the parts that you need".to_owned();
         let content = content.as_deref().map(|content| match content {
             "" => "(The file is empty.)".to_owned(),

@@ -7,11 +7,12 @@ use bethink_facts::prose::{passages, plain};
 use bethink_facts::rows::{action, command, common_root, failure, mark, one_line, said};
 use bethink_facts::{CommandPurpose, Facts, FileFact, RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
-use bethink_transcript::todos::{Todo, TodoStatus};
+use bethink_transcript::todos::TodoStatus;
 
 use crate::ladder::SummaryRequest;
 
 use super::page::SummaryPage;
+use super::tasks::task;
 
 /// Writes what the user wants. Messages in `shown` are quoted whole in another section.
 pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, shown: &HashSet<Seq>) {
@@ -71,11 +72,6 @@ pub(crate) fn open_work(
 
 /// Maximum number of open failures added to notes or to a model's text.
 const OPEN_FAILURES: usize = 4;
-
-fn task(todo: &Todo) -> String {
-    let state = if todo.status == TodoStatus::InProgress { "in progress" } else { "open" };
-    format!("- {} ({state})", one_line(&todo.content, 240))
-}
 
 /// Lists the commands with which the project is tested, checked and committed.
 pub(super) fn commands(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
@@ -157,40 +153,6 @@ pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
 /// Shortens paths below `root` in a line.
 pub(super) fn below(line: &str, root: &str) -> String {
     if root.is_empty() { line.to_owned() } else { line.replace(root, "") }
-}
-
-pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
-    if let Some(said) = facts.said_since_todos().filter(|_| !facts.todos.is_empty()) {
-        page.line(&format!(
-            "- This list is from {}; the user's later message {} takes precedence.",
-            mark(facts.todos_at),
-            mark(said.seq)
-        ));
-    }
-    for todo in facts.todos.iter().filter(|t| t.status != TodoStatus::Completed) {
-        page.line(&task(todo));
-    }
-    let done = facts.todos.iter().rev().filter(|t| t.status == TodoStatus::Completed);
-    let done: Vec<String> = done.map(|t| one_line(&t.content, 80)).collect();
-    if !done.is_empty() {
-        page.line_or_part(&format!("- Already done, do not repeat: {}", done.join("; ")));
-    }
-    if let Some(plan) = &facts.plan {
-        let steps = outline(&plan.text);
-        page.line_or_part(&format!("- Plan from {}: {steps}", mark(plan.seq)));
-    }
-}
-
-/// Returns the headings and numbered steps of a plan.
-fn outline(plan: &str) -> String {
-    let mut in_code = false;
-    let lines = plan.lines().map(str::trim).filter(|line| {
-        in_code ^= line.starts_with("```");
-        let numbered = line.split_once(['.', ')']).is_some_and(|(n, _)| n.parse::<u32>().is_ok());
-        !in_code && (line.starts_with('#') || numbered)
-    });
-    let steps: Vec<&str> = lines.map(|line| line.trim_start_matches(['#', ' '])).collect();
-    if steps.is_empty() { one_line(plan, 400) } else { one_line(&steps.join("; "), 900) }
 }
 
 pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {

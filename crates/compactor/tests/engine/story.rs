@@ -74,6 +74,7 @@ fn restored_state_stands_after_the_newest_message() {
         files: vec![RestorableFile {
             path: "/home/ada/tidepool/src/scheduler.rs".into(),
             content: Some("pub fn next_job() {}".into()),
+            shown_in: None,
         }],
     };
     let messages = story();

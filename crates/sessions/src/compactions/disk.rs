@@ -1,9 +1,11 @@
-//! Files that a compaction reads from disk again: recently used files and the plan.
+//! Files that a compaction reads from disk again: recently used files and the plan. What is not on this machine, such as a
+//! file in a container, is taken from the result that last showed it.
 //!
 //! Files in the project may be read. Outside the project, only files that the session has read or written, files that a client
 //! set, and the plan may be read. Such a file must be a regular file of this user, and no part of its path may be a symbolic
 //! link or hidden, except for Claude Code's plans. Any other file is only named.
 
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -11,9 +13,10 @@ use std::path::{Component, Path, PathBuf};
 
 use bethink_api::FileRead;
 use bethink_compactor::{RestorableFile, RestorableText};
+use bethink_context::{History, VisibleCall};
 use bethink_facts::{Facts, UsedFile};
 use bethink_service::blocking;
-use bethink_transcript::Seq;
+use bethink_transcript::{Seq, ToolKind};
 use rustix::fs::OFlags;
 
 use crate::kept_state::KeptState;
@@ -55,6 +58,8 @@ impl SessionService {
         let places = self.places(loaded);
         let paths = used_paths(state, facts);
         let plan = wanted_plan(state, facts);
+        let most = usize::try_from(self.limits.compact.file_tokens * 4).unwrap_or(usize::MAX);
+        let shown = shown_files(&loaded.state.history, most);
         // A few more than are restored, because some may be visible in the tail.
         let limit = self.limits.compact.files + 6;
         let read = move || {
@@ -62,12 +67,16 @@ impl SessionService {
             let is_new = |used: &UsedFile| seen.insert(places.absolute(&used.path));
             let files = paths.into_iter().filter(is_new).take(LOOKED_FOR);
             let files = files.filter_map(|used| {
-                let content = match places.look(&used.path, used.is_confirmed) {
-                    FileOnDisk::Text(text) => Some(text),
-                    FileOnDisk::NotRead => None,
+                let (content, shown_in) = match places.look(&used.path, used.is_confirmed) {
+                    FileOnDisk::Text(text) => (Some(text), None),
+                    FileOnDisk::NotRead => (None, None),
                     FileOnDisk::Gone => return None,
+                    FileOnDisk::Elsewhere => {
+                        let (seq, text) = shown.get(&used.path)?;
+                        (text.clone(), Some(*seq))
+                    }
                 };
-                Some(RestorableFile { path: used.path, content })
+                Some(RestorableFile { path: used.path, content, shown_in })
             });
             Ok(FilesOnDisk {
                 files: files.take(limit).collect(),
@@ -81,6 +90,32 @@ impl SessionService {
         let plans = self.cx.settings().person.as_ref().map(|home| home.join(PLANS));
         ReadablePlaces::new(Path::new(&loaded.session.project_dir), plans.as_deref())
     }
+}
+
+/// A message, and the text of a file that it shows; `None` if the text is too long to be shown again.
+type ShownFile = (Seq, Option<String>);
+
+/// Returns what the history last showed of the files read most recently. Does not return files that were changed
+/// afterwards. `most` is the maximum size of a text, in bytes.
+fn shown_files(history: &History, most: usize) -> HashMap<String, ShownFile> {
+    let mut newest: HashMap<&str, Option<ShownFile>> = HashMap::new();
+    for message in history.entries().iter().rev().map(|entry| &entry.message) {
+        if newest.len() >= LOOKED_FOR {
+            break;
+        }
+        for (id, _, block) in message.tool_results().filter(|(_, is_error, _)| !is_error) {
+            let Some(VisibleCall { kind: Some(kind), path: Some(path), .. }) = history.call(id)
+            else {
+                continue;
+            };
+            let is_read = *kind == ToolKind::Read;
+            if is_read || kind.changes_files() {
+                let text = || Some(block.text().into_owned()).filter(|text| text.len() <= most);
+                newest.entry(path).or_insert_with(|| is_read.then(|| (message.seq, text())));
+            }
+        }
+    }
+    newest.into_iter().filter_map(|(path, shown)| Some((path.to_owned(), shown?))).collect()
 }
 
 /// Returns the files that the session used, newest first; those that a client set come first.
@@ -154,6 +189,8 @@ enum FileOnDisk {
     NotRead,
     /// Does not exist, or has no text.
     Gone,
+    /// Its directory does not exist: the session works in a container or on another machine.
+    Elsewhere,
 }
 
 /// The directories that files may be read from.
@@ -176,7 +213,10 @@ impl ReadablePlaces {
     /// Reads a UTF-8 text file.
     fn look(&self, path: &str, is_confirmed: bool) -> FileOnDisk {
         let path = self.absolute(path);
-        let Ok(real) = path.canonicalize() else { return FileOnDisk::Gone };
+        let Ok(real) = path.canonicalize() else {
+            let is_here = path.parent().is_some_and(Path::exists);
+            return if is_here { FileOnDisk::Gone } else { FileOnDisk::Elsewhere };
+        };
         let Ok(found) = fs::symlink_metadata(&real) else { return FileOnDisk::Gone };
         if !found.is_file() {
             return FileOnDisk::Gone;
@@ -255,5 +295,6 @@ mod tests {
         check(top.join("home/.claude/settings.json").to_str().unwrap(), true, None);
         assert_eq!(places.look("src/gone.rs", true), FileOnDisk::Gone);
         assert_eq!(places.look("src", true), FileOnDisk::Gone);
+        assert_eq!(places.look("/container/src/a.rs", true), FileOnDisk::Elsewhere);
     }
 }
