@@ -179,3 +179,23 @@ async fn todos_that_a_client_set_are_pending_tasks_of_the_summary() {
     assert!(pending.contains("Oil the hinge"), "{}", made.summary);
     work.home.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_another_machine_comes_back_as_it_was_last_shown() {
+    let work = Work::new().await;
+    let read =
+        |id: &str, path: &str, text: &str| round(id, "Read", &json!({ "file_path": path }), text);
+    let edit = json!({ "file_path": "/container/src/b.rs", "old_string": "b", "new_string": "c" });
+    let mut history = vec![user("Mend the gauge.")];
+    history.extend(read("a", "/container/src/a.rs", "fn old_gauge() {}"));
+    history.extend(read("b", "/container/src/a.rs", "fn new_gauge() {}"));
+    history.extend(read("c", "/container/src/b.rs", "fn before_the_edit() {}"));
+    history.extend(round("d", "Edit", &edit, "ok"));
+    let deleted = work.write("project/gone.rs", "");
+    fs::remove_file(&deleted).unwrap();
+    history.extend(read("e", &deleted, "fn deleted_here() {}"));
+    work.home.append(work.id, &history).await;
+    let (restored, _) = work.compact().await;
+    let has = ["/container/src/a.rs, as message 5 showed it", "fn new_gauge() {}"];
+    check(&restored, &has, &["old_gauge", "before_the_edit", "deleted_here"]);
+}
