@@ -22,13 +22,12 @@ impl ModelService {
         self.ledger.add(&call, self.cx.now());
         count(&call);
         let store = self.cx.store_handle();
-        let written = self.cx.spawn(async move {
+        let write = async move {
             if let Err(error) = store.add_model_call(call).await {
                 tracing::error!(%error, "could not record a model call");
             }
-        });
-        // Fails only after a panic, which has been reported.
-        drop(written.await);
+        };
+        self.cx.complete(write).await;
     }
 
     /// Returns today's usage.

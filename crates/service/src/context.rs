@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
+use crate::completion::Completion;
 use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
@@ -112,6 +113,15 @@ impl ServiceContext {
     /// Returns a token that is cancelled when the daemon stops.
     pub fn stopping(&self) -> &CancellationToken {
         &self.shared.stop
+    }
+
+    /// Runs `work` to its end, even if the caller goes away.
+    pub fn complete<F>(&self, work: F) -> Completion<F>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send,
+    {
+        Completion::new(&self.shared.tracker, work)
     }
 
     /// Spawns a task that shutdown waits for, and that continues if the caller goes away.

@@ -7,6 +7,7 @@
 
 mod background;
 mod clock;
+mod completion;
 mod context;
 mod error;
 mod event;
@@ -22,6 +23,7 @@ mod stored;
 pub use background::{at_low_priority, blocking};
 pub use bethink_store::Receipt;
 pub use clock::{Clock, SystemClock, parse_rfc3339, rfc3339};
+pub use completion::Completion;
 pub use context::ServiceContext;
 pub use error::{ErrorKind, Result, ServiceError, if_found, key_reused};
 pub use event::{Event, ForgetEventOutcome, ModelStep, RecalledTopic};

@@ -34,7 +34,7 @@ impl SessionService {
         self.refuse_unrecorded(id, &messages).await?;
         let append = Append { receipt: key, ..self.append_of(id, &messages, false) };
         let work = self.clone().store_and_publish(append, messages, true);
-        Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)
+        Ok(self.cx.complete(work).await?.0)
     }
 
     /// Refuses messages of a project that is excluded from recording, and messages from a pause. A client knows that they
@@ -66,7 +66,7 @@ impl SessionService {
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let append = self.append_of(session, &messages, recorded);
         let work = self.clone().store_and_publish(append, messages, false);
-        self.cx.spawn(work).await.map_err(ServiceError::internal)?
+        self.cx.complete(work).await
     }
 
     fn append_of(&self, session: SessionId, messages: &[Message], recorded: bool) -> Append {
@@ -74,7 +74,7 @@ impl SessionService {
         Append { session, messages, receipt: None, at: self.cx.now() }
     }
 
-    /// Runs as its own task: stored messages are published even if the client disconnects.
+    /// Must run to its end: stored messages are published even if the client disconnects.
     async fn store_and_publish(
         self,
         append: Append,
