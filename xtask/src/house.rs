@@ -188,6 +188,14 @@ mod tests {
     }
 
     #[test]
+    fn this_workspace_has_no_cycles_and_no_public_name_twice() {
+        let house = House::of(&Workspace::read(crate::root()).unwrap()).unwrap();
+        let text = house.printed(true);
+        assert!(house.file_cycles.is_empty() && house.crate_cycles.is_empty(), "{text}");
+        assert!(house.public.is_empty(), "{text}");
+    }
+
+    #[test]
     fn a_goal_is_met_or_missed() {
         let small = house(&[("crates/a/src/lib.rs", "pub struct Only;\n")]);
         let missed: Vec<_> =

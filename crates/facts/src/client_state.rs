@@ -261,7 +261,7 @@ impl ClientState {
         let words = text.trim_start();
         if let Some(rest) = words.strip_prefix(SKILL_BODY) {
             let directory = rest.lines().next().unwrap_or_default().trim_end_matches('/');
-            let of_directory = crate::rows::file_name(directory).to_owned();
+            let of_directory = crate::places::file_name(directory).to_owned();
             let called = self.called_skill.take().filter(|name| !name.is_empty());
             let name = called.unwrap_or(of_directory);
             self.skill(name, words, seq);

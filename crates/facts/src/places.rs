@@ -63,6 +63,11 @@ pub(crate) fn searched(line: &str) -> Option<(&str, u32, &str)> {
     Some((path, number.parse().ok()?, text))
 }
 
+/// Returns the last part of a path.
+pub fn file_name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::said::is_cut;
+use crate::middle::is_cut;
 
 /// A part of a text that can be quoted by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ fn unmarked(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::said::without_middle;
+    use crate::middle::without_middle;
 
     fn check(text: &str, expect: &[&str]) {
         let found: Vec<&str> = passages(text).iter().map(|passage| passage.text).collect();

@@ -9,6 +9,7 @@ use bethink_transcript::text::{self, shorten};
 use crate::commands::CommandFact;
 use crate::decisions::StatedDecision;
 use crate::files::{EditKind, FileFact};
+pub use crate::places::file_name;
 use crate::said::{RecordedStatement, SaidKind};
 use crate::tools::{Action, ToolFailure};
 
@@ -137,11 +138,6 @@ pub fn common_root(files: &[FileFact]) -> String {
 /// Returns the directory of a path, with its slash.
 fn directory(path: &str) -> Option<&str> {
     path.get(..=path.trim_end_matches('/').rfind('/')?)
-}
-
-/// Returns the last part of a path.
-pub fn file_name(path: &str) -> &str {
-    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]

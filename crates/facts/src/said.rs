@@ -1,12 +1,12 @@
 //! What the user said, without the texts that programs write in the user's name.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bethink_transcript::text::{self, shorten, shorten_at_word};
 use bethink_transcript::{Seq, UnixMicros, typed};
 
 use crate::choice;
+use crate::middle::without_middle;
 use crate::prose::passages;
 
 /// The kind of a user statement.
@@ -244,22 +244,6 @@ fn claim(text: &str) -> Option<Arc<str>> {
     let passages = passages(text);
     let mut last = passages.iter().rev().filter(|p| !p.is_code && !p.text.starts_with('|'));
     last.next().map(|passage| shorten_at_word(passage.text, QUESTION_CHARS).into())
-}
-
-/// Returns the text, or only its beginning and end if it is longer than `bytes`.
-pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
-    if text.len() <= bytes {
-        return Cow::Borrowed(text);
-    }
-    let head = bethink_transcript::text::beginning(text, bytes * 2 / 3);
-    let from = text.ceil_char_boundary(text.len() - bytes / 3);
-    let left_out = from - head.len();
-    Cow::Owned(format!("{head}\n… ({left_out} bytes left out) …\n{}", &text[from..]))
-}
-
-/// Whether a line says how much [`without_middle`] left out.
-pub(crate) fn is_cut(line: &str) -> bool {
-    line.starts_with("… (") && line.ends_with(" bytes left out) …")
 }
 
 /// Joins the strings in a tool's input.

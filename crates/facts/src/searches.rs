@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
 
-use crate::places::searched;
+use crate::places::{file_name, searched};
 use crate::recent::forget_oldest;
-use crate::rows::file_name;
 
 /// The result of one search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
