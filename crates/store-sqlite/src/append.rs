@@ -57,7 +57,7 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
 /// queries.
 const MOST_ENDS: usize = 4096;
 
-/// The last message of each session that was appended to since the last write of another kind.
+/// The last message of each session that was appended to since the last write that may have changed others.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
 /// The answer to an append as it is stored with its receipt.

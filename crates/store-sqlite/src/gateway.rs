@@ -90,7 +90,7 @@ impl GatewayStore for SqliteStore {
         lineage: Lineage,
         known: Option<ClientSession>,
     ) -> StoreFuture<'_, ()> {
-        self.write(move |db| {
+        self.write_history(move |db| {
             Box::pin(async move {
                 sessions::create(db, new, None).await?;
                 put(db, lineage, Seq::ZERO).await?;

@@ -58,7 +58,7 @@ const INSERT: &str = "
 
 impl ImportStore for SqliteStore {
     fn import(&self, batch: ImportBatch) -> StoreFuture<'_, ()> {
-        self.write(move |db| Box::pin(import(db, batch)))
+        self.write_history(move |db| Box::pin(import(db, batch)))
     }
 
     fn records(

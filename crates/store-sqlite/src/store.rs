@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::readers::{self, Readers};
 use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
-use crate::writer::{DatabaseFile, WriteRequest, Writer};
+use crate::writer::{DatabaseFile, MovesEnds, WriteRequest, Writer};
 use crate::{collapses, compactions, connect, decisions, files, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles to the same store.
@@ -133,13 +133,22 @@ impl SqliteStore {
         }
     }
 
-    /// Runs `work` in the next transaction.
+    /// Runs `work` in the next transaction. It must not append messages, nor create or delete a session.
     pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        self.read(self.writer.write(work))
+        self.read(self.writer.write(MovesEnds::No, work))
+    }
+
+    /// Runs any `work` in the next transaction.
+    pub(crate) fn write_history<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
+    {
+        self.read(self.writer.write(MovesEnds::Yes, work))
     }
 
     /// Runs one statement in the next transaction.
@@ -206,7 +215,7 @@ impl SessionStore for SqliteStore {
         new: NewSession,
         receipt: Option<Receipt>,
     ) -> StoreFuture<'_, Created> {
-        self.write(move |db| Box::pin(sessions::create(db, new, receipt)))
+        self.write_history(move |db| Box::pin(sessions::create(db, new, receipt)))
     }
 
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
@@ -230,7 +239,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
-        self.write(move |db| Box::pin(sessions::delete(db, id)))
+        self.write_history(move |db| Box::pin(sessions::delete(db, id)))
     }
 
     fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>> {

@@ -29,11 +29,18 @@ type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture
 
 pub(crate) enum WriteRequest {
     Append(Append, Answer<AppendResult>),
-    /// Any other write.
-    Work(WriteWork, Answer<()>),
+    /// Any other write, and whether it may change which message is a session's last.
+    Work(WriteWork, MovesEnds, Answer<()>),
     /// A test whether writing works.
     Probe(Answer<Option<OpenReport>>),
     Close(Answer<()>),
+}
+
+/// Whether a write appends messages in another way than [`append_group`], or creates or deletes a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MovesEnds {
+    Yes,
+    No,
 }
 
 /// The database, and how it is opened.
@@ -67,7 +74,7 @@ impl Writer {
     }
 
     /// Runs `work` in the next transaction.
-    pub(crate) async fn write<T, F>(&self, work: F) -> StoreResult<T>
+    pub(crate) async fn write<T, F>(&self, moves: MovesEnds, work: F) -> StoreResult<T>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
@@ -79,7 +86,7 @@ impl Writer {
                 Ok(())
             })
         });
-        self.ask(|answer| WriteRequest::Work(work, answer)).await?;
+        self.ask(|answer| WriteRequest::Work(work, moves, answer)).await?;
         kept.await.map_err(|_| StoreError::Closed)
     }
 
@@ -169,7 +176,7 @@ fn refuse_group(
         // A caller that went away has lost only the answer.
         match request {
             WriteRequest::Append(_, answer) => drop(answer.send(Err(why.clone()))),
-            WriteRequest::Work(_, answer) => drop(answer.send(Err(why.clone()))),
+            WriteRequest::Work(_, _, answer) => drop(answer.send(Err(why.clone()))),
             WriteRequest::Probe(answer) => probes.push(answer),
             WriteRequest::Close(answer) => closing.push(answer),
         }
@@ -235,10 +242,11 @@ async fn serve_group(
                 }
                 appends.push((append, answer));
             }
-            WriteRequest::Work(work, answer) => {
+            WriteRequest::Work(work, moves, answer) => {
                 append_group(db, ends, std::mem::take(&mut appends)).await;
-                // Other work may also append messages, or delete a session.
-                ends.clear();
+                if moves == MovesEnds::Yes {
+                    ends.clear();
+                }
                 works.push((work, answer));
             }
             WriteRequest::Probe(answer) => drop(answer.send(probe(db).await)),
