@@ -140,9 +140,9 @@ settings! {
         /// Context windows by the beginning of a model's name, for clients that do not send theirs. The longest match
         /// wins.
         windows: Windows = [],
-        /// A longer tool result is shown as a preview (specification, section 3).
+        /// A longer tool result is shown as a preview.
         result_chars: Whole(100, MAX_TOKENS) = 50_000,
-        /// The same limit for all tool results of one user message together (specification, section 3).
+        /// The same limit for all tool results of one user message together.
         results_chars: Whole(100, MAX_TOKENS) = 200_000,
         snip: Flag = false,
         /// Providers drop a prompt cache after at most an hour. After an hour, clearing results costs nothing.
@@ -181,8 +181,8 @@ settings! {
     }
     #[derive(Debug)]
     compact: CompactSettings {
-        /// How much of the newest messages a compaction keeps unchanged (specification, section 4): at least this many
-        /// tokens and messages, and at most `keep_max_tokens`.
+        /// How much of the newest messages a compaction keeps unchanged: at least this many tokens and messages, and at
+        /// most `keep_max_tokens`.
         keep_min_tokens: Whole(0, MAX_TOKENS) = 10_000,
         keep_min_messages: Whole(0, MANY) = 5,
         keep_max_tokens: Whole(0, MAX_TOKENS) = 40_000,
@@ -259,8 +259,8 @@ settings! {
         recall: Either(WHO_OR_NOBODY) = "model",
         extraction: Either(WHO_OR_NOBODY) = "model",
         dream: Either(WHO_OR_NOBODY) = "model",
-        /// Minimum number of hours, and of other sessions, between two consolidations (specification, section 7): at
-        /// most one a day, and only after enough new sessions.
+        /// Minimum number of hours, and of other sessions, between two consolidations: at most one a day, and only
+        /// after enough new sessions.
         dream_hours: Whole(1, MANY) = 24,
         dream_sessions: Whole(0, MANY) = 5,
         /// Whether instruction files are added to prompts.

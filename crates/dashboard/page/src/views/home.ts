@@ -217,6 +217,6 @@ function firstRun(): Child {
     { class: "first-run" },
     h("p", { class: "lead" }, "No sessions yet. Run these commands in a terminal:"),
     h("ol", null, COMMANDS.map(([command, what]) => h("li", null, h("p", null, what), h("div", { class: "command" }, h("code", null, command), h("button", { type: "button", class: "small", "aria-label": `Copy ${command}`, onclick: () => void copy(command) }, "Copy"))))),
-    h("p", { class: "faint" }, "Then work with your agent as usual. Its sessions appear here while it works."),
+    h("p", { class: "faint" }, "Then work with your agent as usual. If bethink can read its sessions, they appear here while it works."),
   );
 }
