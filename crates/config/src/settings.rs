@@ -208,11 +208,11 @@ settings! {
         /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
         /// With `none`, bethink itself sends no part of a session to a model.
         provider: Either(&["none", "anthropic", "openai"]) = "none",
-        /// Scheme, host and port of another server. If empty, the provider's own.
+        /// Scheme, host, port and path prefix of another server. If empty, the provider's own.
         base_url: Text = "",
         /// The model's name. If empty, each session's own model is used.
         name: Text = "",
-        /// The model for notes. If empty, `name` is used.
+        /// The model for notes and recall. If empty, `name` is used.
         small_name: Text = "",
         /// The environment variable with the key. If empty, the provider's usual one, but only for its own server.
         api_key_env: Variable = "",

@@ -82,7 +82,8 @@ impl Greeting {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            parts.push(format!("new since the last session: {}{more}", named.join(", ")));
+            let named = named.join(", ");
+            parts.push(format!("new or changed since the last session: {named}{more}"));
         }
         match self.candidates {
             0 => {}
@@ -113,8 +114,8 @@ mod tests {
             &["Deploys", "Colours"],
             2,
             Some(
-                "bethink: 12 memories for this project; new since the last session: Deploys, Colours; \
-                 2 candidates to review: run `bethink memory candidates`",
+                "bethink: 12 memories for this project; new or changed since the last session: Deploys, \
+                 Colours; 2 candidates to review: run `bethink memory candidates`",
             ),
         );
         check(
@@ -122,7 +123,8 @@ mod tests {
             &["a", "b", "c", "d", "e"],
             0,
             Some(
-                "bethink: 5 memories for this project; new since the last session: a, b, c and 2 more",
+                "bethink: 5 memories for this project; new or changed since the last session: a, b, c and \
+                 2 more",
             ),
         );
         check(0, &[], 1, Some("bethink: 1 candidate to review: run `bethink memory candidates`"));

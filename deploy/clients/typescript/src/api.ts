@@ -205,7 +205,7 @@ export interface paths {
         put?: never;
         /**
          * Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that the agent
-         *     expects. An answer never blocks the agent.
+         *     expects. An answer never denies an action, and never asks the user to confirm one.
          */
         post: operations["hook_deliver"];
         delete?: never;
