@@ -160,7 +160,7 @@ function problems({ health, teams }: Problems, context: Context): Child {
   for (const { project, scope, name } of unsaved()) all.push(["Unsaved text for ", h("a", { href: addressOf({ project, scope, name }) }, name), " is kept in this tab."]);
   for (const [project, team] of teams) {
     for (const conflict of team.conflicts ?? []) {
-      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " was changed by two people. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
+      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " has conflicting versions. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
     }
     for (const blocked of team.blocked ?? []) all.push([`${blocked.file} ${BLOCKED[blocked.way]}: `, blocked.reasons.join("; ")]);
     for (const problem of team.problems ?? []) all.push(problem);

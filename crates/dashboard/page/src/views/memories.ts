@@ -106,8 +106,8 @@ class Memories {
   #fits(memory: Memory): boolean {
     const days = Number(this.#age.value);
     const age = (Date.now() - Date.parse(memory.modified)) / DAY_MS;
-    const { session = "", strategy = "" } = memory.source ?? {};
-    const from = strategy === "person" ? "person" : session !== "" ? "session" : "other";
+    const { source } = memory;
+    const from = source?.strategy === "person" ? "person" : (source?.session ?? "") !== "" ? "session" : "other";
     if (this.#use.value !== "" && this.#recalled?.has(`${memory.scope}/${memory.name}`) !== (this.#use.value === "recalled")) return false;
     if (days !== 0 && (days > 0 ? age > days : age < -days)) return false;
     return (this.#scope.value || memory.scope) === memory.scope && (this.#type.value || memory.type) === memory.type && (this.#from.value || from) === from;

@@ -80,7 +80,8 @@ async function couldFree(id: string, signal: AbortSignal): Promise<Compaction | 
 function freeing(id: string, found: Compaction | string): Child {
   if (typeof found === "string") return h("p", { class: "faint" }, found);
   const freed = Math.max(0, found.tokens_before - found.tokens_after);
-  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and ${share(found.fidelity)} of the names in use would stay in the prompt. `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
+  const names = found.fidelity_detail;
+  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, ids). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
 }
 
 interface Cost {
