@@ -1,5 +1,5 @@
-//! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new,
-//! and how many candidates wait for a decision.
+//! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new or
+//! changed, and how many candidates wait for a decision.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use bethink_transcript::text::shorten_at_word;
 
 use crate::service::HookService;
 
-/// Maximum number of new topics that are named.
+/// Maximum number of new or changed topics that are named.
 const NAMED: usize = 3;
-/// Number of sessions among which the newest is looked for.
+/// Number of recently changed sessions among which the newest one is found.
 const RECENT: usize = 20;
 /// Maximum length of a topic's title, in characters.
 const TITLE_CHARS: usize = 48;
